@@ -1,0 +1,190 @@
+"""The normalized stream: what any agent does, whatever dialect it speaks.
+
+Parsers in ``adapters/agents`` make these from lines; the session, the journal and the faces read them.
+``kind`` is the name on the wire (journal, ``--json``). The classes are not frozen because a session may
+print a hundred thousand of them and a frozen dataclass costs three times as much to make; nobody changes one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(slots=True)
+class SessionStarted:
+    """The agent opened a session (seed 001: EventProgress)."""
+
+    session_id: str = ""
+    model: str = ""
+    kind: str = field(default="session_started", init=False)
+
+
+@dataclass(slots=True)
+class Text:
+    """Words of the assistant. Only these may hold a claim, and only when ``parent`` is empty.
+
+    ``final`` is false when the next Text continues the same block (a delta, or a line of plain output):
+    a tag may span such pieces, but never two blocks.
+    """
+
+    text: str
+    final: bool = True
+    parent: str = ""  # the tool call of the sub-agent that speaks; its words are not the assistant's
+    kind: str = field(default="text", init=False)
+
+
+@dataclass(slots=True)
+class Reasoning:
+    """What the model thinks aloud; shown dimmed, never searched for claims."""
+
+    text: str
+    parent: str = ""
+    kind: str = field(default="reasoning", init=False)
+
+
+@dataclass(slots=True)
+class ToolStarted:
+    """A tool call began; ``summary`` is its input in one line (a path, a command, a pattern)."""
+
+    id: str
+    name: str
+    summary: str = ""
+    parent: str = ""
+    kind: str = field(default="tool_started", init=False)
+
+
+@dataclass(slots=True)
+class ToolEnded:
+    """A tool call ended. ``output`` is an excerpt; ``lines`` and ``chars`` count the whole."""
+
+    id: str
+    name: str = ""
+    output: str = ""
+    is_error: bool = False
+    lines: int = 0
+    chars: int = 0
+    parent: str = ""
+    kind: str = field(default="tool_ended", init=False)
+
+
+class TodoStatus(StrEnum):
+    PENDING = "pending"
+    ACTIVE = "in_progress"
+    DONE = "completed"
+
+
+@dataclass(slots=True, frozen=True)
+class TodoItem:
+    text: str
+    status: TodoStatus
+
+
+@dataclass(slots=True)
+class TodoChanged:
+    """The agent's own task list, whole, after a change."""
+
+    items: tuple[TodoItem, ...]
+    kind: str = field(default="todo_changed", init=False)
+
+
+@dataclass(slots=True, frozen=True)
+class Usage:
+    """Tokens of one turn. ``input_tokens`` excludes what came from the cache."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+
+@dataclass(slots=True)
+class TurnEnded:
+    """The agent says that its turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
+
+    ``error`` is empty on success. ``usage`` and ``cost_usd`` are of this turn unless ``cumulative``.
+    """
+
+    text: str = ""
+    error: str = ""
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    turns: int = 0
+    seconds: float = 0.0
+    denials: tuple[str, ...] = ()  # tools the agent was not permitted to use
+    cumulative: bool = False
+    kind: str = field(default="turn_ended", init=False)
+
+
+@dataclass(slots=True)
+class LimitReported:
+    """A structured word about a usage limit. ``rejected``: the agent may not go on before ``resets_at``."""
+
+    rejected: bool
+    limit: str = ""
+    resets_at: float | None = None
+    kind: str = field(default="limit_reported", init=False)
+
+
+@dataclass(slots=True)
+class ErrorReported:
+    """A structured error event. ``status`` is the HTTP status where known; ``final`` if the agent gave up."""
+
+    message: str
+    status: int | None = None
+    code: str = ""
+    final: bool = False
+    kind: str = field(default="error_reported", init=False)
+
+
+@dataclass(slots=True)
+class Notice:
+    """Anything worth a dim line: retries inside the agent, hooks, notifications."""
+
+    text: str
+    kind: str = field(default="notice", init=False)
+
+
+@dataclass(slots=True)
+class Unknown:
+    """An event type we do not know (yet). Never an error; the raw log has it whole."""
+
+    type: str
+    kind: str = field(default="unknown", init=False)
+
+
+@dataclass(slots=True)
+class Noise:
+    """A line that is no event: talk on stdout (``torn`` false) or a line cut in the middle (``torn`` true)."""
+
+    text: str
+    torn: bool = False
+    kind: str = field(default="noise", init=False)
+
+
+AgentEvent = (
+    SessionStarted
+    | Text
+    | Reasoning
+    | ToolStarted
+    | ToolEnded
+    | TodoChanged
+    | TurnEnded
+    | LimitReported
+    | ErrorReported
+    | Notice
+    | Unknown
+    | Noise
+)

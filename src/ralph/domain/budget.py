@@ -1,0 +1,55 @@
+"""Limits of a run, and how long to wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ralph.domain.state import LoopState
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Exponential, without chance: 5 s, 10 s, 20 s … up to ``longest``."""
+
+    first: float = 5.0
+    factor: float = 2.0
+    longest: float = 120.0
+
+    def delay(self, attempt: int) -> float:
+        exponent = min(max(attempt, 1) - 1, 60)  # beyond that every factor has reached the longest
+        return min(self.longest, self.first * self.factor**exponent)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may use; None is unlimited. ``stuck_after``: iterations in a row that changed nothing."""
+
+    iterations: int | None = None
+    cost_usd: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    stuck_after: int | None = None
+
+    def exceeded(self, state: LoopState, *, now: float) -> str | None:
+        """Why no further launch is allowed, or None."""
+        spend = state.spend
+        if self.iterations is not None and state.iteration >= self.iterations:
+            return f"maximum iterations reached ({self.iterations})"
+        if self.cost_usd is not None and spend.cost_usd is not None and spend.cost_usd >= self.cost_usd:
+            return f"budget reached: ${spend.cost_usd:.2f} of ${self.cost_usd:.2f}"
+        if self.tokens is not None and spend.usage.total >= self.tokens:
+            return f"budget reached: {spend.usage.total} of {self.tokens} tokens"
+        if self.seconds is not None and state.elapsed(now) >= self.seconds:
+            return f"time is over: {self.seconds:g} s"
+        if self.stuck_after is not None and state.unchanged >= self.stuck_after:
+            return f"stuck: {state.unchanged} iterations in a row changed nothing"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast iterations follow each other."""
+
+    delay: float = 0.0

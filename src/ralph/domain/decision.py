@@ -1,0 +1,154 @@
+"""What next? One pure function, ``decide``, from evidence to decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from ralph.domain.budget import Backoff
+from ralph.domain.evidence import Evidence
+from ralph.domain.feedback import Feedback
+from ralph.domain.report import Ending, Fatal, Fault, RateLimited, Transient
+from ralph.domain.signals import Claim
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    COMPLETED = "completed"  #: the work is drained
+    EXHAUSTED = "exhausted"  #: a limit was reached: iterations, money, time, stuck
+    WAITING = "waiting"  #: something outside must happen first
+    CANCELLED = "cancelled"  #: the user said stop
+    FAILED = "failed"  #: it cannot go on
+
+
+class Acceptance(StrEnum):
+    """What an assignment needs to be accepted."""
+
+    CLAIM = "claim"
+    PROOF = "proof"
+    CLAIM_AND_PROOF = "claim_and_proof"
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Another iteration, with this feedback in its prompt."""
+
+    reason: str
+    feedback: tuple[Feedback, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The same iteration again, not counted: after ``delay`` seconds, and not before ``until`` (epoch)."""
+
+    reason: str
+    delay: float = 0.0
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """This assignment will not be accepted as it is; its work decides what becomes of it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    outcome: Outcome
+    reason: str
+    hint: str = ""
+
+
+Decision = Accept | Continue | Retry | GiveUp | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a profile demands. ``max_attempts``: launches per iteration before a passing fault ends the run."""
+
+    acceptance: Acceptance = Acceptance.CLAIM_AND_PROOF
+    max_attempts: int = 4
+    faults_count: bool = False  # a faulty session counts as an iteration instead of being retried (003)
+    wait_for_limits: bool = True
+    unknown_limit_wait: float = 300.0
+    backoff: Backoff = Backoff()
+
+
+def decide(
+    evidence: Evidence, rules: Rules, *, attempt: int, acceptance: Acceptance | None = None
+) -> Decision:
+    """``attempt`` is 1 for the first launch of an iteration; ``acceptance`` is the assignment's own demand."""
+    report = evidence.report
+    if report.ending is Ending.STOPPED:
+        return Stop(Outcome.CANCELLED, "stopped by the user")
+    if report.fault is not None and (decision := _decide_fault(report.fault, rules, attempt)) is not None:
+        return decision
+    demand = rules.acceptance if acceptance is None else acceptance
+    if _accepts(evidence, demand):
+        return Accept(_why_accepted(evidence, demand))
+    if waiting := evidence.claim(Claim.WAITING):
+        return Stop(Outcome.WAITING, waiting.reason or f"the agent waits ({waiting.source})")
+    if rejected := evidence.claim(Claim.REJECTED):
+        return GiveUp(rejected.reason or "rejected")
+    return Continue(_why_not(evidence, demand), evidence.feedback)
+
+
+def _decide_fault(fault: Fault, rules: Rules, attempt: int) -> Decision | None:
+    match fault:
+        case Fatal(reason, hint):
+            return Stop(Outcome.FAILED, reason, hint)
+        case RateLimited(reason, until):
+            if not rules.wait_for_limits:
+                return Stop(Outcome.WAITING, reason)
+            # Without a reset time, look again now and then.
+            return Retry(reason, delay=0.0 if until is not None else rules.unknown_limit_wait, until=until)
+        case Transient(reason):
+            if rules.faults_count:
+                return None
+            if attempt >= rules.max_attempts:
+                return Stop(Outcome.FAILED, f"{reason} (attempt {attempt} of {rules.max_attempts})")
+            return Retry(reason, delay=rules.backoff.delay(attempt))
+        case _:  # pragma: no cover
+            assert_never(fault)
+
+
+def _accepts(evidence: Evidence, demand: Acceptance) -> bool:
+    match demand:
+        case Acceptance.CLAIM:
+            return evidence.claimed
+        case Acceptance.PROOF:
+            return evidence.proven
+        case Acceptance.CLAIM_AND_PROOF:
+            return evidence.claimed and evidence.proven
+
+
+def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
+    signal = evidence.claim(Claim.DONE)
+    word = f"claimed by {signal.source}" if signal is not None else "not claimed"
+    passed = len(evidence.results) - len(evidence.failing)
+    match demand:
+        case Acceptance.CLAIM:
+            return word
+        case Acceptance.PROOF:
+            return f"{passed} checks passed"
+        case Acceptance.CLAIM_AND_PROOF:
+            return f"{word}, {passed} checks passed" if evidence.results else f"{word}, no checks configured"
+
+
+def _why_not(evidence: Evidence, demand: Acceptance) -> str:
+    if evidence.failing and demand is not Acceptance.CLAIM:
+        failing = ", ".join(evidence.failing)
+        return f"claimed done, but failing: {failing}" if evidence.claimed else f"failing: {failing}"
+    if evidence.report.ending is Ending.TIMED_OUT:
+        return "the session ran out of time"
+    if evidence.report.ending is Ending.IDLE:
+        return "the session went silent and was ended"
+    return "no claim of completion"

@@ -1,0 +1,71 @@
+"""What is known after a session: the agent's word and the harness's proof, kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ralph.domain.feedback import Feedback
+from ralph.domain.report import AgentReport
+from ralph.domain.signals import Claim, Signal
+
+
+class Verdict(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    ERRORED = "errored"  #: the check itself could not be carried out; never counts as passed
+    SKIPPED = "skipped"  #: did not apply; counts as passed only where it is not required
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    name: str
+    verdict: Verdict
+    required: bool = True
+    feedback: Feedback | None = None
+    command: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    log_file: str = ""
+    output_sha256: str = ""
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict is Verdict.PASSED or not self.required
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    report: AgentReport
+    signals: tuple[Signal, ...] = ()
+    results: tuple[CheckResult, ...] = ()
+    fingerprint: str = ""  # of the workspace after the session; empty: not taken
+
+    @property
+    def proven(self) -> bool:
+        """Every required check passed. Without checks there is nothing to deny the claim."""
+        return all(result.holds for result in self.results)
+
+    def claim(self, claim: Claim) -> Signal | None:
+        return next((signal for signal in self.signals if signal.claim is claim), None)
+
+    @property
+    def claimed(self) -> bool:
+        return self.claim(Claim.DONE) is not None
+
+    @property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """What the checks have to say to the agent, in their order."""
+        return tuple(feedback_of(self.results))
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        return tuple(result.name for result in self.results if not result.holds)
+
+
+def feedback_of(results: Iterable[CheckResult]) -> Iterable[Feedback]:
+    for result in results:
+        if result.feedback is not None and result.verdict is not Verdict.PASSED:
+            yield result.feedback

@@ -1,0 +1,76 @@
+"""Cutting long text to a bound, whole or as it streams in. Characters, never bytes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+TRUNCATION_MARK = "... [truncated]"
+
+
+class Keep(StrEnum):
+    """Which end of a long output survives."""
+
+    HEAD = "head"
+    TAIL = "tail"
+    BOTH = "both"
+
+
+class Excerpt:
+    """Takes text in pieces, remembers at most ``limit`` characters of it (plus one piece).
+
+    The result is the same however the text was cut into pieces.
+    """
+
+    def __init__(self, limit: int, keep: Keep = Keep.HEAD) -> None:
+        self._head_limit = {Keep.HEAD: limit, Keep.TAIL: 0, Keep.BOTH: (limit + 1) // 2}[keep]
+        self._tail_limit = limit - self._head_limit
+        self._limit = limit
+        self._keep = keep
+        self._head: list[str] = []
+        self._head_size = 0
+        self._tail: list[str] = []
+        self._tail_size = 0
+        self.total = 0
+
+    def add(self, text: str) -> None:
+        self.total += len(text)
+        room = self._head_limit - self._head_size
+        if room > 0:
+            piece = text[:room]
+            self._head.append(piece)
+            self._head_size += len(piece)
+            text = text[room:]
+        if text and self._tail_limit:
+            self._tail.append(text)
+            self._tail_size += len(text)
+            if self._tail_size > 2 * self._tail_limit + 4096:
+                self._shrink_tail()
+
+    def _shrink_tail(self) -> None:
+        tail = "".join(self._tail)[-self._tail_limit :]
+        self._tail = [tail]
+        self._tail_size = len(tail)
+
+    @property
+    def truncated(self) -> bool:
+        return self.total > self._limit
+
+    def text(self) -> str:
+        if self._tail_limit:
+            self._shrink_tail()
+        head, tail = "".join(self._head), "".join(self._tail)
+        if not self.truncated:
+            return head + tail
+        match self._keep:
+            case Keep.HEAD:
+                return head + TRUNCATION_MARK
+            case Keep.TAIL:
+                return TRUNCATION_MARK + "\n" + tail
+            case Keep.BOTH:
+                return head + "\n" + TRUNCATION_MARK + "\n" + tail
+
+
+def truncate(text: str, limit: int, keep: Keep = Keep.HEAD) -> str:
+    excerpt = Excerpt(limit, keep)
+    excerpt.add(text)
+    return excerpt.text()

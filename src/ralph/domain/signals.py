@@ -1,0 +1,133 @@
+"""Claims: the agent's *word* that it is done, waiting, or rejects. Proof is elsewhere (``evidence``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_TAG_CHARS = 20_000
+"""A tag whose content is longer than this is not a claim; bounds the memory of the scanner."""
+
+
+class Claim(StrEnum):
+    DONE = "done"
+    WAITING = "waiting"
+    REJECTED = "rejected"  #: ``<reject>reason</reject>`` of a reviewer, tester or qa
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One claim and where it was seen: "tag response", "file DONE", "exit 42"."""
+
+    claim: Claim
+    source: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """``<name>content</name>`` in assistant text; the name is lower case, the content trimmed."""
+
+    name: str
+    content: str
+
+
+class TagScanner:
+    """Finds tags in text that arrives in pieces, in bounded memory.
+
+    Feeding a text whole or in any pieces finds the same tags. Like the seeds' patterns it is
+    case-insensitive, takes the shortest content, and lets the content span lines.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(sorted({name.lower() for name in names}))
+        alternatives = "|".join(re.escape(name) for name in self._names)
+        # ASCII: without it IGNORECASE lets "ſ" stand for "s", and the name would not be ours.
+        flags = re.IGNORECASE | re.ASCII
+        self._open = re.compile(f"<({alternatives})>", flags)
+        self._close = {name: re.compile(f"</{re.escape(name)}>", flags) for name in self._names}
+        self._longest = max((len(name) for name in self._names), default=0) + 3
+        self._rest = ""
+        self._searched = 0
+        self.tags: list[Tag] = []
+
+    def feed(self, text: str) -> None:
+        if not self._names:
+            return
+        if not self._rest and "<" not in text:
+            return
+        self._rest += text
+        while self._rest:
+            opening = self._open.search(self._rest)
+            if opening is None:
+                self._keep_possible_opening()
+                return
+            name = opening[1].lower()
+            start = opening.end()
+            closing = self._close[name].search(self._rest, max(start, self._searched))
+            if closing is None:
+                self._rest = self._rest[opening.start() :]
+                if len(self._rest) > MAX_TAG_CHARS + 2 * self._longest:
+                    # Too long to be a claim: forget this opening, go on behind it.
+                    self._rest = self._rest[start - opening.start() :]
+                    self._searched = 0
+                    continue
+                self._searched = max(0, len(self._rest) - self._longest)
+                return
+            content = self._rest[start : closing.start()]
+            self._searched = 0
+            if len(content) > MAX_TAG_CHARS:
+                self._rest = self._rest[start:]
+                continue
+            self.tags.append(Tag(name, content.strip()))
+            self._rest = self._rest[closing.end() :]
+
+    def end_block(self) -> None:
+        """The block of text is over: half a tag in it never becomes a whole one."""
+        self._rest = ""
+        self._searched = 0
+
+    def _keep_possible_opening(self) -> None:
+        cut = self._rest.rfind("<", max(0, len(self._rest) - self._longest))
+        self._rest = "" if cut < 0 else self._rest[cut:]
+        self._searched = 0
+
+
+def find_tags(text: str, name: str) -> list[Tag]:
+    """All tags of one name in a text at hand."""
+    scanner = TagScanner([name])
+    scanner.feed(text)
+    return scanner.tags
+
+
+def matches(content: str, expected: str) -> bool:
+    """Case-insensitive, white space around it ignored; never a part of the content."""
+    return content.strip().casefold() == expected.strip().casefold()
+
+
+def first_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
+    """Seed 001: the first ``<response>`` decides."""
+    for tag in tags:
+        if tag.name == name:
+            return matches(tag.content, expected)
+    return False
+
+
+def any_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
+    """Seeds 000 and 002: any ``<promise>`` that matches this stage's promise.
+
+    A bare ``<promise>`` earlier in the prose opens a tag too; the innermost opening is what counts.
+    """
+    opening = f"<{name}>"
+    return any(
+        tag.name == name
+        and matches(
+            tag.content[tag.content.lower().rfind(opening) + len(opening) :]
+            if opening in tag.content.lower()
+            else tag.content,
+            expected,
+        )
+        for tag in tags
+    )

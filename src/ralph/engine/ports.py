@@ -1,0 +1,298 @@
+"""What the engine needs from the world. Adapters implement these; fakes need no base class."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from ralph.domain.agent_events import AgentEvent
+from ralph.domain.assignment import Assignment, Offer
+from ralph.domain.decision import Decision
+from ralph.domain.evidence import CheckResult, Evidence
+from ralph.domain.feedback import Feedback
+from ralph.domain.loop_events import LoopEvent
+from ralph.domain.report import AgentReport, Ending, Fault, Spend
+from ralph.domain.signals import Signal
+from ralph.domain.state import LoopState
+
+Publish = Callable[[LoopEvent], None]
+"""Tells the journal and the screens. Never blocks for long, never raises for a listener's sake."""
+
+
+# --- processes ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program to run. ``stdin`` is a file given as standard input (None: nothing, at once EOF)."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str] = field(default_factory=dict)  # added to the cleaned environment
+    stdin: Path | None = None
+    merge_stderr: bool = False  # stderr into the same stream as stdout, as a terminal would show it
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds; None is no limit. ``idle`` counts from the last output."""
+
+    total: float | None = None
+    idle: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended. ``code`` is negative for a signal, None if it never started (``error`` says why)."""
+
+    ending: Ending
+    code: int | None
+    seconds: float
+    error: str = ""
+    left_behind: tuple[str, ...] = ()  # descendants that were still there and have been ended
+
+
+class Running(Protocol):
+    """A process while it runs, as its output's reader sees it."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def finish_within(self, seconds: float | None) -> None:
+        """End it if it is still there after ``seconds``, as if it had exited; None: take that back."""
+        ...
+
+
+class ProcessRunner(Protocol):
+    """Births, watches and buries processes: the one place that does."""
+
+    async def run(
+        self,
+        command: Command,
+        *,
+        timeouts: Timeouts = Timeouts(),
+        on_start: Callable[[Running], None] | None = None,
+        on_lines: Callable[[list[bytes]], None] | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
+        log: Path | None = None,
+        stop: Awaitable[object] | None = None,
+    ) -> Exit:
+        """Run to the end. ``on_lines`` gets whole lines of stdout without their newline, a batch per read;
+        ``log`` gets every byte. ``stop`` done means: end it now. A program that cannot start is an Exit too."""
+        ...
+
+
+# --- agents ------------------------------------------------------------------------------------------------
+
+
+class OutputMode(StrEnum):
+    STREAM = "stream"  #: structured events
+    TEXT = "text"  #: the final words only
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRequest:
+    """One session: what to ask, where, and the files that are its own."""
+
+    prompt: str
+    prompt_file: Path
+    log_file: Path
+    cwd: Path
+    iteration: int = 0
+    attempt: int = 1
+    purpose: str = "iteration"
+    mode: OutputMode = OutputMode.STREAM
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class StreamParser(Protocol):
+    """Lines of one session → events. Keeps what it needs between lines; never raises on what an agent prints."""
+
+    def parse(self, line: bytes) -> Sequence[AgentEvent]: ...
+
+    def finish(self) -> Sequence[AgentEvent]:
+        """The output is over: what was held back."""
+        ...
+
+
+class AgentAdapter(Protocol):
+    """Everything particular to one agent program. Pure: no I/O."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know before leaving it alone (permissions skipped, unproven …)."""
+        ...
+
+    @property
+    def linger(self) -> float | None:
+        """Seconds the program may stay after it ended its turn; None: as long as it likes."""
+        ...
+
+    def command(self, request: AgentRequest) -> Command: ...
+
+    def parser(self, request: AgentRequest) -> StreamParser: ...
+
+    def classify(
+        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
+    ) -> Fault | None:
+        """What went wrong, from exit and structured events (``events``: turns, limits and errors only)."""
+        ...
+
+
+class Agent(Protocol):
+    """Runs one session to its end."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def run(
+        self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
+    ) -> AgentReport: ...
+
+
+class Isolation(Protocol):
+    """Wraps a command so that it can do less harm."""
+
+    @property
+    def guarantees(self) -> tuple[str, ...]: ...
+
+    def wrap(self, command: Command) -> Command: ...
+
+
+# --- judging -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What probes, checks and actions get to look at."""
+
+    run_id: str
+    iteration: int
+    attempt: int
+    assignment: Assignment
+    report: AgentReport
+    publish: Publish
+    stop: Callable[[], Awaitable[object]]
+
+
+class Probe(Protocol):
+    async def look(self, judging: Judging) -> Sequence[Signal]: ...
+
+
+class When(StrEnum):
+    ALWAYS = "always"
+    ON_CLAIM = "on_claim"
+
+
+class Check(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def when(self) -> When: ...
+
+    async def run(self, judging: Judging) -> CheckResult: ...
+
+
+class Trigger(StrEnum):
+    ON_PROOF = "on_proof"  #: whenever all checks passed, before completion is looked for
+    ON_ACCEPT = "on_accept"  #: after an assignment was accepted
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """``spend`` is of agent calls the action made; a failure becomes a concern and feedback, never an end."""
+
+    ok: bool
+    message: str = ""
+    spend: Spend = Spend()
+    feedback: Feedback | None = None
+
+
+class Action(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def trigger(self) -> Trigger: ...
+
+    async def run(self, judging: Judging) -> ActionResult: ...
+
+
+class Adviser(Protocol):
+    """Has something to add to the next prompt: an interrupted attempt, a word from the user, a warning."""
+
+    async def advise(self, state: LoopState, assignment: Assignment) -> Sequence[Feedback]: ...
+
+
+# --- work, record, surroundings ----------------------------------------------------------------------------
+
+
+class Work(Protocol):
+    async def next(self, state: LoopState) -> Offer: ...
+
+    async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
+        """Take the decision in. Idempotent: a crash may repeat it. ``evidence`` is None when a limit decided."""
+        ...
+
+
+class PromptStyle(Protocol):
+    """How a profile words the prompt of an iteration."""
+
+    def __call__(self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int) -> str: ...
+
+
+class Journal(Protocol):
+    """The record of one run. What it has taken survives the death of this process."""
+
+    def prompt_file(self, iteration: int, attempt: int) -> Path: ...
+
+    def agent_log(self, iteration: int, attempt: int) -> Path: ...
+
+    def save_prompt(self, path: Path, prompt: str) -> None: ...
+
+    def append(self, event: LoopEvent, *, at: float) -> None:
+        """Take an event; it may be written a moment later."""
+        ...
+
+    def commit(self, state: LoopState) -> None:
+        """Everything so far, and where the run stands now, is on disk when this returns."""
+        ...
+
+
+class Workspace(Protocol):
+    async def fingerprint(self) -> str:
+        """Changes whenever the work changed: commits, edits, new files."""
+        ...
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def monotonic(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Control(Protocol):
+    """The user's hand on the run: stop after this step, stop now, pause."""
+
+    async def checkpoint(self) -> bool:
+        """Called between iterations; waits while paused. True: stop requested."""
+        ...
+
+    def stop_now(self) -> Awaitable[object]:
+        """Done when the present step must be ended at once."""
+        ...
+
+    async def stop_requested(self) -> None:
+        """Returns when any stop was requested; what a pause waits on."""
+        ...

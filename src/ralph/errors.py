@@ -1,0 +1,47 @@
+"""What the user or the machine got wrong, as exceptions; what the *work* does is always a value.
+
+RalphError            message, and what to do about it
+├─ UsageError         flags or arguments that make no sense            exit 2
+├─ ConfigError        which file, which key, what is wrong             exit 2
+├─ WorkspaceBusy      another run holds this workspace                 exit 2
+├─ AgentUnavailable   executable missing, not logged in                exit 4
+└─ StoreError         database damaged, unwritable or from a newer ralph  exit 4
+anything else         a bug of ours                                    exit 3
+"""
+
+from __future__ import annotations
+
+
+class RalphError(Exception):
+    """Something the user can mend: ``message`` says what happened and where, ``hint`` what to do."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(RalphError):
+    """Flags or arguments that make no sense."""
+
+
+class ConfigError(RalphError):
+    """Settings that cannot be read or are wrong."""
+
+
+class WorkspaceBusy(RalphError):
+    """Another run holds this workspace."""
+
+
+class AgentUnavailable(RalphError):
+    """The agent cannot be started at all."""
+
+    exit_code = 4
+
+
+class StoreError(RalphError):
+    """The journal cannot be read or written."""
+
+    exit_code = 4
