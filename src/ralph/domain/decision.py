@@ -9,7 +9,7 @@ from typing import assert_never
 from ralph.domain.budget import Backoff
 from ralph.domain.evidence import Evidence
 from ralph.domain.feedback import Feedback
-from ralph.domain.report import Ending, Fatal, Fault, RateLimited, Transient
+from ralph.domain.report import AgentReport, Ending, Fatal, Fault, RateLimited, Transient
 from ralph.domain.signals import Claim
 
 
@@ -80,6 +80,13 @@ class Rules:
     wait_for_limits: bool = True
     unknown_limit_wait: float = 300.0
     backoff: Backoff = Backoff()
+
+
+def is_judgeable(report: AgentReport, rules: Rules) -> bool:
+    """A session that was cut off or failed for outside reasons says nothing about the work: no checks then."""
+    if report.ending is Ending.STOPPED:
+        return False
+    return report.fault is None or (rules.faults_count and isinstance(report.fault, Transient))
 
 
 def decide(

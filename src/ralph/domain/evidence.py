@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,7 +27,6 @@ class CheckResult:
     exit_code: int | None = None
     seconds: float = 0.0
     log_file: str = ""
-    output_sha256: str = ""
     reason: str = ""
 
     @property
@@ -41,6 +39,7 @@ class Evidence:
     report: AgentReport
     signals: tuple[Signal, ...] = ()
     results: tuple[CheckResult, ...] = ()
+    remarks: tuple[Feedback, ...] = ()  # for the next prompt, besides what the checks say
     fingerprint: str = ""  # of the workspace after the session; empty: not taken
 
     @property
@@ -57,15 +56,14 @@ class Evidence:
 
     @property
     def feedback(self) -> tuple[Feedback, ...]:
-        """What the checks have to say to the agent, in their order."""
-        return tuple(feedback_of(self.results))
+        """What the checks have to say to the agent, in their order, then everything else."""
+        denied = [
+            result.feedback
+            for result in self.results
+            if result.feedback is not None and result.verdict is not Verdict.PASSED
+        ]
+        return (*denied, *self.remarks)
 
     @property
     def failing(self) -> tuple[str, ...]:
         return tuple(result.name for result in self.results if not result.holds)
-
-
-def feedback_of(results: Iterable[CheckResult]) -> Iterable[Feedback]:
-    for result in results:
-        if result.feedback is not None and result.verdict is not Verdict.PASSED:
-            yield result.feedback

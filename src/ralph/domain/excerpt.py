@@ -52,6 +52,11 @@ class Excerpt:
         self._tail_size = len(tail)
 
     @property
+    def is_full(self) -> bool:
+        """Further text cannot change the result: a reader of a flood may stop decoding it."""
+        return self._keep is Keep.HEAD and self.total > self._limit
+
+    @property
     def truncated(self) -> bool:
         return self.total > self._limit
 

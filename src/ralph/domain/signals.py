@@ -44,7 +44,7 @@ class TagScanner:
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(sorted({name.lower() for name in names}))
         alternatives = "|".join(re.escape(name) for name in self._names)
-        # ASCII: without it IGNORECASE lets "ſ" stand for "s", and the name would not be ours.
+        # ASCII: without it IGNORECASE lets a long s (U+017F) stand for "s", and the name would not be ours.
         flags = re.IGNORECASE | re.ASCII
         self._open = re.compile(f"<({alternatives})>", flags)
         self._close = {name: re.compile(f"</{re.escape(name)}>", flags) for name in self._names}
@@ -116,18 +116,12 @@ def first_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
 
 
 def any_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
-    """Seeds 000 and 002: any ``<promise>`` that matches this stage's promise.
+    """Seeds 000 and 002: any ``<promise>`` that matches this stage's promise."""
+    return any(tag.name == name and matches(_innermost(tag), expected) for tag in tags)
 
-    A bare ``<promise>`` earlier in the prose opens a tag too; the innermost opening is what counts.
-    """
-    opening = f"<{name}>"
-    return any(
-        tag.name == name
-        and matches(
-            tag.content[tag.content.lower().rfind(opening) + len(opening) :]
-            if opening in tag.content.lower()
-            else tag.content,
-            expected,
-        )
-        for tag in tags
-    )
+
+def _innermost(tag: Tag) -> str:
+    """A bare ``<promise>`` earlier in the prose opens a tag too; the last opening is the one that was closed."""
+    opening = f"<{tag.name}>"
+    start = tag.content.lower().rfind(opening)
+    return tag.content if start < 0 else tag.content[start + len(opening) :]

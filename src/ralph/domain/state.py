@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.domain.decision import Continue, Decision, Retry
+from ralph.domain.decision import Continue, Decision, Outcome, Retry, Stop
 from ralph.domain.evidence import Evidence
 from ralph.domain.feedback import Feedback
 from ralph.domain.report import Spend
@@ -37,8 +37,10 @@ class LoopState:
         return replace(self, concerns=self.concerns + concerns) if concerns else self
 
     def after(self, evidence: Evidence, decision: Decision) -> LoopState:
-        """The state after a judged session. A retry is not counted and keeps the feedback."""
-        if isinstance(decision, Retry):
+        """The state after a judged session. A retry or a stopped session is not counted and keeps the feedback."""
+        if isinstance(decision, Retry) or (
+            isinstance(decision, Stop) and decision.outcome is Outcome.CANCELLED
+        ):
             return self
         same = bool(evidence.fingerprint) and evidence.fingerprint == self.fingerprint
         return replace(

@@ -44,6 +44,9 @@ class Timeouts:
     idle: float | None = None
 
 
+UNLIMITED = Timeouts()
+
+
 @dataclass(frozen=True, slots=True)
 class Exit:
     """How a process ended. ``code`` is negative for a signal, None if it never started (``error`` says why)."""
@@ -73,7 +76,7 @@ class ProcessRunner(Protocol):
         self,
         command: Command,
         *,
-        timeouts: Timeouts = Timeouts(),
+        timeouts: Timeouts = UNLIMITED,
         on_start: Callable[[Running], None] | None = None,
         on_lines: Callable[[list[bytes]], None] | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
@@ -178,7 +181,7 @@ class Judging:
     assignment: Assignment
     report: AgentReport
     publish: Publish
-    stop: Callable[[], Awaitable[object]]
+    control: Control
 
 
 class Probe(Protocol):
@@ -193,6 +196,11 @@ class When(StrEnum):
 class Check(Protocol):
     @property
     def name(self) -> str: ...
+
+    @property
+    def command(self) -> str:
+        """What it runs, for the screens; empty if it runs nothing."""
+        ...
 
     @property
     def when(self) -> When: ...
@@ -245,17 +253,25 @@ class Work(Protocol):
 class PromptStyle(Protocol):
     """How a profile words the prompt of an iteration."""
 
-    def __call__(self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int) -> str: ...
+    def __call__(
+        self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
+    ) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFiles:
+    prompt: Path
+    log: Path
 
 
 class Journal(Protocol):
     """The record of one run. What it has taken survives the death of this process."""
 
-    def prompt_file(self, iteration: int, attempt: int) -> Path: ...
+    def open_session(self, prompt: str, *, iteration: int, attempt: int, purpose: str = "") -> SessionFiles:
+        """Save the prompt before it is sent, and name the files of this session."""
+        ...
 
-    def agent_log(self, iteration: int, attempt: int) -> Path: ...
-
-    def save_prompt(self, path: Path, prompt: str) -> None: ...
+    def check_log(self, iteration: int, slug: str) -> Path: ...
 
     def append(self, event: LoopEvent, *, at: float) -> None:
         """Take an event; it may be written a moment later."""
@@ -284,6 +300,9 @@ class Clock(Protocol):
 
 class Control(Protocol):
     """The user's hand on the run: stop after this step, stop now, pause."""
+
+    @property
+    def stopping(self) -> bool: ...
 
     async def checkpoint(self) -> bool:
         """Called between iterations; waits while paused. True: stop requested."""

@@ -1,0 +1,40 @@
+"""A claim by a tag in the assistant's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ralph.domain.report import Ending
+from ralph.domain.signals import Claim, Signal, any_tag_claims, first_tag_claims
+from ralph.engine.ports import Judging
+
+
+class TagProbe:
+    """``first``: the first tag decides (001), otherwise any matching one (000, 002).
+
+    A stage's own promise goes before the profile's. Only a session that ended by itself is taken at its word.
+    """
+
+    def __init__(self, name: str, expected: str, *, first: bool) -> None:
+        self._name = name
+        self._expected = expected
+        self._claims = first_tag_claims if first else any_tag_claims
+
+    async def look(self, judging: Judging) -> Sequence[Signal]:
+        if judging.report.ending is not Ending.EXITED:
+            return ()
+        expected = judging.assignment.promise or self._expected
+        if self._claims(judging.report.tags, self._name, expected):
+            return (Signal(Claim.DONE, f"tag {self._name}"),)
+        return ()
+
+
+class RejectProbe:
+    """``<reject>reason</reject>``: a reviewer, tester or qa sends the work back."""
+
+    async def look(self, judging: Judging) -> Sequence[Signal]:
+        return tuple(
+            Signal(Claim.REJECTED, "tag reject", tag.content)
+            for tag in judging.report.tags
+            if tag.name == "reject"
+        )

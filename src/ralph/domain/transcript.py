@@ -1,0 +1,113 @@
+"""What remains of a session's stream: the assistant's words and tags, what it used, how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ralph.domain.agent_events import (
+    AgentEvent,
+    ErrorReported,
+    LimitReported,
+    Noise,
+    Text,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    Unknown,
+    Usage,
+)
+from ralph.domain.excerpt import Excerpt, Keep
+from ralph.domain.signals import Tag, TagScanner
+
+TEXT_LIMIT = 400_000
+"""Characters of assistant text kept for one-shot answers and reviews; tags are found in all of it."""
+
+DECIDING_LIMIT = 200
+"""Structured errors and limits kept for the fault classification."""
+
+
+class Transcript:
+    """Takes events in order, in bounded memory whatever the agent prints."""
+
+    def __init__(self, tags: Iterable[str]) -> None:
+        self._scanner = TagScanner(tags)
+        self._text = Excerpt(TEXT_LIMIT, Keep.BOTH)
+        self._last_block = ""
+        self._usage = Usage()
+        self._cost: float | None = None
+        self.tools = 0
+        self.tool_errors = 0
+        self.noise_lines = 0
+        self.unknown_events = 0
+        self.denials: tuple[str, ...] = ()
+        self._deciding: list[AgentEvent] = []
+
+    def take(self, events: Sequence[AgentEvent]) -> None:
+        for event in events:
+            kind = type(event)
+            if kind is Text:
+                assert isinstance(event, Text)
+                if not event.parent:
+                    self._hear(event.text, final=event.final)
+            elif kind is ToolStarted:
+                self.tools += 1
+            elif kind is ToolEnded:
+                assert isinstance(event, ToolEnded)
+                self.tool_errors += event.is_error
+            elif kind is TurnEnded:
+                assert isinstance(event, TurnEnded)
+                self._end_turn(event)
+            elif kind is LimitReported or kind is ErrorReported:
+                self._keep(event)
+            elif kind is Noise:
+                self.noise_lines += 1
+            elif kind is Unknown:
+                self.unknown_events += 1
+
+    def _hear(self, text: str, *, final: bool) -> None:
+        self._scanner.feed(text)
+        self._text.add(text)
+        if final:
+            self._scanner.end_block()
+            self._text.add("\n")
+            self._last_block = text
+
+    def _end_turn(self, turn: TurnEnded) -> None:
+        self._keep(turn)
+        self.denials += turn.denials
+        self._usage = turn.usage if turn.cumulative else self._usage + turn.usage
+        if turn.cost_usd is not None:
+            self._cost = turn.cost_usd if turn.cumulative else (self._cost or 0.0) + turn.cost_usd
+        # The final answer usually repeats the last block. An error's text is the program's, not the model's.
+        if turn.text and not turn.error and turn.text.strip() != self._last_block.strip():
+            self._hear(turn.text, final=True)
+
+    def _keep(self, event: AgentEvent) -> None:
+        if len(self._deciding) >= DECIDING_LIMIT:
+            del self._deciding[0]
+        self._deciding.append(event)
+
+    @property
+    def deciding(self) -> tuple[AgentEvent, ...]:
+        return tuple(self._deciding)
+
+    @property
+    def text(self) -> str:
+        return self._text.text().rstrip("\n")
+
+    @property
+    def tags(self) -> tuple[Tag, ...]:
+        return tuple(self._scanner.tags)
+
+    @property
+    def usage(self) -> Usage:
+        return self._usage
+
+    @property
+    def cost_usd(self) -> float | None:
+        return self._cost
+
+    @property
+    def is_empty(self) -> bool:
+        """The session said nothing and did nothing."""
+        return not self.tools and not self.text.strip()

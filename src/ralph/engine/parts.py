@@ -1,0 +1,55 @@
+"""Everything one run is made of. ``wiring`` builds it; a library user or a test may build another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.domain.assignment import Assignment
+from ralph.domain.budget import Budget, Pace
+from ralph.domain.decision import Rules
+from ralph.domain.feedback import Feedback
+from ralph.domain.prompt import compose
+from ralph.engine.ports import (
+    Action,
+    Adviser,
+    Agent,
+    Check,
+    Clock,
+    Control,
+    Journal,
+    Probe,
+    PromptStyle,
+    Publish,
+    Work,
+    Workspace,
+)
+
+
+def as_given(
+    assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
+) -> str:
+    """The plainest prompt: the objective with its feedback."""
+    return compose(assignment.objective, feedback)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopParts:
+    work: Work
+    agent: Agent
+    journal: Journal
+    clock: Clock
+    control: Control
+    publish: Publish
+    run_id: str = "run"
+    root: Path = field(default_factory=Path)
+    probes: Sequence[Probe] = ()
+    checks: Sequence[Check] = ()
+    actions: Sequence[Action] = ()
+    advisers: Sequence[Adviser] = ()
+    prompt: PromptStyle = as_given
+    rules: Rules = Rules()
+    budget: Budget = Budget()
+    pace: Pace = Pace()
+    workspace: Workspace | None = None

@@ -1,0 +1,32 @@
+"""A journal that remembers in memory; the session files it names are never written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.domain.loop_events import LoopEvent
+from ralph.domain.state import LoopState
+from ralph.engine.ports import SessionFiles
+
+
+@dataclass(slots=True)
+class MemoryJournal:
+    folder: Path = Path("memory")
+    events: list[LoopEvent] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
+    states: list[LoopState] = field(default_factory=list)
+
+    def open_session(self, prompt: str, *, iteration: int, attempt: int, purpose: str = "") -> SessionFiles:
+        self.prompts.append(prompt)
+        name = f"{iteration:03}_{attempt}{purpose}"
+        return SessionFiles(self.folder / f"prompt_{name}.txt", self.folder / f"agent_{name}.log")
+
+    def check_log(self, iteration: int, slug: str) -> Path:
+        return self.folder / f"guardrail_{iteration:03}_{slug}.log"
+
+    def append(self, event: LoopEvent, *, at: float) -> None:
+        self.events.append(event)
+
+    def commit(self, state: LoopState) -> None:
+        self.states.append(state)

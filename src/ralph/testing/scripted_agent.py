@@ -1,0 +1,55 @@
+"""An agent that plays a script: one step per launch. In this process, without a program."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+
+from ralph.domain.agent_events import Text
+from ralph.domain.loop_events import AgentActed
+from ralph.domain.report import AgentReport, Fault, Spend
+from ralph.domain.transcript import Transcript
+from ralph.engine.ports import AgentRequest, Publish
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the agent says, and what it does to the world meanwhile."""
+
+    text: str = ""
+    does: Callable[[AgentRequest], None] = lambda request: None
+    exit_code: int = 0
+    fault: Fault | None = None
+    spend: Spend = Spend()
+
+
+@dataclass(slots=True)
+class ScriptedAgent:
+    """Plays ``turns`` in order; the last one again and again. ``prompts`` is what it was asked."""
+
+    turns: Iterable[Turn]
+    tags: tuple[str, ...] = ("response", "promise", "reject")
+    name: str = "scripted"
+    prompts: list[str] = field(default_factory=list)
+    _played: int = 0
+
+    async def run(
+        self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
+    ) -> AgentReport:
+        script = list(self.turns)
+        turn = script[min(self._played, len(script) - 1)]
+        self._played += 1
+        self.prompts.append(request.prompt)
+        turn.does(request)
+        transcript = Transcript(self.tags)
+        if turn.text:
+            said = Text(turn.text)
+            transcript.take([said])
+            publish(AgentActed((said,)))
+        return AgentReport(
+            exit_code=turn.exit_code,
+            text=transcript.text,
+            tags=transcript.tags,
+            fault=turn.fault,
+            spend=turn.spend,
+        )
