@@ -1,0 +1,50 @@
+# Each target works from a bare clone with Python 3.11, git and make: it makes its own virtual environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check static bench fix docs clean
+
+demo: $(VENV)/runtime ## a real loop on a real repository, no account needed
+	@$(BIN)/ralph demo
+
+test: $(VENV)/dev ## all tests
+	@$(BIN)/python -m pytest -n auto
+
+check: static test ## everything CI checks
+
+static: $(VENV)/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/dev ## measurements, as ratios to a bare shell loop in the same run
+	@$(BIN)/python -m bench
+
+fix: $(VENV)/dev ## format, and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/dev ## write the generated pages of docs/ anew
+	$(BIN)/python -m ralph.config.reference > docs/settings.md
+
+$(VENV)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("ralph needs Python 3.11 or newer; set PYTHON=…" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/runtime: $(VENV)/python pyproject.toml constraints.txt
+	@echo "installing ralph into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/python pyproject.toml constraints.txt
+	@echo "installing ralph and its test tools into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/runtime
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -1,0 +1,44 @@
+"""Small files, written so that a reader or a crash never sees half of one. Standard library only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+IGNORED = "# written by ralph: what a run leaves here is one's own; the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
+
+
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Replace ``path`` with the content, durably, or leave it as it was."""
+    data = content.encode() if isinstance(content, str) else content
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def make_state_folder(folder: Path) -> None:
+    """``.ralph/`` with a .gitignore of its own; an existing one is the user's and stays."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        write_atomic(ignore, IGNORED)
+
+
+def point_link(link: Path, target: Path) -> None:
+    """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
+    relative = os.path.relpath(target, link.parent)
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(relative)
+        return
+    if link.is_symlink():
+        link.unlink(missing_ok=True)
+        link.symlink_to(relative)

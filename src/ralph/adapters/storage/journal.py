@@ -1,0 +1,185 @@
+"""The record of one run in SQLite, and the files of its sessions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from ralph.adapters.storage.database import open_database, store_errors
+from ralph.adapters.storage.files import make_state_folder, point_link
+from ralph.adapters.storage.wire import encode_event, encode_state
+from ralph.domain.loop_events import IterationEnded, IterationStarted, LoopEvent, RunEnded
+from ralph.domain.state import LoopState
+from ralph.engine.ports import SessionFiles
+
+Statement = tuple[str, tuple[object, ...]]
+
+START_RUN = """INSERT INTO runs (id, profile, agent, root, options, state, started_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+SAVE_STATE = "UPDATE runs SET state = ?, updated_at = ? WHERE id = ?"
+END_RUN = "UPDATE runs SET outcome = ?, reason = ? WHERE id = ?"
+START_ITERATION = """INSERT OR REPLACE INTO iterations (run_id, iteration, attempt, assignment, role, started_at)
+    VALUES (?, ?, ?, ?, ?, ?)"""
+END_ITERATION = """UPDATE iterations
+    SET ended_at = ?, decision = ?, reason = ?, claimed = ?, proven = ?, cost_usd = ?, tokens = ?
+    WHERE run_id = ? AND iteration = ? AND attempt = ?"""
+ADD_EVENT = "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?, ?, ?, ?)"
+
+FLUSH_BYTES = 256 * 1024
+FLUSH_SECONDS = 0.25
+"""A watcher in another process sees what happened at most this much later."""
+
+
+class SqliteJournal:
+    """One connection, one run, one writer: the run's owner. Use as a context manager."""
+
+    def __init__(
+        self,
+        folder: Path,
+        run_id: str,
+        *,
+        profile: str,
+        agent: str,
+        root: Path,
+        options: Mapping[str, object],
+        now: float,
+    ) -> None:
+        self._folder = folder
+        self._path = folder / "ralph.db"
+        self._run_folder = folder / "runs" / run_id
+        self._run_id = run_id
+        self._iteration = 0
+        self._events: list[tuple[str, int, float, str, bytes]] = []
+        self._event_bytes = 0
+        self._statements: list[Statement] = []
+        self._last_at = self._flushed_at = now
+        with store_errors(folder):
+            make_state_folder(folder)
+            self._run_folder.mkdir(parents=True)
+            _forget_links(folder)
+        self._database = open_database(self._path)
+        with store_errors(self._path):
+            given = (run_id, profile, agent, str(root), json.dumps(options))
+            self._database.execute(START_RUN, (*given, encode_state(LoopState()), now, now))
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def run_folder(self) -> Path:
+        return self._run_folder
+
+    # --- files ---
+
+    def open_session(self, prompt: str, *, iteration: int, attempt: int, purpose: str = "") -> SessionFiles:
+        name = f"{iteration:03}"
+        if attempt > 1:
+            name += f"_attempt{attempt}"
+        if purpose:
+            name += f"_{purpose}"
+        files = SessionFiles(
+            self._run_folder / f"prompt_{name}.txt", self._run_folder / f"agent_{name}.ndjson"
+        )
+        with store_errors(files.prompt):
+            files.prompt.write_text(prompt, encoding="utf-8", newline="")
+            if not purpose:
+                self._link(f"prompt_{iteration:03}.txt", files.prompt)
+        return files
+
+    def check_log(self, iteration: int, slug: str) -> Path:
+        """In the run's folder, and as a link under the name that seed 001 promises."""
+        log = self._run_folder / f"guardrail_{iteration:03}_{slug}.log"
+        self._link(log.name, log)
+        return log
+
+    def _link(self, name: str, target: Path) -> None:
+        # A file system without links still has the file itself.
+        with contextlib.suppress(OSError, NotImplementedError):
+            point_link(self._folder / name, target)
+
+    # --- events ---
+
+    def append(self, event: LoopEvent, *, at: float) -> None:
+        self._last_at = at
+        if isinstance(event, IterationStarted):
+            self._iteration = event.iteration
+        if statement := self._statement(event, at):
+            self._statements.append(statement)
+        data = encode_event(event)
+        self._events.append((self._run_id, self._iteration, at, event.kind, data))
+        self._event_bytes += len(data)
+        # A clock that was set back must not keep events from being written.
+        if self._event_bytes > FLUSH_BYTES or not 0 <= at - self._flushed_at < FLUSH_SECONDS:
+            self._write()
+
+    def commit(self, state: LoopState) -> None:
+        self._statements.append((SAVE_STATE, (encode_state(state), self._last_at, self._run_id)))
+        self._write(durably=True)
+
+    def close(self) -> None:
+        try:
+            self._write()
+        finally:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _statement(self, event: LoopEvent, at: float) -> Statement | None:
+        run = self._run_id
+        match event:
+            case IterationStarted(iteration=iteration, attempt=attempt):
+                return START_ITERATION, (run, iteration, attempt, event.assignment, event.role, at)
+            case IterationEnded(iteration=iteration, attempt=attempt, spend=spend):
+                judged = (at, event.decision, event.reason, event.claimed, event.proven)
+                return END_ITERATION, (*judged, spend.cost_usd, spend.usage.total, run, iteration, attempt)
+            case RunEnded():
+                return END_RUN, (event.outcome, event.reason, run)
+            case _:
+                return None
+
+    def _write(self, *, durably: bool = False) -> None:
+        """One transaction. Every commit survives our death; a durable one survives the machine's too."""
+        if not self._events and not self._statements:
+            return
+        database = self._database
+        with store_errors(self._path):
+            if durably:
+                database.execute("PRAGMA synchronous = FULL")
+            try:
+                database.execute("BEGIN IMMEDIATE")
+                database.executemany(
+                    "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?, ?, ?, ?)",
+                    self._events,
+                )
+                for sql, values in self._statements:
+                    database.execute(sql, values)
+                database.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    database.execute("ROLLBACK")
+                raise
+            finally:
+                if durably:
+                    with contextlib.suppress(sqlite3.Error):
+                        database.execute("PRAGMA synchronous = NORMAL")
+        self._events.clear()
+        self._statements.clear()
+        self._event_bytes = 0
+        self._flushed_at = self._last_at
+
+
+def _forget_links(folder: Path) -> None:
+    """The links of an older run would look like results of this one."""
+    for pattern in ("guardrail_*.log", "prompt_*.txt"):
+        for link in folder.glob(pattern):
+            if link.is_symlink():
+                link.unlink(missing_ok=True)

@@ -1,0 +1,48 @@
+"""Events and states as JSON, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ralph.domain.loop_events import LoopEvent
+from ralph.domain.state import LoopState
+
+_encoder = msgspec.json.Encoder()
+_state_decoder = msgspec.json.Decoder(LoopState)
+
+
+def encode_event(event: LoopEvent) -> bytes:
+    try:
+        return _encoder.encode(event)
+    except UnicodeEncodeError:
+        # Half characters (lone surrogates) that an agent printed; JSON in UTF-8 cannot hold them.
+        return _encoder.encode(_whole_characters(msgspec.to_builtins(event)))
+
+
+def _whole_characters(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case dict():
+            return {key: _whole_characters(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_whole_characters(item) for item in value]
+        case _:
+            return value
+
+
+def decode_event(data: bytes) -> dict[str, Any]:
+    """As plain data: a screen must be able to show events of an older or newer ralph."""
+    decoded = msgspec.json.decode(data)
+    assert isinstance(decoded, dict)
+    return decoded
+
+
+def encode_state(state: LoopState) -> str:
+    return _encoder.encode(state).decode()
+
+
+def decode_state(data: str) -> LoopState:
+    return _state_decoder.decode(data)

@@ -1,0 +1,31 @@
+"""Where the prompt of a run comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph.errors import UsageError
+
+
+def read_prompt_file(path: Path) -> str:
+    """The prompt in a file, whole; says what is wrong with the file otherwise."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        message = f"prompt file not found: {path}"
+        raise UsageError(
+            message, hint="check --prompt-file; a relative path starts at the current directory"
+        ) from None
+    except IsADirectoryError:
+        message = f"prompt file is a directory: {path}"
+        raise UsageError(message, hint="name the file in it, for example PROMPT.md") from None
+    except UnicodeDecodeError as error:
+        message = f"prompt file is not UTF-8 text: {path} (byte {error.start})"
+        raise UsageError(message, hint="save it as UTF-8") from None
+    except OSError as error:
+        message = f"cannot read prompt file {path}: {error.strerror or error}"
+        raise UsageError(message, hint="check its permissions") from None
+    if not text.strip():
+        message = f"prompt file is empty: {path}"
+        raise UsageError(message, hint="write into it what the agent is to do")
+    return text

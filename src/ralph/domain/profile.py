@@ -1,0 +1,18 @@
+"""A profile: which claim and which proof a loop needs. Data only; ``profiles/*.toml`` hold the values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ralph.domain.decision import Acceptance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    name: str
+    summary: str
+    tag: str
+    first_tag_decides: bool
+    acceptance: Acceptance
+    faults_count: bool = False
+    restart_delay: float = 0.0

@@ -1,0 +1,305 @@
+"""The composition root: profile + settings + what the user asked → the parts of one run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path, PurePath
+from time import gmtime, strftime
+
+from ralph.adapters.actions.scm import ScmAction
+from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for, infer, split_flags
+from ralph.adapters.checks.command import CommandCheck, Guardrail
+from ralph.adapters.clock import SystemClock
+from ralph.adapters.processes.redaction import Redactor, redact_argv, secrets_in
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.processes.shell import shell_argv
+from ralph.adapters.processes.watcher import start_watcher
+from ralph.adapters.signals.tag import TagProbe
+from ralph.adapters.storage.journal import SqliteJournal
+from ralph.adapters.work.prompt_source import read_prompt_file
+from ralph.adapters.work.prompt_work import PromptWork
+from ralph.config.root import STATE_FOLDER, Root
+from ralph.config.schema import Settings
+from ralph.domain.assignment import Assignment
+from ralph.domain.budget import Budget, Pace
+from ralph.domain.decision import Acceptance, Rules
+from ralph.domain.feedback import Feedback
+from ralph.domain.loop_events import RunStarted, Warned
+from ralph.domain.profile import Profile
+from ralph.domain.prompt import compose, with_iteration_count
+from ralph.domain.slug import unique_slugs
+from ralph.engine.parts import LoopParts
+from ralph.engine.ports import AgentAdapter, AgentRequest, Command, Control, Timeouts
+from ralph.engine.recording import Listener, Recorder
+from ralph.engine.session import AgentSession
+from ralph.errors import AgentUnavailable, ConfigError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Exactly one of the two is given."""
+
+    text: str | None = None
+    file: Path | None = None
+
+    def read(self) -> str:
+        if self.file is not None:
+            return read_prompt_file(self.file)
+        assert self.text is not None
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run as it would be started: everything resolved and checked, nothing done yet."""
+
+    profile: Profile
+    settings: Settings
+    root: Root
+    prompt: Prompt
+    adapter: AgentAdapter
+    guardrails: tuple[Guardrail, ...]
+
+    @property
+    def state_folder(self) -> Path:
+        return self.root.state / STATE_FOLDER
+
+    def first_command(self) -> tuple[Command, str]:
+        """What the first iteration would start, and the prompt it would send."""
+        text = self._first_prompt()
+        folder = self.state_folder / "runs" / "RUN"
+        request = AgentRequest(
+            prompt=text,
+            prompt_file=folder / "prompt_001.txt",
+            log_file=folder / "agent_001.ndjson",
+            cwd=self.root.workspace,
+            iteration=1,
+        )
+        return self.adapter.command(request), text
+
+    def _first_prompt(self) -> str:
+        style = _prompt_style(self.settings)
+        assignment = Assignment(key="prompt", objective=self.prompt.read())
+        return style(assignment, (), iteration=1, maximum=self.settings.maximum_iterations)
+
+
+def load_profile(name: str) -> Profile:
+    folder = resources.files("ralph") / "profiles"
+    known = sorted(
+        entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")
+    )
+    if name not in known:
+        message = f"unknown profile {name!r}"
+        raise UsageError(message, hint=f"known profiles: {', '.join(known)}")
+    data = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+    return Profile(**{**data, "acceptance": Acceptance(data["acceptance"])})
+
+
+def plan_run(
+    settings: Settings,
+    root: Root,
+    prompt: Prompt,
+    *,
+    profile: str = "basic",
+    environ: Mapping[str, str] = os.environ,
+) -> Plan:
+    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    if not settings.agent.command:
+        message = "no agent configured: agent.command is not set"
+        raise ConfigError(message, hint="run `ralph init`, or give --agent claude")
+    prompt.read()
+    slugs = unique_slugs(guardrail.command for guardrail in settings.guardrails)
+    guardrails = tuple(
+        Guardrail(
+            command=guardrail.command,
+            slug=slug,
+            placement=guardrail.fail_action,
+            hint=guardrail.hint,
+            timeout=guardrail.timeout if guardrail.timeout is not None else settings.guardrail_timeout,
+            keep=guardrail.keep or settings.truncation.keep,
+            name=guardrail.name,
+        )
+        for guardrail, slug in zip(settings.guardrails, slugs, strict=True)
+    )
+    name = settings.agent.adapter or infer(settings.agent.command)
+    adapter = adapter_for(
+        name,
+        command=settings.agent.command,
+        flags=split_flags(settings.agent.flags),
+        as_root=hasattr(os, "geteuid") and os.geteuid() == 0,
+    )
+    path = settings.agent.environment.get("PATH", environ.get("PATH", os.defpath))
+    _require_agent(settings.agent.command, name, root.workspace, path)
+    _require_scm(settings, root.workspace, path)
+    return Plan(load_profile(profile), settings, root, prompt, adapter, guardrails)
+
+
+def _require_agent(command: str, name: str, workspace: Path, path: str) -> None:
+    how = KNOWN_AGENTS[name]
+    if os.sep in command:
+        file = workspace / command
+        if file.is_dir():
+            message = f"agent {command} is a directory"
+            raise AgentUnavailable(message, hint="set agent.command to the program in it")
+        if file.is_file() and not os.access(file, os.X_OK):
+            message = f"agent {command} is not executable"
+            raise AgentUnavailable(message, hint=f"chmod +x {command}")
+        found = file.is_file()
+    else:
+        found = shutil.which(command, path=path) is not None
+    if not found:
+        message = f"agent not found: {command}"
+        raise AgentUnavailable(message, hint=f"install it ({how}), or set agent.command to its path")
+
+
+def _require_scm(settings: Settings, workspace: Path, path: str) -> None:
+    if settings.scm is None or not settings.scm.tasks:
+        return
+    program = split_flags([settings.scm.command])[0]
+    if shutil.which(program, path=path) is None and not (workspace / program).is_file():
+        message = f"scm.command not found: {program}"
+        raise ConfigError(message, hint="install it, or remove scm from .ralph/settings.json")
+    is_git = PurePath(program).name == "git"
+    if is_git and not any((folder / ".git").exists() for folder in (workspace, *workspace.parents)):
+        message = f"scm is configured, but {workspace} is not a git repository"
+        raise ConfigError(message, hint="run `git init` there, or remove scm from .ralph/settings.json")
+
+
+def new_run_id(now: float) -> str:
+    """Sorts by time, and two runs of one second still differ."""
+    return f"{strftime('%Y%m%d-%H%M%S', gmtime(now))}-{os.urandom(2).hex()}"
+
+
+@contextmanager
+def assembled(
+    plan: Plan,
+    control: Control,
+    listeners: Sequence[Listener],
+    *,
+    complain: Callable[[str], None],
+    environ: Mapping[str, str] = os.environ,
+) -> Iterator[LoopParts]:
+    """The parts of a run, with its record opened and its watcher on guard until the block ends."""
+    settings, clock = plan.settings, SystemClock()
+    workspace = plan.root.workspace
+    run_id = new_run_id(clock.now())
+    environment = {**environ, **settings.agent.environment}
+    redactor = Redactor(secrets_in(environment))
+    options = {
+        "prompt": plan.prompt.text,
+        "promptFile": str(plan.prompt.file) if plan.prompt.file is not None else None,
+        "maximumIterations": settings.maximum_iterations,
+        "completionResponse": settings.completion_response,
+        "agent": [settings.agent.command, *settings.agent.flags],
+    }
+    with (
+        SqliteJournal(
+            plan.state_folder,
+            run_id,
+            profile=plan.profile.name,
+            agent=plan.adapter.name,
+            root=workspace,
+            options=options,
+            now=clock.now(),
+        ) as journal,
+        start_watcher(run_id),
+    ):
+        runner = PosixProcessRunner(run_id=run_id, base_environment=environ, redactor=redactor)
+        agent_runner = PosixProcessRunner(run_id=run_id, base_environment=environment, redactor=redactor)
+        session = AgentSession(
+            plan.adapter,
+            agent_runner,
+            tags=(plan.profile.tag,),
+            show=lambda argv: redactor.redact(redact_argv(argv)),
+            timeouts=Timeouts(settings.agent.timeout, settings.agent.idle_timeout),
+        )
+        publish = Recorder(journal, clock, listeners, complain=complain)
+        checks = [
+            CommandCheck(
+                guardrail,
+                runner=runner,
+                journal=journal,
+                shell=shell_argv,
+                root=workspace,
+                state_folder=plan.state_folder,
+                truncate_chars=settings.output_truncate_chars,
+            )
+            for guardrail in plan.guardrails
+        ]
+        scm = settings.scm
+        actions = (
+            [ScmAction(scm.command, scm.tasks, agent=session, runner=runner, journal=journal, root=workspace)]
+            if scm is not None and scm.tasks
+            else []
+        )
+        publish(
+            RunStarted(
+                run_id=run_id,
+                profile=plan.profile.name,
+                agent=plan.adapter.name,
+                root=str(workspace),
+                maximum=settings.maximum_iterations,
+                notes=plan.adapter.notes,
+            )
+        )
+        for warning in _warnings(plan):
+            publish(Warned(warning))
+        yield LoopParts(
+            run_id=run_id,
+            root=workspace,
+            work=PromptWork(plan.prompt.read),
+            agent=session,
+            probes=[
+                TagProbe(plan.profile.tag, settings.completion_response, first=plan.profile.first_tag_decides)
+            ],
+            checks=checks,
+            actions=actions,
+            prompt=_prompt_style(settings),
+            rules=Rules(
+                acceptance=plan.profile.acceptance,
+                max_attempts=settings.limits.max_attempts,
+                faults_count=plan.profile.faults_count,
+            ),
+            budget=Budget(iterations=settings.maximum_iterations),
+            pace=Pace(plan.profile.restart_delay),
+            journal=journal,
+            clock=clock,
+            control=control,
+            publish=publish,
+        )
+
+
+def _warnings(plan: Plan) -> Iterator[str]:
+    tag, expected = plan.profile.tag, plan.settings.completion_response
+    if f"<{tag}>" not in plan.prompt.read().lower():
+        yield (
+            f"the prompt never names the completion tag; tell the agent to output "
+            f"<{tag}>{expected}</{tag}> when everything is done"
+        )
+    if not plan.guardrails:
+        yield "no guardrails are configured: the agent's word alone decides when the work is done"
+
+
+class _PromptStyle:
+    """Seed 001: the prompt as given, with feedback, and the iteration count above all if wanted."""
+
+    def __init__(self, *, with_count: bool) -> None:
+        self._with_count = with_count
+
+    def __call__(
+        self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
+    ) -> str:
+        prompt = compose(assignment.objective, feedback)
+        if self._with_count and maximum is not None:
+            return with_iteration_count(prompt, iteration=iteration, maximum=maximum)
+        return prompt
+
+
+def _prompt_style(settings: Settings) -> _PromptStyle:
+    return _PromptStyle(with_count=settings.include_iteration_count_in_prompt)
