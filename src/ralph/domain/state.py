@@ -37,10 +37,11 @@ class LoopState:
         return replace(self, concerns=self.concerns + concerns) if concerns else self
 
     def after(self, evidence: Evidence, decision: Decision) -> LoopState:
-        """The state after a judged session. A retry or a stopped session is not counted and keeps the feedback."""
-        if isinstance(decision, Retry) or (
-            isinstance(decision, Stop) and decision.outcome is Outcome.CANCELLED
-        ):
+        """The state after a session. Only a judged one counts; the others leave the feedback for the next."""
+        unjudged = isinstance(decision, Stop) and (
+            decision.outcome is Outcome.CANCELLED or evidence.report.fault is not None
+        )
+        if unjudged or isinstance(decision, Retry):
             return self
         same = bool(evidence.fingerprint) and evidence.fingerprint == self.fingerprint
         return replace(

@@ -1,0 +1,136 @@
+"""Claude Code: ``claude -p``, prompt on stdin, events as JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ralph.adapters.agents import faults
+from ralph.adapters.agents.arguments import gives, program, value_of
+from ralph.adapters.agents.claude_stream import ClaudeStreamParser
+from ralph.adapters.agents.faults import Advice, Failure
+from ralph.adapters.agents.plain_text import PlainTextParser
+from ralph.adapters.agents.registry import KNOWN_AGENTS
+from ralph.domain.agent_events import AgentEvent
+from ralph.domain.report import Fatal, Fault, RateLimited, Transient
+from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
+
+SKIP_PERMISSIONS: Final = "--dangerously-skip-permissions"
+CHOOSES_PERMISSIONS: Final = (
+    SKIP_PERMISSIONS,
+    "--allow-dangerously-skip-permissions",
+    "--permission-mode",
+    "--permission-prompt-tool",
+    "--allowedTools",
+    "--allowed-tools",
+    "--disallowedTools",
+    "--disallowed-tools",
+    "--tools",
+)
+"""A user who gives one of these has decided what the agent may do."""
+
+LINGER_SECONDS: Final = 10.0
+"""After its result claude stays while a background command runs; a new session event takes the limit back."""
+
+ADVICE: Final = Advice(
+    install=KNOWN_AGENTS["claude"],
+    login="log in: start `claude` once and use /login, or set ANTHROPIC_API_KEY",
+)
+
+
+class ClaudeAdapter:
+    name = "claude"
+    linger: float | None = LINGER_SECONDS
+
+    def __init__(self, *, command: str, flags: Sequence[str], as_root: bool) -> None:
+        self._command = command
+        self._flags = tuple(flags)
+        self._as_root = as_root
+        self._adds_skip = not gives(flags, *CHOOSES_PERMISSIONS)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self._adds_skip or gives(self._flags, SKIP_PERMISSIONS):
+            return (f"permissions are skipped ({SKIP_PERMISSIONS}): claude may run any command",)
+        return ()
+
+    def command(self, request: AgentRequest) -> Command:
+        argv = [program(self._command, request.cwd)]
+        if not gives(self._flags, "-p", "--print"):
+            argv.append("-p")
+        argv += self._flags
+        wants_events = request.mode is OutputMode.STREAM
+        if not gives(self._flags, "--output-format"):
+            argv += ["--output-format", "stream-json" if wants_events else "text"]
+        if wants_events and not gives(self._flags, "--verbose"):
+            argv.append("--verbose")  # claude refuses stream-json without it
+        if self._adds_skip:
+            argv.append(SKIP_PERMISSIONS)
+        environment = {"DISABLE_AUTOUPDATER": "1"}
+        if self._as_root:
+            environment["IS_SANDBOX"] = "1"  # as root claude refuses to skip permissions without it
+        environment |= request.environment
+        return Command(tuple(argv), request.cwd, environment, request.prompt_file)
+
+    def parser(self, request: AgentRequest) -> StreamParser:
+        chosen = value_of(self._flags, "--output-format")
+        prints_text = request.mode is OutputMode.TEXT if chosen is None else chosen == "text"
+        return PlainTextParser() if prints_text else ClaudeStreamParser()
+
+    def classify(
+        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
+    ) -> Fault | None:
+        return faults.classify(
+            exit_,
+            events,
+            stderr=stderr,
+            is_empty=is_empty,
+            command=self._command,
+            advice=ADVICE,
+            explain=explain,
+            explain_silence=explain_silence,
+        )
+
+
+# --- faults ------------------------------------------------------------------------------------------------
+
+USERS_LIMITS: Final = frozenset(("error_max_turns", "error_max_budget_usd"))
+"""The user set these; a session that reached one is judged as it is."""
+
+_NOT_LOGGED_IN: Final = frozenset(
+    ("authentication_failed", "authentication_error", "permission_error", "oauth_org_not_allowed")
+)
+_LIMITED: Final = frozenset(("rate_limit", "rate_limit_error", "usage_limit_reached"))
+_TOO_LARGE: Final = frozenset(("request_too_large", "prompt_too_long"))
+_SERVER: Final = frozenset(
+    ("server_error", "overloaded", "overloaded_error", "api_error", "connection_failed")
+)
+
+_BY_CODE: Final[Mapping[str, type[Transient] | type[RateLimited]]] = {
+    **dict.fromkeys(_LIMITED, RateLimited),
+    **dict.fromkeys(_SERVER, Transient),
+}
+
+
+def explain(failure: Failure) -> Fault | None:
+    code = failure.code
+    if code in USERS_LIMITS:
+        return None
+    if code in _NOT_LOGGED_IN:
+        return Fatal(failure.message, ADVICE.login)
+    if code == "billing_error":
+        return Fatal(failure.message, faults.CREDIT_HINT)
+    if code in _TOO_LARGE:
+        return (
+            Fatal(failure.message, faults.TOO_LONG_HINT) if failure.is_empty else Transient(failure.message)
+        )
+    if code == "error_during_execution" and not failure.turns and failure.is_empty:
+        # It never began: a session to resume that is not there, and the like.
+        return Fatal(failure.message, "check the flags of the agent")
+    if code in _BY_CODE:
+        return _BY_CODE[code](failure.message)
+    return faults.by_status(failure, ADVICE)
+
+
+def explain_silence(stderr: str, code: int) -> Fault | None:
+    return faults.startup_error(stderr)

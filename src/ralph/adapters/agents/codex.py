@@ -1,0 +1,127 @@
+"""Codex: ``codex e --json``, prompt on stdin, events as JSON lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ralph.adapters.agents import faults
+from ralph.adapters.agents.arguments import gives, program
+from ralph.adapters.agents.codex_stream import CodexStreamParser, status_in
+from ralph.adapters.agents.faults import Advice, Failure
+from ralph.adapters.agents.plain_text import PlainTextParser
+from ralph.adapters.agents.registry import KNOWN_AGENTS
+from ralph.domain.agent_events import AgentEvent
+from ralph.domain.report import Fatal, Fault, RateLimited
+from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
+
+BYPASS: Final = "--dangerously-bypass-approvals-and-sandbox"
+CHOOSES_PERMISSIONS: Final = (
+    BYPASS,
+    "--yolo",
+    "--full-auto",
+    "-s",
+    "--sandbox",
+    "-a",
+    "--ask-for-approval",
+    "--approval-policy",
+)
+_CONFIGURES_PERMISSIONS = re.compile(r"(?:-c|--config=)?(?:sandbox_mode|approval_policy)\s*=")
+
+ADVICE: Final = Advice(
+    install=KNOWN_AGENTS["codex"],
+    login="log in: `codex login`, or set the API key that its configuration names",
+)
+
+
+class CodexAdapter:
+    name = "codex"
+    linger: float | None = 10.0
+
+    def __init__(self, *, command: str, flags: Sequence[str], as_root: bool) -> None:
+        self._command = command
+        self._flags = tuple(flags)
+        self._adds_bypass = not (
+            gives(flags, *CHOOSES_PERMISSIONS) or any(_CONFIGURES_PERMISSIONS.match(flag) for flag in flags)
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self._adds_bypass or gives(self._flags, BYPASS, "--yolo"):
+            return (f"approvals and sandbox are off ({BYPASS}): codex may run any command",)
+        return ()
+
+    def command(self, request: AgentRequest) -> Command:
+        argv = [program(self._command, request.cwd), "e"]
+        if request.mode is OutputMode.STREAM and not gives(self._flags, "--json", "--experimental-json"):
+            argv.append("--json")
+        if self._adds_bypass:
+            argv.append(BYPASS)
+        # "-" reads the prompt from stdin. Text mode needs no "-o FILE": the final message, and nothing else,
+        # goes to stdout, while a file of an earlier call would be left as it was when codex fails.
+        argv += [*self._flags, "-"]
+        return Command(tuple(argv), request.cwd, dict(request.environment), request.prompt_file)
+
+    def parser(self, request: AgentRequest) -> StreamParser:
+        prints_text = request.mode is OutputMode.TEXT and not gives(
+            self._flags, "--json", "--experimental-json"
+        )
+        return PlainTextParser() if prints_text else CodexStreamParser()
+
+    def classify(
+        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
+    ) -> Fault | None:
+        return faults.classify(
+            exit_,
+            events,
+            stderr=stderr,
+            is_empty=is_empty,
+            command=self._command,
+            advice=ADVICE,
+            explain=explain,
+            explain_silence=explain_silence,
+        )
+
+
+# --- faults: codex has no error codes, but its error events hold nothing but the error ----------------------
+
+_USAGE_LIMIT = re.compile(r"hit your usage limit|usage limit has been reached|quota exceeded", re.IGNORECASE)
+_RATE_LIMIT = re.compile(r"\brate limit (?:exceeded|reached)", re.IGNORECASE)
+_NO_KEY = re.compile(r"^missing environment variable|not logged in|please (?:log|sign) in", re.IGNORECASE)
+_TOO_LONG = re.compile(r"ran out of room in the model's context window", re.IGNORECASE)
+_BAD_REQUEST: Final = frozenset(("invalid_request_error", "model_not_found"))
+
+USAGE_ERROR: Final = 2
+_TALK = re.compile(r"^(?:Reading (?:additional input|prompt) from stdin|WARNING:)")
+_RUN_TIME_ERROR: Final = "ERROR: "
+
+
+def explain(failure: Failure) -> Fault | None:
+    message = failure.message
+    if _USAGE_LIMIT.search(message) or _RATE_LIMIT.search(message):
+        return RateLimited(message)
+    if _NO_KEY.search(message):
+        return Fatal(message, ADVICE.login)
+    if _TOO_LONG.search(message):
+        # Work that filled the context is judged as it is; the next iteration has a fresh one.
+        return Fatal(message, faults.TOO_LONG_HINT) if failure.is_empty else None
+    if failure.code in _BAD_REQUEST:
+        return faults.refused(failure)
+    return faults.by_status(failure, ADVICE)
+
+
+def explain_silence(stderr: str, code: int) -> Fault | None:
+    lines = [line for line in stderr.splitlines() if line.strip() and not _TALK.match(line)]
+    if not lines:
+        return None
+    first, final = lines[0], lines[-1]
+    if code == USAGE_ERROR:
+        return faults.startup_error(stderr) or Fatal(first, "check agent.flags in the settings")
+    if "--skip-git-repo-check" in final:
+        return Fatal(final, "run in a git repository, or add --skip-git-repo-check to agent.flags")
+    if final.startswith(_RUN_TIME_ERROR):
+        # Text mode: the error is the last thing it prints, after the session's talk.
+        message = final.removeprefix(_RUN_TIME_ERROR)
+        return explain(Failure(message, status_in(message)))
+    return Fatal(first, "check agent.flags and codex's configuration") if first.startswith("Error") else None

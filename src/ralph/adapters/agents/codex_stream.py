@@ -1,0 +1,425 @@
+"""The stream that ``codex e --json`` prints, as normalized events."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from ralph.adapters.agents.claude_stream import first_short_string
+from ralph.adapters.agents.excerpts import count_lines, head, one_line
+from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
+from ralph.adapters.agents.todo_list import todo_items
+from ralph.domain.agent_events import (
+    AgentEvent,
+    ErrorReported,
+    Notice,
+    Reasoning,
+    SessionStarted,
+    Text,
+    TodoChanged,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    Unknown,
+    Usage,
+)
+
+_NOTHING: Final[tuple[AgentEvent, ...]] = ()
+MAX_OPEN_ITEMS = 4_096
+
+SHELL: Final = "shell"
+"""What we call codex's one tool for commands."""
+
+
+# --- what is read of each line -----------------------------------------------------------------------------
+
+
+class _Message(Struct, gc=False):
+    message: str = ""
+
+
+class _AgentMessage(Struct, tag="agent_message", gc=False):
+    text: str = ""
+
+
+class _Reasoning(Struct, tag="reasoning", gc=False):
+    text: str = ""
+
+
+class _Command(Struct, tag="command_execution", gc=False):
+    id: str
+    command: str = ""
+    aggregated_output: str | None = None
+    exit_code: int | None = None
+    status: str = ""
+
+
+class _Change(Struct, gc=False):
+    path: str = ""
+    kind: str = ""
+
+
+class _FileChange(Struct, tag="file_change", gc=False):
+    id: str
+    changes: list[_Change] = []
+    status: str = ""
+
+
+class _McpPart(Struct, gc=False):
+    type: str = ""
+    text: str = ""
+
+
+class _McpResult(Struct, gc=False):
+    content: list[_McpPart] = []
+
+
+class _McpCall(Struct, tag="mcp_tool_call", gc=False):
+    id: str
+    server: str = ""
+    tool: str = ""
+    arguments: Any = None
+    result: _McpResult | None = None
+    error: _Message | None = None
+    status: str = ""
+
+
+class _AgentState(Struct, gc=False):
+    status: str = ""
+    message: str | None = None
+
+
+class _CollabCall(Struct, tag="collab_tool_call", gc=False):
+    id: str
+    tool: str = ""
+    prompt: str | None = None
+    agents_states: dict[str, _AgentState] = {}
+    status: str = ""
+
+
+class _WebSearch(Struct, tag="web_search", gc=False):
+    id: str
+    query: str = ""
+
+
+class _Todo(Struct, gc=False):
+    text: str = ""
+    completed: bool = False
+
+
+class _TodoList(Struct, tag="todo_list", gc=False):
+    items: list[_Todo] = []
+
+
+class _ErrorItem(Struct, tag="error", gc=False):
+    """A warning: the session goes on."""
+
+    message: str = ""
+
+
+_Item = (
+    _AgentMessage
+    | _Reasoning
+    | _Command
+    | _FileChange
+    | _McpCall
+    | _CollabCall
+    | _WebSearch
+    | _TodoList
+    | _ErrorItem
+)
+
+
+class _ItemStarted(Struct, tag="item.started", gc=False):
+    item: _Item
+
+
+class _ItemUpdated(Struct, tag="item.updated", gc=False):
+    item: _Item
+
+
+class _ItemCompleted(Struct, tag="item.completed", gc=False):
+    item: _Item
+
+
+class _ThreadStarted(Struct, tag="thread.started", gc=False):
+    thread_id: str = ""
+
+
+class _TurnStarted(Struct, tag="turn.started", gc=False):
+    pass
+
+
+class _Usage(Struct, gc=False):
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    output_tokens: int = 0
+
+    def normalized(self) -> Usage:
+        """Here the input includes what was read from and written to the cache; ours does not."""
+        fresh = self.input_tokens - self.cached_input_tokens - self.cache_write_input_tokens
+        return Usage(
+            max(0, fresh), self.output_tokens, self.cached_input_tokens, self.cache_write_input_tokens
+        )
+
+
+class _TurnCompleted(Struct, tag="turn.completed", gc=False):
+    usage: _Usage | None = None
+
+
+class _TurnFailed(Struct, tag="turn.failed", gc=False):
+    error: _Message | None = None
+
+
+class _Error(Struct, tag="error", gc=False):
+    message: str = ""
+
+
+_Line = (
+    _ItemStarted
+    | _ItemUpdated
+    | _ItemCompleted
+    | _ThreadStarted
+    | _TurnStarted
+    | _TurnCompleted
+    | _TurnFailed
+    | _Error
+)
+
+
+class _AnyItem(Struct, gc=False):
+    type: str = ""
+
+
+class _LooseLine(Struct, gc=False):
+    """A line with something in it that we do not know."""
+
+    type: str
+    item: _AnyItem | None = None
+
+
+_decode_line = msgspec.json.Decoder(_Line).decode
+_decode_loose_line = msgspec.json.Decoder(_LooseLine).decode
+
+
+# --- the parser --------------------------------------------------------------------------------------------
+
+
+class CodexStreamParser:
+    """Lines of one session → events. Remembers which items are open, and the last words."""
+
+    def __init__(self) -> None:
+        self._open: set[str] = set()
+        self._words = ""
+        self._todo: TodoChanged | None = None
+
+    def parse(self, line: bytes) -> Sequence[AgentEvent]:
+        try:
+            event: _Line = _decode_line(line)
+        except UNREADABLE:
+            return self._odd(line)
+        match event:
+            case _ItemCompleted():
+                return self._completed(event.item)
+            case _ItemStarted():
+                return self._started(event.item)
+            case _ItemUpdated():
+                return self._updated(event.item)
+            case _ThreadStarted():
+                return (SessionStarted(event.thread_id),)
+            case _TurnStarted():
+                return _NOTHING
+            case _TurnCompleted():
+                return self._turn_ended("", event.usage)
+            case _TurnFailed():
+                message, _ = error_text(event.error.message if event.error else "")
+                return self._turn_ended(message, None)
+            case _Error():
+                message, code = error_text(event.message)
+                return (ErrorReported(message, status_in(message), code, not is_retry(message)),)
+
+    def finish(self) -> Sequence[AgentEvent]:
+        return _NOTHING
+
+    def _turn_ended(self, error: str, usage: _Usage | None) -> Sequence[AgentEvent]:
+        words, self._words = self._words, ""
+        return (
+            TurnEnded(
+                text="" if error else words,
+                error=error,
+                usage=usage.normalized() if usage else Usage(),
+                # A resumed thread reports what it used before, too.
+                cumulative=usage is not None,
+            ),
+        )
+
+    def _started(self, item: _Item) -> Sequence[AgentEvent]:
+        match item:
+            case _Command() | _FileChange() | _McpCall() | _CollabCall() | _WebSearch():
+                if len(self._open) >= MAX_OPEN_ITEMS:
+                    self._open.clear()
+                self._open.add(item.id)
+                return (_tool_started(item),)
+            case _:
+                return self._updated(item)
+
+    def _updated(self, item: _Item) -> Sequence[AgentEvent]:
+        if isinstance(item, _TodoList):
+            changed = TodoChanged(todo_items([(todo.text, todo.completed) for todo in item.items]))
+            if changed != self._todo:  # the end of the turn repeats it
+                self._todo = changed
+                return (changed,)
+        return _NOTHING
+
+    def _completed(self, item: _Item) -> Sequence[AgentEvent]:
+        match item:
+            case _AgentMessage():
+                self._words = item.text
+                return (Text(item.text),) if item.text else _NOTHING
+            case _Reasoning():
+                return (Reasoning(item.text),) if item.text else _NOTHING
+            case _ErrorItem():
+                return (Notice(one_line(item.message)),)
+            case _TodoList():
+                return self._updated(item)
+            case _:
+                ended = _tool_ended(item)
+                if item.id in self._open:
+                    self._open.discard(item.id)
+                    return (ended,)
+                return (_tool_started(item), ended)
+
+    # --- lines that do not fit
+
+    def _odd(self, line: bytes) -> Sequence[AgentEvent]:
+        if not line.strip():
+            return _NOTHING
+        clean = repaired(line)
+        if clean is None:
+            return (noise(line),)
+        try:
+            _decode_line(clean)
+        except UNREADABLE:
+            return self._loose(clean)
+        return self.parse(clean)
+
+    def _loose(self, line: bytes) -> Sequence[AgentEvent]:
+        try:
+            loose = _decode_loose_line(line)
+        except UNREADABLE:
+            return (unknown(line),)
+        match loose.type:
+            case "turn.completed":
+                return self._turn_ended("", None)
+            case "turn.failed":
+                return self._turn_ended(UNKNOWN_ERROR, None)
+            case "item.started" | "item.updated" if loose.item is not None:
+                return _NOTHING  # once per item is enough
+            case _:
+                return (unknown(line) if loose.item is None else Unknown(f"{loose.type}/{loose.item.type}"),)
+
+
+# --- tools -------------------------------------------------------------------------------------------------
+
+_Tool = _Command | _FileChange | _McpCall | _CollabCall | _WebSearch
+_FAILED: Final = frozenset(("failed", "declined"))
+_SHELL_WRAPPER = re.compile(r"^(?:\S*/)?(?:ba|z|da)?sh -l?c ")
+_MAX_UNWRAPPED_CHARS = 4_000
+
+
+def _tool_started(item: _Tool) -> ToolStarted:
+    match item:
+        case _Command():
+            return ToolStarted(item.id, SHELL, one_line(unwrapped(item.command)))
+        case _FileChange():
+            changes = ", ".join(f"{change.kind} {change.path}".strip() for change in item.changes[:20])
+            return ToolStarted(item.id, "edit", one_line(changes))
+        case _McpCall():
+            arguments = item.arguments if isinstance(item.arguments, Mapping) else {}
+            return ToolStarted(item.id, f"{item.server}.{item.tool}", first_short_string(arguments))
+        case _CollabCall():
+            return ToolStarted(item.id, item.tool, one_line(item.prompt or ""))
+        case _WebSearch():
+            return ToolStarted(item.id, "web_search", one_line(item.query))
+
+
+def _tool_ended(item: _Tool) -> ToolEnded:
+    started = _tool_started(item)
+    output, failed = _outcome(item)
+    return ToolEnded(item.id, started.name, head(output), failed, count_lines(output), len(output))
+
+
+def _outcome(item: _Tool) -> tuple[str, bool]:
+    match item:
+        case _Command():
+            return item.aggregated_output or "", bool(item.exit_code) or item.status in _FAILED
+        case _FileChange():
+            return "", item.status in _FAILED
+        case _McpCall():
+            if item.error is not None:
+                return item.error.message, True
+            parts = item.result.content if item.result else []
+            return "\n".join(part.text or f"[{part.type}]" for part in parts), item.status in _FAILED
+        case _CollabCall():
+            words = (state.message for state in item.agents_states.values())
+            return "\n".join(word for word in words if word), item.status in _FAILED
+        case _WebSearch():
+            return "", False
+
+
+def unwrapped(command: str) -> str:
+    """The command itself, without the shell that codex starts it with."""
+    if len(command) <= _MAX_UNWRAPPED_CHARS and _SHELL_WRAPPER.match(command):
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            return command
+        if len(words) == len(("shell", "-lc", "script")):
+            return words[-1]
+    return command
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+
+class _ApiError(Struct, gc=False):
+    message: str = ""
+    type: str | None = None
+    code: str | None = None
+
+
+class _ApiErrorBody(Struct, gc=False):
+    error: _ApiError
+
+
+_decode_api_error = msgspec.json.Decoder(_ApiErrorBody).decode
+_STATUS = re.compile(r"\b(?:unexpected|last) status:? (\d{3})\b")
+_RETRY: Final = "Reconnecting"
+UNKNOWN_ERROR: Final = "unknown error"
+
+
+def error_text(message: str) -> tuple[str, str]:
+    """(text, code) of an error message, which may be the whole JSON body of the model's answer."""
+    if message.startswith("{"):
+        try:
+            error = _decode_api_error(message).error
+        except UNREADABLE:
+            return head(message), ""
+        return head(error.message or message), error.code or error.type or ""
+    return head(message) or UNKNOWN_ERROR, ""
+
+
+def status_in(message: str) -> int | None:
+    found = _STATUS.search(message)
+    return int(found[1]) if found else None
+
+
+def is_retry(message: str) -> bool:
+    """Codex goes on by itself after these."""
+    return message.startswith(_RETRY)

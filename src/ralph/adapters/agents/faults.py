@@ -1,0 +1,190 @@
+"""What went wrong with a session: from its exit, its structured events, and stderr only where nothing else spoke.
+
+Words in the assistant's prose or in a tool's output never count: an agent that writes about "429" is no fault.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from ralph.adapters.agents.excerpts import one_line
+from ralph.domain.agent_events import AgentEvent, ErrorReported, LimitReported, TurnEnded
+from ralph.domain.report import Ending, Fatal, Fault, RateLimited, Transient
+from ralph.engine.ports import Exit
+
+EMPTY_RESPONSE = Transient("empty response")
+
+MAX_REASON_CHARS = 300
+_SIGNAL_BASE = 128  # shells and node report "ended by signal n" as 128 + n
+_STARTUP_ERROR = re.compile(r"^(?:error|usage)\b", re.IGNORECASE)
+
+_Event = TypeVar("_Event", TurnEnded, LimitReported, ErrorReported)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure as the agent reported it. ``is_empty``: the session had said and done nothing before it."""
+
+    message: str
+    status: int | None = None
+    code: str = ""
+    is_empty: bool = True
+    turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What the user can do about an agent's fatal faults."""
+
+    install: str
+    login: str
+
+
+Explain = Callable[[Failure], Fault | None]
+"""An agent's own table: what a reported failure means. None: no fault, the session is judged as it is."""
+
+ExplainSilence = Callable[[str, int], Fault | None]
+"""(stderr, exit status) of a session that ended with an error and without any event."""
+
+
+def classify(
+    exit_: Exit,
+    events: Sequence[AgentEvent],
+    *,
+    stderr: str,
+    is_empty: bool,
+    command: str,
+    advice: Advice,
+    explain: Explain,
+    explain_silence: ExplainSilence,
+) -> Fault | None:
+    """The order of judgement that all agents with a structured stream share."""
+    if exit_.ending is Ending.NOT_STARTED:
+        return not_started(exit_, command, advice.install)
+    if exit_.ending is Ending.STOPPED:
+        return None  # the user's wish, not the agent's fault
+    turn = last(events, TurnEnded)
+    if turn is not None and not turn.error:
+        return EMPTY_RESPONSE if is_empty else None
+    limit = last(events, LimitReported)
+    if limit is not None and limit.rejected:
+        reason = turn.error if turn is not None else f"{limit.limit or 'usage'} limit reached"
+        return RateLimited(reason, limit.resets_at)
+    error = last(events, ErrorReported)
+    if turn is None and error is not None and not error.final and exit_.ending is Ending.TIMED_OUT:
+        error = None  # a retry long ago is not why the time is over
+    if turn is not None or error is not None:
+        return explain(failure_of(turn, error, is_empty=is_empty))
+    return _unreported(exit_, stderr, is_empty=is_empty, explain_silence=explain_silence)
+
+
+def _unreported(exit_: Exit, stderr: str, *, is_empty: bool, explain_silence: ExplainSilence) -> Fault | None:
+    """It ended without a word about how."""
+    if exit_.ending is Ending.IDLE:
+        return Transient("no output for too long; it was ended")
+    if exit_.ending is Ending.TIMED_OUT:
+        # What it did in all that time is worth judging; only a session that did nothing is tried again.
+        return Transient("time is over and it did nothing; it was ended") if is_empty else None
+    signalled = by_signal(exit_)
+    if signalled is not None:
+        return signalled
+    if exit_.code:
+        if is_empty:
+            silence = explain_silence(stderr, exit_.code)
+            if silence is not None:
+                return silence
+        return Transient(exit_reason(exit_.code, stderr))
+    return EMPTY_RESPONSE if is_empty else None
+
+
+# --- pieces ------------------------------------------------------------------------------------------------
+
+
+def last(events: Sequence[AgentEvent], kind: type[_Event]) -> _Event | None:
+    return next((event for event in reversed(events) if isinstance(event, kind)), None)
+
+
+def failure_of(turn: TurnEnded | None, error: ErrorReported | None, *, is_empty: bool) -> Failure:
+    """The end of the turn says that it failed; the error event before it says how."""
+    message = turn.error if turn is not None else ""
+    turns = turn.turns if turn is not None else 0
+    if error is None:
+        return Failure(one_line(message, MAX_REASON_CHARS), is_empty=is_empty, turns=turns)
+    text = one_line(message or error.message, MAX_REASON_CHARS)
+    return Failure(text, error.status, error.code, is_empty, turns)
+
+
+def not_started(exit_: Exit, command: str, install: str) -> Fatal:
+    return Fatal(f"cannot start {command}: {exit_.error or 'unknown reason'}", f"to install it: {install}")
+
+
+def by_signal(exit_: Exit) -> Transient | None:
+    """Ended by a signal that was not ours: out of memory, a crash, somebody's kill."""
+    code = exit_.code
+    if code is None or 0 <= code <= _SIGNAL_BASE:
+        return None
+    try:
+        name = signal.Signals(-code if code < 0 else code - _SIGNAL_BASE).name
+    except ValueError:
+        return None
+    return Transient(f"ended by {name} before it was done")
+
+
+def exit_reason(code: int, stderr: str) -> str:
+    line = last_line(stderr)
+    return f"exit status {code}: {line}" if line else f"exit status {code}"
+
+
+def last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return one_line(lines[-1], MAX_REASON_CHARS) if lines else ""
+
+
+def startup_error(
+    stderr: str, hint: str = "check agent.command and agent.flags in the settings"
+) -> Fatal | None:
+    """A program that complains about its command line: trying again cannot help."""
+    for line in stderr.splitlines():
+        if _STARTUP_ERROR.match(line):
+            return Fatal(one_line(line, MAX_REASON_CHARS), hint)
+    return None
+
+
+# --- HTTP statuses mean the same for all -------------------------------------------------------------------
+
+_NOT_LOGGED_IN: Final = frozenset((401, 403))
+_NO_CREDIT: Final = 402
+_TOO_MANY: Final = 429
+_REFUSED: Final = frozenset((400, 404, 405, 413, 422))
+_TOO_LARGE: Final = 413
+
+CREDIT_HINT = "add credit or choose another account, then run `ralph resume`"
+TOO_LONG_HINT = "shorten the prompt: the model cannot take it in one request"
+
+
+def by_status(failure: Failure, advice: Advice) -> Fault:
+    status = failure.status
+    if status in _NOT_LOGGED_IN:
+        return Fatal(failure.message, advice.login)
+    if status == _NO_CREDIT:
+        return Fatal(failure.message, CREDIT_HINT)
+    if status == _TOO_MANY:
+        return RateLimited(failure.message)
+    if status in _REFUSED:
+        return refused(failure)
+    return Transient(failure.message)
+
+
+def refused(failure: Failure) -> Fault:
+    """The model does not take the request. The very first one will be refused again; one in the middle of the
+    work was made of what happened in between, and a fresh session has a fresh context."""
+    if not failure.is_empty:
+        return Transient(failure.message)
+    too_large = failure.status == _TOO_LARGE
+    return Fatal(
+        failure.message, TOO_LONG_HINT if too_large else "check the model and the flags of the agent"
+    )

@@ -1,0 +1,53 @@
+"""What to do with a line that the typed decoder refuses: repair it, or say what it is."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from ralph.adapters.agents.excerpts import MAX_OUTPUT_CHARS
+from ralph.domain.agent_events import AgentEvent, Noise, Unknown
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Everything a msgspec decoder raises on bad input; a wrong type (ValidationError) is a DecodeError too."""
+
+
+class Kind(msgspec.Struct, gc=False):
+    """Only the names of an event, whatever else it holds."""
+
+    type: str = ""
+    subtype: str = ""
+
+
+decode_kind = msgspec.json.Decoder(Kind).decode
+
+
+def repaired(line: bytes) -> bytes | None:
+    """The same object as clean JSON, or None if it is not an object at all.
+
+    Agents written in JavaScript cut strings in the middle of a surrogate pair, and tools print bytes that are
+    no UTF-8. The standard library reads both; what cannot be said in UTF-8 becomes a question mark.
+    """
+    try:
+        value = json.loads(line.decode("utf-8", "replace"))
+        if not isinstance(value, dict):
+            return None
+        return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return None
+
+
+def noise(line: bytes) -> Noise:
+    """A line that is no event. One that begins like an object was cut: its end is missing."""
+    text = line[: 4 * MAX_OUTPUT_CHARS].decode("utf-8", "replace")[:MAX_OUTPUT_CHARS]
+    return Noise(text, torn=text.lstrip().startswith('{"'))
+
+
+def unknown(line: bytes, *, within: str = "") -> AgentEvent:
+    """An object whose type, or whose shape, we do not know; perhaps a part of another."""
+    try:
+        kind = decode_kind(line)
+    except UNREADABLE:
+        return Unknown(within)
+    return Unknown("/".join(name for name in (within, kind.type, kind.subtype) if name))

@@ -1,0 +1,69 @@
+"""Any other command: prompt by placeholder or on stdin, everything it prints is its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ralph.adapters.agents import faults
+from ralph.adapters.agents.arguments import MAX_ARGUMENT_BYTES, fits_in_argument, program
+from ralph.adapters.agents.plain_text import PlainTextParser
+from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN
+from ralph.domain.agent_events import AgentEvent
+from ralph.domain.report import Ending, Fatal, Fault, Transient
+from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
+from ralph.errors import ConfigError
+
+_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file)\}")
+_SHELL_CANNOT_RUN: Final = (126, 127)
+
+
+class PlainAdapter:
+    name = PLAIN
+    linger: float | None = None
+
+    def __init__(self, *, command: str, flags: Sequence[str], as_root: bool) -> None:
+        self._command = command
+        self._flags = tuple(flags)
+        self._names = {match[1] for flag in flags for match in _PLACEHOLDER.finditer(flag)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ("plain output: all that it prints counts as its words, except an echo of the prompt",)
+
+    def command(self, request: AgentRequest) -> Command:
+        if "prompt" in self._names and not fits_in_argument(request.prompt):
+            message = f"the prompt does not fit on a command line ({MAX_ARGUMENT_BYTES:,} bytes at most)"
+            raise ConfigError(message, hint="use {prompt_file} instead of {prompt} in agent.flags")
+        values = {"prompt": request.prompt, "prompt_file": str(request.prompt_file)}
+        # In one pass, so that a placeholder inside the prompt stays what it is.
+        arguments = [_PLACEHOLDER.sub(lambda match: values[match[1]], flag) for flag in self._flags]
+        argv = (program(self._command, request.cwd), *arguments)
+        stdin = None if self._names else request.prompt_file
+        return Command(argv, request.cwd, dict(request.environment), stdin)
+
+    def parser(self, request: AgentRequest) -> StreamParser:
+        return PlainTextParser(request.prompt)
+
+    def classify(
+        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
+    ) -> Fault | None:
+        """Nothing but exit status and silence to go by: a program that printed something is judged as it is."""
+        if exit_.ending is Ending.NOT_STARTED:
+            return faults.not_started(exit_, self._command, KNOWN_AGENTS[PLAIN])
+        if exit_.ending is Ending.STOPPED:
+            return None
+        if exit_.ending is Ending.IDLE:
+            return Transient("no output for too long; it was ended")
+        if exit_.ending is Ending.TIMED_OUT:
+            return Transient("time is over and it said nothing; it was ended") if is_empty else None
+        signalled = faults.by_signal(exit_)
+        if signalled is not None:
+            return signalled
+        if not exit_.code or not is_empty:
+            return None
+        reason = faults.exit_reason(exit_.code, stderr)
+        if exit_.code in _SHELL_CANNOT_RUN:
+            return Fatal(reason, "check agent.command in the settings")
+        return Transient(reason)

@@ -1,0 +1,174 @@
+"""Facts of this whole process: which children are whose, and who becomes the parent of orphans.
+
+Several runs may live in one process at the same time, each with spawns of its own. They share the process's
+children, so the list of living spawns is one per process and not one per runner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+
+from ralph.adapters.processes.process_table import LINUX, Process, own_children, read_process, read_table
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+birth_lock = threading.RLock()
+"""Held while a child is born and registered, so that nobody takes it for an orphan in between."""
+
+_numbers = itertools.count(1)
+
+
+@dataclass(eq=False, slots=True)
+class Spawn:
+    """One program we started, alive or not yet buried. ``seen`` are the descendants found so far."""
+
+    id: str
+    pid: int
+    born: float
+    seen: set[tuple[int, float]] = field(default_factory=set)
+
+
+@dataclass(eq=False, slots=True)
+class _Household:
+    spawns: dict[int, Spawn] = field(default_factory=dict)  # by the pid of their root
+    others: set[int] = field(default_factory=set)  # our own children that are no spawns: watchers
+    since: float = 0.0  # since when at least one spawn has been alive, in the process table's time
+
+
+_household = _Household()
+
+
+def next_spawn_id(run_id: str) -> str:
+    return f"{run_id}.{next(_numbers)}"
+
+
+def expect_birth() -> None:
+    """Call with the lock held, before a child is started."""
+    if not _household.spawns:
+        _household.since = _table_time()
+
+
+def register(spawn: Spawn) -> None:
+    with birth_lock:
+        _household.spawns[spawn.pid] = spawn
+
+
+def unregister(spawn: Spawn) -> None:
+    with birth_lock:
+        _household.spawns.pop(spawn.pid, None)
+
+
+def register_other(pid: int) -> None:
+    """A child of ours that is not a spawn and must be left alone."""
+    with birth_lock:
+        _household.others.add(pid)
+
+
+def release_other(pid: int) -> None:
+    """It may be buried with the orphans once it has ended."""
+    with birth_lock:
+        _household.others.discard(pid)
+
+
+def other_spawns(spawn: Spawn) -> list[Spawn]:
+    with birth_lock:
+        return [other for other in _household.spawns.values() if other is not spawn]
+
+
+@functools.cache
+def adopt_orphans() -> bool:
+    """From now on, descendants whose parents died become our children instead of init's. Linux only."""
+    # Started with SIGCHLD ignored (a script's `trap '' CHLD`), the kernel would throw away exit codes.
+    if (
+        signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
+        and threading.current_thread() is threading.main_thread()
+    ):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if not LINUX:
+        return False
+    import ctypes
+
+    try:
+        prctl = ctypes.CDLL(None, use_errno=True).prctl
+    except (OSError, AttributeError):
+        return False
+    result: int = prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), *[ctypes.c_ulong(0)] * 3)
+    return result == 0
+
+
+def has_children() -> bool:
+    """Any child at all, dead or alive? One system call; True where we cannot tell."""
+    if sys.platform != "linux":
+        return True
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def is_adopted(process: Process) -> bool:
+    """A child of ours that we did not start: somebody's orphan.
+
+    A child that other code of this process started shares our session, or is registered. An orphan cannot
+    share it: its spawn began a session of its own.
+    """
+    return (
+        process.parent == os.getpid()
+        and process.pid not in _household.spawns
+        and process.pid not in _household.others
+        and process.session != os.getsid(0)
+    )
+
+
+def may_be_from_a_spawn(process: Process) -> bool:
+    """Born while spawns were alive, and not sent to us because we are the init of a container."""
+    return process.started >= _household.since and os.getpid() != 1
+
+
+def reap_orphans() -> None:
+    """Take the exit status of adopted orphans, so that they do not stay as zombies. Never of a spawn."""
+    if sys.platform != "linux" or not adopt_orphans():
+        return
+    with birth_lock:
+        while (waitable := _first_waitable()) is not None:
+            process = read_process(waitable)
+            if process is None or not is_adopted(process):
+                break  # somebody else's to reap, and it hides the ones behind it
+            _reap(waitable)
+        else:
+            return
+        children = own_children()
+        for process in read_table(children).values():
+            if process.is_zombie and is_adopted(process):
+                _reap(process.pid)
+
+
+def _first_waitable() -> int | None:
+    if sys.platform != "linux":
+        return None
+    try:
+        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    return found.si_pid if found is not None else None
+
+
+def _reap(pid: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _table_time() -> float:
+    if sys.platform != "linux":
+        return time.time() - 1
+    # Clock ticks since boot, as in /proc; one tick back because they are rounded down.
+    return time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") - 1

@@ -1,0 +1,153 @@
+"""What the system says about processes: /proc on Linux, psutil elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+LINUX = sys.platform == "linux"
+_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """``started`` tells two users of one pid apart (its unit is the system's)."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    started: float
+    is_zombie: bool
+
+    @property
+    def identity(self) -> tuple[int, float]:
+        return self.pid, self.started
+
+
+def read_table(pids: Iterable[int] | None = None) -> dict[int, Process]:
+    """All processes, or those of ``pids`` that still exist."""
+    found = (read_process(pid) for pid in (all_pids() if pids is None else pids))
+    return {process.pid: process for process in found if process is not None}
+
+
+def all_pids() -> list[int]:
+    if LINUX:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - ten times faster
+    import psutil
+
+    return psutil.pids()
+
+
+def read_process(pid: int) -> Process | None:
+    if not LINUX:
+        return _read_with_psutil(pid)
+    stat = _read(f"/proc/{pid}/stat")
+    if not stat:
+        return None
+    # The name in parentheses may hold anything, even parentheses: count from the last one.
+    fields = stat[stat.rfind(b")") + 2 :].split()
+    return Process(
+        pid=pid,
+        parent=int(fields[1]),
+        group=int(fields[2]),
+        session=int(fields[3]),
+        started=float(fields[19]),
+        is_zombie=fields[0] in (b"Z", b"X"),
+    )
+
+
+def variable(pid: int, name: str) -> str | None:
+    """The value this process was started with in its environment; None if it has none or we may not look."""
+    if LINUX:
+        prefix = f"{name}=".encode()
+        for entry in _read(f"/proc/{pid}/environ").split(b"\0"):
+            if entry.startswith(prefix):
+                return entry[len(prefix) :].decode("utf-8", "replace")
+        return None
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ().get(name)
+    except (psutil.Error, OSError):
+        return None
+
+
+def is_being_replaced(pid: int) -> bool:
+    """In the middle of exec a process shows neither environment nor command line."""
+    return LINUX and not _read(f"/proc/{pid}/environ") and not _read(f"/proc/{pid}/cmdline")
+
+
+def describe(pid: int) -> str:
+    """Its command line, shortened, for people."""
+    if LINUX:
+        text = _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
+        text = text or _read(f"/proc/{pid}/comm").decode("utf-8", "replace").strip()
+    else:
+        import psutil
+
+        text = ""
+        with contextlib.suppress(psutil.Error, OSError):
+            text = " ".join(psutil.Process(pid).cmdline())
+    text = " ".join(text.split()) or "unknown"
+    shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return f"{shown} (pid {pid})"
+
+
+def own_children() -> list[int] | None:
+    """The children of this process, of all its threads; None where the system has no such list."""
+    if not LINUX:
+        return None
+    children: list[int] = []
+    try:
+        for thread in os.listdir("/proc/self/task"):  # noqa: PTH208
+            children += map(int, Path(f"/proc/self/task/{thread}/children").read_bytes().split())
+    except OSError:  # the kernel was built without it
+        return None
+    return children
+
+
+def newest_pid() -> int:
+    """The pid given out last; 0 if unknown."""
+    try:
+        return int(_read("/proc/loadavg").split()[-1])
+    except (IndexError, ValueError):
+        return 0
+
+
+def _read(path: str) -> bytes:
+    """A whole /proc file; empty if the process is gone or not ours. Plain calls: a scan makes hundreds."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    pieces: list[bytes] = []
+    try:
+        while piece := os.read(descriptor, 65536):
+            pieces.append(piece)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+    return b"".join(pieces)
+
+
+def _read_with_psutil(pid: int) -> Process | None:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return Process(
+            pid=pid,
+            parent=process.ppid(),
+            group=os.getpgid(pid),
+            session=os.getsid(pid),
+            started=process.create_time(),
+            is_zombie=process.status() == psutil.STATUS_ZOMBIE,
+        )
+    except (psutil.Error, OSError):
+        return None

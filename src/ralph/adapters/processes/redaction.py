@@ -1,0 +1,169 @@
+"""Keeps secrets out of logs and screens: their values are replaced wherever they are printed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+MASK = "[redacted]"
+SHORTEST_SECRET = 8
+
+# The name alone says that the value is secret …
+_STRONG = frozenset(
+    {
+        "APIKEY", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "PASSPHRASE",
+        "PASSWD", "PASSWORD", "SECRET", "SECRETS", "TOKEN",
+    }
+)  # fmt: skip
+# … or it may also hold a mode or a plain word ("AUTH_MODE=required"), which must stay readable.
+_WEAK = frozenset({"AUTH", "AUTHORIZATION", "KEY", "KEYS", "PAT", "PWD", "TOKENS"})
+
+_WORD_BREAK = re.compile(r"[^A-Za-z0-9]+")
+_NUMBER = re.compile(r"[+-]?[\d.,:_]+(?:e[+-]?\d+)?[a-z%]?", re.IGNORECASE)
+_PATH = re.compile(
+    r"(?:(?:~|\.{1,2})(?:/[\w.@:+~ -]*)+|(?:/[\w.@:+~ -]+){2,}/?|/[\w.-]{1,20}|[A-Za-z]:[\\/].*)"
+)
+_PLAIN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^@?#\s]*", re.IGNORECASE)
+_HEADER = re.compile(r"((?:proxy-)?authorization|x-api-key|cookie)(\s*:\s*).+", re.IGNORECASE | re.DOTALL)
+
+
+def secrets_in(environment: Mapping[str, str]) -> set[str]:
+    """The values of variables whose name looks secret and which are not evidently something else."""
+    return {
+        value
+        for name, value in environment.items()
+        if len(value) >= SHORTEST_SECRET and _is_secret(name, value)
+    }
+
+
+def redact_argv(argv: Sequence[str]) -> str:
+    """A command line as one would type it, the values of secret-looking flags masked."""
+    shown: list[str] = []
+    pending = ""  # a secret-looking flag whose value is the next argument
+    for argument in argv:
+        name, equals, value = argument.partition("=")
+        if pending and not argument.startswith("-") and _is_secret(pending, argument):
+            shown.append(MASK)
+        elif equals and _is_secret(name, value):
+            shown.append(f"{shlex.quote(name)}={MASK}")
+        elif header := _HEADER.fullmatch(argument):
+            shown.append(shlex.quote(f"{header[1]}{header[2]}{MASK}"))
+        else:
+            shown.append(shlex.quote(argument))
+        pending = argument if argument.startswith("-") and not equals else ""
+    return " ".join(shown)
+
+
+class Redactor:
+    """Replaces the given secrets. Without secrets every method gives back what it got."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms = {form for secret in secrets if secret for form in _printed_forms(secret)}
+        # The longest first: one secret may begin like another.
+        texts = sorted(forms, key=lambda form: (-len(form), form))
+        self._texts = tuple(texts)
+        self._blocks = tuple(text.encode("utf-8", "surrogateescape") for text in texts)
+        self._text_pattern = re.compile("|".join(map(re.escape, self._texts)))
+        self._block_pattern = re.compile(b"|".join(map(re.escape, self._blocks)))
+
+    def __bool__(self) -> bool:
+        return bool(self._texts)
+
+    def redact(self, text: str) -> str:
+        # Most text holds no secret, and searching for a literal is many times faster than the pattern.
+        if not any(secret in text for secret in self._texts):
+            return text
+        return self._text_pattern.sub(MASK, text)
+
+    def redact_bytes(self, block: bytes) -> bytes:
+        if not any(secret in block for secret in self._blocks):
+            return block
+        return self._block_pattern.sub(MASK.encode(), block)
+
+    def stream(self) -> RedactedStream:
+        return RedactedStream(self)
+
+    def safe_length(self, block: bytes) -> int:
+        """How much of a block can be judged before its continuation is known.
+
+        The rest is the beginning of a secret, or might be: it waits for what comes next.
+        """
+        held = max((_overlap(block, secret) for secret in self._blocks), default=0)
+        safe = len(block) - held
+        if held and safe:
+            for found in self._block_pattern.finditer(block):
+                if found.start() >= safe:
+                    break
+                safe = max(safe, found.end())  # never cut through a secret that is there already
+        return safe
+
+
+class RedactedStream:
+    """One stream of output, redacted although secrets may be split over chunks.
+
+    Nothing is held back but a possible beginning of a secret, so logs stay live.
+    """
+
+    __slots__ = ("_held", "_redactor")
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._held = b""
+
+    def feed(self, chunk: bytes) -> bytes:
+        if not self._redactor:
+            return chunk
+        block = self._held + chunk if self._held else chunk
+        safe = self._redactor.safe_length(block)
+        if safe == len(block):
+            self._held = b""
+            return self._redactor.redact_bytes(block)
+        self._held = block[safe:]
+        return self._redactor.redact_bytes(block[:safe])
+
+    def finish(self) -> bytes:
+        held, self._held = self._held, b""
+        return self._redactor.redact_bytes(held)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    words = set(_WORD_BREAK.split(name.upper()))
+    if words & _STRONG:
+        return not _is_plain(value)
+    return bool(words & _WEAK) and not _is_plain(value) and not _is_word(value)
+
+
+def _is_plain(value: str) -> bool:
+    return (
+        not value
+        or value.lower() in {"true", "false", "yes", "no", "on", "off", "none", "null"}
+        or any(pattern.fullmatch(value) for pattern in (_NUMBER, _PATH, _PLAIN_URL))
+    )
+
+
+def _is_word(value: str) -> bool:
+    return value.isalpha() and (value.islower() or value.isupper() or value.istitle())
+
+
+def _printed_forms(secret: str) -> Iterable[str]:
+    """As it is, as it looks inside JSON, and line by line if it has several (a private key)."""
+    yield secret
+    for ascii_only in (True, False):
+        yield json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
+    if "\n" in secret:
+        for line in secret.splitlines():
+            if len(line.strip()) >= 2 * SHORTEST_SECRET and not line.startswith("-----"):
+                yield line.strip()
+
+
+def _overlap(block: bytes, secret: bytes) -> int:
+    """The length of the longest end of ``block`` that ``secret`` begins with, but is not all of it."""
+    first = secret[:1]
+    start = max(0, len(block) - len(secret) + 1)
+    while (start := block.find(first, start)) >= 0:
+        if secret.startswith(block[start:]):
+            return len(block) - start
+        start += 1
+    return 0

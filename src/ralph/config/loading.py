@@ -1,0 +1,87 @@
+"""Loads the settings of a project: files, environment and flags, merged, checked and typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ralph.config.kinds import Reading
+from ralph.config.layers import Layer, Merged, Origin, stack
+from ralph.config.problems import InvalidSettings, KeyPath, Problem
+from ralph.config.schema import SETTINGS, Settings
+from ralph.config.sources import (
+    LOCAL_FILE,
+    SETTINGS_FILE,
+    Flag,
+    read_environment,
+    read_file,
+    read_flags,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings that can be used. ``files`` are those read, relative to the root."""
+
+    root: Path
+    settings: Settings
+    merged: Merged
+    warnings: tuple[Problem, ...]
+    files: tuple[str, ...]
+
+    def origin(self, key: str | KeyPath) -> Origin:
+        """Where ``agent.command`` comes from."""
+        return self.merged.origin(tuple(key.split(".")) if isinstance(key, str) else key)
+
+
+class Inspection(NamedTuple):
+    """All that can be said about a project's settings without stopping at the first problem."""
+
+    root: Path
+    merged: Merged
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    files: tuple[str, ...]
+    settings: Settings | None  # None if there are problems
+
+
+def inspect(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = ()) -> Inspection:
+    """Reads everything, raises nothing. ``root`` holds ``.ralph/``."""
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    of_files = [read_file(root, name, problems, warnings) for name in (SETTINGS_FILE, LOCAL_FILE)]
+    from_files = [layer for layer in of_files if layer is not None]
+    layers = [*from_files, *read_environment(environ, warnings), *read_flags(flags)]
+    for layer in layers:
+        _check_layer(layer, problems, warnings)
+    merged = stack(layers)
+    # Only now can something be missing: what one layer lacks another may have.
+    of_all: list[Problem] = []
+    whole = Reading(lambda path: merged.origin_of_missing(path).label, of_all, [])
+    settings = SETTINGS.read(merged.values, whole)
+    problems.extend(problem for problem in of_all if problem not in problems)
+    files = tuple(layer.origin.label for layer in from_files)
+    return Inspection(root, merged, tuple(problems), tuple(warnings), files, None if problems else settings)
+
+
+def _check_layer(layer: Layer, problems: list[Problem], warnings: list[Problem]) -> None:
+    """Each layer by itself, so that every problem names its file even where another layer wins."""
+    SETTINGS.read(layer.values, Reading(lambda _: layer.origin.label, problems, warnings, complete=False))
+
+
+def load(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = ()) -> Loaded:
+    """The effective settings; raises InvalidSettings with all problems."""
+    found = inspect(root, environ=environ, flags=flags)
+    if found.settings is None:
+        raise InvalidSettings(found.problems, where=str(root))
+    return Loaded(found.root, found.settings, found.merged, found.warnings, found.files)
+
+
+def missing_for_run(settings: Settings) -> Problem | None:
+    """What ``ralph run`` needs besides valid settings."""
+    if settings.agent.command:
+        return None
+    hint = "run `ralph init`, set it in .ralph/settings.json, or give `ralph run` an --agent"
+    return Problem("", "agent.command", "is not set", hint)

@@ -1,0 +1,191 @@
+"""Every setting, declared once: its key, kind, default and what it is for.
+
+camelCase on disk is derived from the names here; reading, checking, the JSON Schema, the reference in docs/ and
+the names of environment variables all come from this declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ralph.config.kinds import (
+    Choice,
+    ListOf,
+    Nullable,
+    Sections,
+    Table,
+    Text,
+    TimeLimit,
+    Variables,
+    Whole,
+    YesNo,
+    setting,
+)
+from ralph.domain.excerpt import Keep
+from ralph.domain.feedback import Placement
+
+
+class Use(StrEnum):
+    """Whether something is used on the screen; AUTO leaves it to what the terminal can show."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+_KEEP = Choice(*Keep)
+_USE = Choice(*Use)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """The program that does the work."""
+
+    command: str = setting(
+        Text(filled=True),
+        "",
+        "The agent's program, by name or path; a relative path starts at the project's root. `ralph run` needs it.",
+    )
+    flags: tuple[str, ...] = setting(
+        ListOf(Text(), of="strings", shell_words=True),
+        (),
+        "More arguments for it; each entry is split like a shell would, so `--model opus` is two arguments.",
+    )
+    adapter: str | None = setting(
+        Nullable(Choice("claude", "codex", "amp", "plain")),
+        None,
+        "How to talk to the program; null: inferred from the command's name.",
+    )
+    timeout: float | None = setting(
+        TimeLimit(), None, "Seconds after which a session is ended, however busy it is; null: never."
+    )
+    idle_timeout: float | None = setting(
+        TimeLimit(zero_is_off=True),
+        1800.0,
+        "Seconds without any output after which a session is ended; null or 0: never.",
+    )
+    environment: Mapping[str, str] = setting(
+        Variables(), {}, "Variables added to the agent's environment. Keep secrets in settings.local.json."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GuardrailSettings:
+    """A command that must succeed after every agent response."""
+
+    command: str = setting(Text(filled=True), "", "The shell command to run.", required=True)
+    fail_action: Placement = setting(
+        Choice(*Placement, any_case=True),
+        Placement.APPEND,
+        "Where the failure message goes: behind the prompt, before it, or in its place.",
+    )
+    hint: str = setting(Text(), "", "Guidance for the agent when this guardrail fails; never truncated.")
+    timeout: float | None = setting(
+        TimeLimit(), None, "Seconds it may take; a timeout is a failure. null: `guardrailTimeout`."
+    )
+    keep: Keep | None = setting(
+        Nullable(_KEEP), None, "Which end of a long output the agent gets to see; null: `truncation.keep`."
+    )
+    name: str = setting(Text(), "", "What to call it on the screen; empty: its command.")
+
+
+@dataclass(frozen=True, slots=True)
+class TruncationSettings:
+    """How long output is cut before an agent gets it."""
+
+    keep: Keep = setting(
+        _KEEP, Keep.HEAD, "Which end of a long output survives; the whole is in the log file."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ScmSettings:
+    """What happens with the changes whenever all guardrails have passed."""
+
+    command: str = setting(
+        Text(filled=True), "", "The version control program, for example `git`.", required=True
+    )
+    tasks: tuple[str, ...] = setting(
+        ListOf(Text(filled=True), of="strings"),
+        (),
+        "What it is run with, in order; `commit` gets a message that the agent writes.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSettings:
+    """How the agent's doings are shown on the console."""
+
+    emoji: Use = setting(_USE, Use.AUTO, "Emoji as markers, or words such as `[OK]`.")
+    color: Use = setting(_USE, Use.AUTO, "Coloured output.")
+    timestamps: bool = setting(YesNo(), False, "Begin every line with the time of day.")
+    max_lines: int = setting(Whole(minimum=0), 10, "Lines shown of a tool's output.")
+    max_chars: int = setting(Whole(minimum=0), 1000, "Characters shown of a tool's output.")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsSettings:
+    """How much is tried."""
+
+    max_attempts: int = setting(
+        Whole(minimum=1),
+        4,
+        "Launches of one iteration while passing faults, such as an overloaded server, last.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings of a project."""
+
+    maximum_iterations: int = setting(Whole(minimum=1), 10, "Iterations after which a run gives up.")
+    completion_response: str = setting(
+        Text(filled=True), "DONE", "What the agent says in `<response>…</response>` when the work is done."
+    )
+    output_truncate_chars: int = setting(
+        Whole(minimum=1), 5000, "Characters of a failed guardrail's output that the agent gets."
+    )
+    stream_agent_output: bool = setting(YesNo(), True, "Show what the agent does while it does it.")
+    include_iteration_count_in_prompt: bool = setting(
+        YesNo(), False, "Begin every prompt with `Iteration X of Y, Z remaining.`"
+    )
+    agent: AgentSettings = setting(Table(AgentSettings), AgentSettings(), "The program that does the work.")
+    guardrails: tuple[GuardrailSettings, ...] = setting(
+        ListOf(Table(GuardrailSettings), of="objects"),
+        (),
+        "Commands that must succeed after every agent response.",
+    )
+    guardrail_timeout: float | None = setting(
+        TimeLimit(), None, "Seconds a guardrail may take that has no timeout of its own; null: any time."
+    )
+    truncation: TruncationSettings = setting(
+        Table(TruncationSettings), TruncationSettings(), "How long output is cut before an agent gets it."
+    )
+    scm: ScmSettings | None = setting(
+        Nullable(Table(ScmSettings)),
+        None,
+        "What happens with the changes whenever all guardrails have passed; null: nothing.",
+    )
+    output: OutputSettings = setting(
+        Table(OutputSettings), OutputSettings(), "How the agent's doings are shown on the console."
+    )
+    limits: LimitsSettings = setting(Table(LimitsSettings), LimitsSettings(), "How much is tried.")
+    profiles: Mapping[str, Mapping[str, object]] = setting(
+        Sections(), {}, "Settings of single profiles, by the profile's name."
+    )
+
+
+# Editors look for "$schema" to offer completion.
+SETTINGS = Table(Settings, also_allowed=frozenset({"$schema"}))
+
+
+def json_schema() -> dict[str, object]:
+    """JSON Schema (draft 2020-12) of a settings file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ralph settings",
+        "description": "Settings of ralph, in .ralph/settings.json.",
+        **SETTINGS.json_schema(),
+    }

@@ -1,0 +1,159 @@
+"""``ralph config``: what the settings are, where they come from, what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ralph.config.listing import Row, rows
+from ralph.config.loading import Inspection, inspect, load, missing_for_run
+from ralph.config.problems import Problem
+from ralph.config.root import find_root
+from ralph.config.schema import json_schema
+from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
+
+_project_dir = click.option(
+    "--project-dir",
+    type=click.Path(path_type=Path),
+    help="The project's directory, instead of the one found from here.",
+)
+
+
+def _as_json(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as JSON.")
+
+
+@click.group("config")
+def command() -> None:
+    """Show and check the settings."""
+
+
+@command.command()
+@_project_dir
+@_as_json("values and sources")
+def show(project_dir: Path | None, as_json: bool) -> None:
+    """Print every setting, its value and where it comes from."""
+    loaded = load(_state(project_dir), environ=os.environ)
+    table = rows(loaded)
+    if as_json:
+        _print_json(
+            {
+                "files": list(loaded.files),
+                "settings": {row.key: {"value": row.value, "source": row.origin.label} for row in table},
+                "warnings": [_problem_json(warning) for warning in loaded.warnings],
+            }
+        )
+        return
+    for warning in loaded.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if sys.stdout.isatty():
+        _print_table(table)
+    else:
+        click.echo(_aligned(table))
+
+
+@command.command()
+def schema() -> None:
+    """Print a JSON Schema of the settings file, for editors and checkers."""
+    _print_json(json_schema())
+
+
+@command.command()
+@_project_dir
+@_as_json("problems and warnings")
+def validate(project_dir: Path | None, as_json: bool) -> None:
+    """List everything that is wrong with the settings. Exits with 2 if anything is."""
+    found = inspect(_state(project_dir), environ=os.environ)
+    warnings = list(found.warnings)
+    if found.settings is not None and (missing := missing_for_run(found.settings)):
+        warnings.append(missing)
+    if as_json:
+        _print_json(
+            {
+                "valid": not found.problems,
+                "files": list(found.files),
+                "problems": [_problem_json(problem) for problem in found.problems],
+                "warnings": [_problem_json(warning) for warning in warnings],
+            }
+        )
+    else:
+        _print_findings(found, warnings)
+    if found.problems:
+        raise SystemExit(2)
+
+
+@command.command()
+@_project_dir
+@click.option("--local", is_flag=True, help="The path of your own settings, laid over the team's.")
+def path(project_dir: Path | None, local: bool) -> None:
+    """Print the path of the settings file, whether it is there or not."""
+    click.echo(str(_state(project_dir) / (LOCAL_FILE if local else SETTINGS_FILE)))
+
+
+def _state(project_dir: Path | None) -> Path:
+    return find_root(Path.cwd(), project_dir).state
+
+
+def _print_json(value: object) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _problem_json(problem: Problem) -> dict[str, str]:
+    return {
+        "source": problem.source,
+        "key": problem.key,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
+def _print_findings(found: Inspection, warnings: list[Problem]) -> None:
+    for problem in found.problems:
+        click.echo(f"error: {problem}")
+    for warning in warnings:
+        click.echo(f"warning: {warning}")
+    read = ", ".join(found.files) or "no settings file found"
+    if found.problems or warnings:
+        click.echo(f"{_count(len(found.problems), 'problem')}, {_count(len(warnings), 'warning')} ({read})")
+    else:
+        click.echo(f"settings are valid ({read})")
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _value_text(row: Row) -> str:
+    return json.dumps(row.value, ensure_ascii=False)
+
+
+def _aligned(table: list[Row]) -> str:
+    key_width = max(len(row.key) for row in table)
+    value_width = min(40, max(len(_value_text(row)) for row in table))
+    return "\n".join(
+        f"{row.key:<{key_width}}  {_value_text(row):<{value_width}}  {row.origin.label}" for row in table
+    )
+
+
+def _print_table(table: list[Row]) -> None:
+    # Only a terminal needs rich; a pipe should not wait for it.
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    screen = Table("setting", "value", "source", box=None, pad_edge=False, header_style="bold")
+    for row in table:
+        style = "dim" if row.origin.label == "default" else ""
+        screen.add_row(
+            *(
+                Text(cell, overflow="fold", style=style)
+                for cell in (row.key, _value_text(row), row.origin.label)
+            )
+        )
+    Console().print(screen)

@@ -1,0 +1,234 @@
+"""``ralph run``: the loop of seed 001."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ralph.errors import UsageError
+
+if TYPE_CHECKING:
+    from ralph.config.loading import Loaded
+    from ralph.config.sources import Flag
+    from ralph.wiring import Plan, Prompt
+
+
+class Positive(click.ParamType[float]):
+    """A number of seconds above zero."""
+
+    name = "seconds"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        if not 0 < number < float("inf"):
+            self.fail(f"{value} is not above zero", param, ctx)
+        return number
+
+
+HELP = """Run the agent again and again until it says DONE and all guardrails pass.
+
+Exactly one of --prompt and --prompt-file is needed; the file is read anew for every iteration. The agent says that it
+is done with <response>DONE</response>; ralph believes it only if every guardrail passes. What a guardrail prints when
+it fails goes into the next prompt.
+
+\b
+Exit codes: 0 completed · 1 limit reached · 2 usage or settings · 3 a bug of ralph's · 4 the agent cannot run
+            5 waiting for something outside · 130 interrupted
+
+\b
+Examples:
+  ralph run -f PROMPT.md -m 20
+  ralph run -p "Make the tests pass, then output <response>DONE</response>." --agent codex
+  ralph run -f PROMPT.md --agent claude --agent-flag "--model opus"
+  ralph run -f PROMPT.md --dry-run
+"""
+
+
+@click.command(
+    "run", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.option("-p", "--prompt", metavar="TEXT", help="Prompt string to send to the agent.")
+@click.option(
+    "-f",
+    "--prompt-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="File with the prompt; read anew for every iteration.",
+)
+@click.option(
+    "-m",
+    "--maximum-iterations",
+    metavar="N",
+    type=int,
+    help="Maximum iterations before stopping.  [default: 10]",
+)
+@click.option(
+    "-c", "--completion-response", metavar="TEXT", help="Completion response text.  [default: DONE]"
+)
+@click.option(
+    "--stream-agent-output/--no-stream-agent-output",
+    default=None,
+    help="Stream agent output to the console.  [default: stream]",
+)
+@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
+@click.option("--agent", metavar="NAME", help="Agent to run: claude, codex, amp, or any other command.")
+@click.option(
+    "--agent-flag",
+    "agent_flags",
+    metavar="FLAG",
+    multiple=True,
+    help="One more argument for the agent; may be repeated.",
+)
+@click.option(
+    "--agent-timeout",
+    type=Positive(),
+    metavar="SECONDS",
+    help="End a session that takes longer.  [default: none]",
+)
+@click.option(
+    "--idle-timeout",
+    type=float,
+    metavar="SECONDS",
+    help="End a session that prints nothing for so long; 0: never.  [default: 1800]",
+)
+@click.option(
+    "--guardrail-timeout",
+    type=Positive(),
+    metavar="SECONDS",
+    help="A guardrail that takes longer has failed.  [default: none]",
+)
+@click.option("--profile", metavar="NAME", default="basic", show_default=True, help="Kind of loop.")
+@click.option(
+    "--project-dir",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Project to work in.  [default: where .ralph or .git is]",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would run, prompt included, and run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+def command(
+    prompt: str | None,
+    prompt_file: Path | None,
+    maximum_iterations: int | None,
+    completion_response: str | None,
+    stream_agent_output: bool | None,
+    verbose: bool,
+    agent: str | None,
+    agent_flags: tuple[str, ...],
+    agent_timeout: float | None,
+    idle_timeout: float | None,
+    guardrail_timeout: float | None,
+    profile: str,
+    project_dir: Path | None,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    # Imported here: `ralph --help` must not pay for what only a run needs.
+    from ralph.config.loading import load
+    from ralph.config.root import find_root
+    from ralph.wiring import plan_run
+
+    given = _prompt(prompt, prompt_file)
+    if idle_timeout is not None and not 0 <= idle_timeout < float("inf"):
+        message = "--idle-timeout must not be negative"
+        raise UsageError(message, hint="give seconds, or 0 to wait for ever")
+    root = find_root(Path.cwd(), project_dir)
+    values: list[tuple[str, object, str]] = [
+        ("maximumIterations", maximum_iterations, "--maximum-iterations"),
+        ("completionResponse", completion_response, "--completion-response"),
+        ("streamAgentOutput", stream_agent_output, "--stream-agent-output"),
+        ("agent.timeout", agent_timeout, "--agent-timeout"),
+        ("agent.idleTimeout", idle_timeout, "--idle-timeout"),
+        ("guardrailTimeout", guardrail_timeout, "--guardrail-timeout"),
+    ]
+    flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
+    flags += _agent_flags(root.state, agent, agent_flags)
+    loaded = load(root.state, environ=os.environ, flags=flags)
+    for warning in loaded.warnings:
+        print(f"ralph: warning: {warning}", file=sys.stderr)
+    if verbose:
+        _say_settings(loaded)
+    plan = plan_run(loaded.settings, root, given, profile=profile)
+    if dry_run:
+        _say_plan(plan)
+        return 0
+
+    from ralph.interfaces.cli.exit_codes import EXIT_CODE_OF
+    from ralph.interfaces.cli.running import run_on_console
+
+    return EXIT_CODE_OF[run_on_console(plan, verbose=verbose, json_lines=as_json).outcome]
+
+
+def _prompt(text: str | None, file: Path | None) -> Prompt:
+    from ralph.wiring import Prompt
+
+    if (text is None) == (file is None):
+        message = "exactly one of --prompt and --prompt-file is needed"
+        raise UsageError(
+            message, hint='for example: ralph run -p "Fix the tests, then output <response>DONE</response>."'
+        )
+    if text is not None and not text.strip():
+        message = "--prompt is empty"
+        raise UsageError(message, hint="say what the agent is to do")
+    return Prompt(text, file.resolve() if file is not None else None)
+
+
+def _agent_flags(state: Path, agent: str | None, extra: tuple[str, ...]) -> list[Flag]:
+    """``--agent`` names another program: the flags that the settings have for theirs are not for it."""
+    from ralph.config.loading import inspect
+
+    if agent is None and not extra:
+        return []
+    found = inspect(state, environ=os.environ).settings
+    configured = found.agent if found is not None else None
+    flags: list[Flag] = []
+    kept: tuple[str, ...] = configured.flags if configured is not None else ()
+    if agent is not None:
+        flags.append((("agent", "command"), agent, "--agent"))
+        if configured is not None and configured.command != agent:
+            flags.append((("agent", "adapter"), None, "--agent"))
+            kept = ()
+    return [*flags, (("agent", "flags"), [*kept, *extra], "--agent-flag")]
+
+
+def _say_settings(loaded: Loaded) -> None:
+    import json
+
+    from ralph.config.secrets import redacted
+
+    for file in loaded.files:
+        print(f"[ralph] Loading settings from {file}", file=sys.stderr)
+    print(f"[ralph] Settings: {json.dumps(redacted(loaded.merged.values))}", file=sys.stderr)
+
+
+def _say_plan(plan: Plan) -> None:
+    """``--dry-run``: everything that would happen in the first iteration, as text."""
+    from ralph.adapters.processes.redaction import redact_argv
+
+    start, prompt = plan.first_command()
+    settings = plan.settings
+    lines = [
+        f"Project:     {plan.root.workspace}",
+        f"Profile:     {plan.profile.name} ({plan.profile.summary})",
+        f"Iterations:  at most {settings.maximum_iterations}",
+        f"Completion:  <{plan.profile.tag}>{settings.completion_response}</{plan.profile.tag}>",
+        f"Agent:       {plan.adapter.name}",
+        f"Command:     {redact_argv(start.argv)}",
+        f"Stdin:       {'the prompt' if start.stdin is not None else 'nothing'}",
+        *(f"Note:        {note}" for note in plan.adapter.notes),
+        *(
+            f"Guardrail:   {guardrail.command} (on failure: {guardrail.placement})"
+            for guardrail in plan.guardrails
+        ),
+    ]
+    if settings.scm is not None:
+        lines += [f"SCM:         {settings.scm.command} {task}" for task in settings.scm.tasks]
+    print("\n".join(lines))
+    print(f"Prompt ({len(prompt)} characters):\n{prompt}")

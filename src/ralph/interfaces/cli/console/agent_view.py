@@ -1,0 +1,310 @@
+"""The agent's stream as people read it: seed 001's formatter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import tzinfo
+from typing import Any
+
+from ralph.domain.agent_events import (
+    AgentEvent,
+    ErrorReported,
+    LimitReported,
+    Noise,
+    Notice,
+    Reasoning,
+    SessionStarted,
+    Text,
+    TodoChanged,
+    TodoStatus,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    Unknown,
+)
+from ralph.interfaces.cli.console.figures import plural, totals
+from ralph.interfaces.cli.console.marks import colors_of, marks_of
+from ralph.interfaces.cli.console.safe_text import clean, clean_line, has_hostile
+from ralph.interfaces.cli.console.terminal import Look
+from ralph.interfaces.cli.console.timestamps import Timestamps
+
+MAX_OPEN_TOOLS = 1024
+"""Calls whose end never came are forgotten beyond this number, oldest first."""
+
+MAX_NOISE_CHARS = 200
+"""A line that is no event may be megabytes long; this much of it is shown."""
+
+_INDENT = "  "
+
+
+class AgentView:
+    """Renders batches of events; remembers what it needs between them, in bounded memory.
+
+    ``begin`` starts a new session. ``line_is_open`` while the last character written was not a newline.
+    """
+
+    def __init__(self, look: Look, *, verbose: bool = False, zone: tzinfo | None = None) -> None:
+        self._look = look
+        self._verbose = verbose
+        self._marks = marks = marks_of(look)
+        self._colors = colors = colors_of(look)
+        self._timestamps = Timestamps(zone)
+        self._tool_names: dict[str, str] = {}
+        self._at = 0.0
+        self._started_at: float | None = None
+        self._wrote = False
+        self._spoke = False
+        self._error_told = ""
+        self.line_is_open = False
+        self.turn_ended = False
+        self.tools = 0
+        self.errors = 0
+        self.noise = 0
+        # The parts of the two most frequent lines that never change.
+        self._call = f"{colors.cyan}{marks.tool}{colors.off} {colors.bold}"
+        self._passed = f"{colors.green}{marks.ok} Result{colors.off} {marks.left} "
+        self._failed = f"{colors.red}{marks.error} Result{colors.off} {marks.left} "
+        self._branch = f"{_INDENT}{colors.dim}{marks.branch}  "
+        self._below = "\n" + " " * (len(_INDENT) + len(marks.branch) + 2)
+        self._renderers: dict[type, Callable[[Any], str]] = {
+            SessionStarted: self._session,
+            Text: self._foreign_text,
+            Reasoning: self._reasoning,
+            ToolStarted: self._tool_started,
+            ToolEnded: self._tool_ended,
+            TodoChanged: self._todo,
+            TurnEnded: self._turn,
+            LimitReported: self._limit,
+            ErrorReported: self._error,
+            Notice: self._notice,
+            Unknown: self._unknown,
+            Noise: self._noise,
+        }
+
+    def begin(self, at: float) -> None:
+        """A new session: its own tools, its own time."""
+        self._tool_names.clear()
+        self._started_at = at
+        self._wrote = self._spoke = self.turn_ended = False
+        self._error_told = ""
+        self.tools = self.errors = self.noise = 0
+
+    def render(self, events: Iterable[AgentEvent], at: float = 0.0) -> str:
+        """One string for the whole batch, to be written at once."""
+        self._at = at
+        inside_line = is_open = self.line_is_open
+        parts: list[str] = []
+        add = parts.append
+        renderers = self._renderers
+        for event in events:
+            if type(event) is Text and not event.parent:
+                text = event.text
+                if has_hostile(text) is not None:
+                    text = clean(text)
+                if text:
+                    add(text)
+                    is_open = text[-1] != "\n"
+                    self._wrote = self._spoke = True
+                if is_open and event.final:
+                    add("\n")
+                    is_open = False
+                continue
+            renderer = renderers.get(type(event))
+            if renderer is None:  # an event of a newer parser
+                continue
+            lines = renderer(event)
+            if lines:
+                if is_open:
+                    add("\n")
+                    is_open = False
+                add(lines)
+                self._wrote = True
+        self.line_is_open = is_open
+        rendered = "".join(parts)
+        if rendered and self._look.timestamps:
+            return self._timestamps.stamp(rendered, at, inside_line=inside_line)
+        return rendered
+
+    def count(self, events: Iterable[AgentEvent]) -> None:
+        """Keep the figures right without rendering, when nobody wants the stream."""
+        for event in events:
+            if isinstance(event, ToolStarted):
+                self.tools += 1
+            elif isinstance(event, ToolEnded):
+                self.errors += event.is_error
+            elif isinstance(event, Noise):
+                self.noise += 1
+
+    def close_line(self) -> str:
+        """The newline that is missing, if any."""
+        if not self.line_is_open:
+            return ""
+        self.line_is_open = False
+        return "\n"
+
+    # Each renderer gives whole lines, or nothing.
+
+    def _session(self, event: SessionStarted) -> str:
+        words = ["Session", event.session_id, f"({event.model})" if event.model else ""]
+        return self._dimmed(clean_line(" ".join(word for word in words if word)))
+
+    def _foreign_text(self, event: Text) -> str:
+        return self._indented(self._dimmed(clean(event.text)))
+
+    def _reasoning(self, event: Reasoning) -> str:
+        lines = self._dimmed(clean(event.text))
+        return self._indented(lines) if event.parent else lines
+
+    def _tool_started(self, event: ToolStarted) -> str:
+        self.tools += 1
+        name = clean_line(event.name)
+        names = self._tool_names
+        names[event.id] = name
+        if len(names) > MAX_OPEN_TOOLS:
+            del names[next(iter(names))]
+        line = f"{self._call}{name}{self._colors.off}({clean_line(event.summary)})\n"
+        return self._indented(line) if event.parent else line
+
+    def _tool_ended(self, event: ToolEnded) -> str:
+        name = self._tool_names.pop(event.id, "") or clean_line(event.name) or "tool"
+        if event.is_error:
+            self.errors += 1
+        output = event.output
+        lines, chars = event.lines, event.chars
+        if output and not (lines and chars):
+            lines, chars = output.count("\n") + (output[-1] != "\n"), len(output)
+        size = f"{plural(lines, 'line')}, {plural(chars, 'char')}" if chars else "no output"
+        head = f"{self._failed if event.is_error else self._passed}{name} ({size})\n"
+        rendered = head + self._output(output, lines, chars) if output else head
+        return self._indented(rendered) if event.parent else rendered
+
+    def _output(self, output: str, lines: int, chars: int) -> str:
+        """The beginning of a tool's output, and how much of it is not shown."""
+        max_lines, max_chars = self._look.max_lines, self._look.max_chars
+        if max_lines == 0 or max_chars == 0:
+            return ""
+        if len(output) >= chars:  # the whole of it: what we count is what there is
+            output = output.rstrip("\n")
+            lines, chars = output.count("\n") + 1, len(output)
+        shown = output if max_chars is None or len(output) <= max_chars else output[:max_chars]
+        was_cut = len(shown) < len(output)
+        visible = clean(shown).rstrip("\n")
+        rows = visible.split("\n")
+        if max_lines is not None and len(rows) > max_lines:
+            hidden = max(lines, len(rows)) - max_lines
+            del rows[max_lines:]
+        else:
+            hidden = lines - len(rows)
+            if was_cut:
+                rows[-1] += self._marks.more
+        if hidden > 0:
+            rows.append(f"{self._marks.more} +{plural(hidden, 'line')}")
+        elif was_cut or len(shown) < chars:
+            rows.append(f"{self._marks.more} +{plural(chars - len(shown), 'char')}")
+        return f"{self._branch}{self._below.join(rows)}{self._colors.off}\n"
+
+    def _todo(self, event: TodoChanged) -> str:
+        marks, colors = self._marks, self._colors
+        lines = [f"{self._gap()}{colors.bold}{marks.todo} Todo List{colors.off}"]
+        done = 0
+        for item in event.items:
+            text = clean_line(item.text)
+            match item.status:
+                case TodoStatus.DONE:
+                    done += 1
+                    lines.append(f"{_INDENT}{colors.green}{marks.todo_done}{colors.off} {text}")
+                case TodoStatus.ACTIVE:
+                    active = f"{marks.todo_active} {text} {marks.left} ACTIVE"
+                    lines.append(f"{_INDENT}{colors.yellow}{active}{colors.off}")
+                case TodoStatus.PENDING:
+                    lines.append(f"{_INDENT}{marks.todo_pending} {text}")
+        total = len(event.items)
+        share = 100 * done // total if total else 0
+        progress = f"{marks.progress}Progress: {done}/{total} ({share}%)"
+        lines.append(f"{_INDENT}{colors.dim}{progress}{colors.off}\n")
+        return "\n".join(lines)
+
+    def _turn(self, event: TurnEnded) -> str:
+        marks, colors = self._marks, self._colors
+        self.turn_ended = True
+        seconds: float | None = event.seconds
+        if not seconds:
+            seconds = None if self._started_at is None else self._at - self._started_at
+        figures = totals(
+            cost_usd=event.cost_usd,
+            usage=event.usage,
+            tools=self.tools,
+            errors=self.errors,
+            seconds=seconds,
+        )
+        # Some answers come only here; after words of its own it is a repetition.
+        words = "" if self._spoke else self._block(clean(event.text))
+        if words:
+            self._wrote = True
+        denied = ""
+        if event.denials:
+            names = clean_line(", ".join(dict.fromkeys(event.denials)))
+            denied = f"{colors.yellow}{marks.warning} Not permitted: {names}{colors.off}\n"
+        if event.error:
+            # An error that was reported a moment ago need not be read twice.
+            why = "" if event.error == self._error_told else f": {clean_line(event.error)}"
+            head = f"{colors.red}{marks.error} Failed{why}{colors.off}"
+        else:
+            head = f"{colors.green}{marks.ok} Complete{colors.off}"
+        return f"{words}{denied}{self._gap()}{head} ({figures})\n"
+
+    def _limit(self, event: LimitReported) -> str:
+        if not event.rejected and not self._verbose:
+            return ""
+        state = "Usage limit reached" if event.rejected else "Usage limit reported"
+        name = f" ({clean_line(event.limit)})" if event.limit else ""
+        resets = ""
+        if event.resets_at is not None:
+            resets = f", resets at {self._timestamps.clock_time(event.resets_at, beside=self._at)}"
+        if not event.rejected:
+            return self._dimmed(f"{state}{name}{resets}")
+        return f"{self._colors.yellow}{self._marks.warning} {state}{name}{resets}{self._colors.off}\n"
+
+    def _error(self, event: ErrorReported) -> str:
+        color, mark = self._colors.yellow, self._marks.warning
+        if event.final:
+            color, mark = self._colors.red, self._marks.error
+        self._error_told = event.message
+        details = [f"status {event.status}" if event.status is not None else "", event.code]
+        about = ", ".join(detail for detail in details if detail)
+        message = clean_line(f"Error: {event.message or 'unknown'}" + (f" ({about})" if about else ""))
+        return f"{color}{mark} {message}{self._colors.off}\n"
+
+    def _notice(self, event: Notice) -> str:
+        return self._dimmed(clean(event.text))
+
+    def _unknown(self, event: Unknown) -> str:
+        return self._dimmed(f"unknown event: {clean_line(event.type)}") if self._verbose else ""
+
+    def _noise(self, event: Noise) -> str:
+        self.noise += 1
+        if not event.torn and not self._verbose:
+            return ""
+        text = clean_line(event.text[:MAX_NOISE_CHARS])
+        if len(event.text) > MAX_NOISE_CHARS:
+            text += self._marks.more
+        if event.torn:
+            colors = self._colors
+            return f"{colors.yellow}{self._marks.warning} A line was cut off: {text}{colors.off}\n"
+        return self._dimmed(text)
+
+    def _gap(self) -> str:
+        return "\n" if self._wrote else ""
+
+    def _dimmed(self, text: str) -> str:
+        text = text.rstrip("\n")
+        return f"{self._colors.dim}{text}{self._colors.off}\n" if text else ""
+
+    @staticmethod
+    def _block(text: str) -> str:
+        return text if not text or text.endswith("\n") else text + "\n"
+
+    @staticmethod
+    def _indented(lines: str) -> str:
+        """Lines of a sub-agent stand under those of the agent that called it."""
+        return _INDENT + lines[:-1].replace("\n", "\n" + _INDENT) + "\n" if lines else ""

@@ -1,0 +1,89 @@
+"""``--json``: one JSON object per loop event and line, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any, TextIO
+
+from ralph.domain.agent_events import Unknown
+from ralph.domain.loop_events import AgentActed, AgentEnded, LoopEvent
+from ralph.interfaces.cli.console.outlet import Outlet
+
+_FAULT_TYPES = {"Transient": "transient", "RateLimited": "rate_limited", "Fatal": "fatal"}
+
+
+class JsonLines:
+    """A listener. Every line stands by itself: it is flushed when the event has happened."""
+
+    def __init__(self, out: TextIO) -> None:
+        import msgspec.json  # only this face pays for it
+
+        self._encode: Callable[[object], bytes] = msgspec.json.Encoder(enc_hook=str).encode
+        self._outlet = Outlet(out)
+        self._readers: dict[type, tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]] = {}
+
+    @property
+    def out_closed(self) -> bool:
+        return self._outlet.closed
+
+    def __call__(self, event: LoopEvent, at: float) -> None:
+        moment = datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="milliseconds")
+        record = {"at": moment.replace("+00:00", "Z"), **self._fields(event)}
+        if isinstance(event, AgentActed):
+            record["events"] = [self._fields(acted) for acted in event.events]
+        elif isinstance(event, AgentEnded) and event.fault is not None:
+            fault = event.fault
+            record["fault"] = {"type": _FAULT_TYPES[type(fault).__name__], **self._plain(fault)}
+        try:
+            line = self._encode(record)
+        except UnicodeEncodeError:
+            line = self._encode(_without_surrogates(self._decoded(record)))
+        # Legal inside JSON, yet some readers take them for the end of a line.
+        for character, escape in _LINE_ENDS:
+            if character in line:
+                line = line.replace(character, escape)
+        self._outlet.write_utf8(line + b"\n")
+
+    def _fields(self, event: object) -> dict[str, Any]:
+        """``kind`` is called ``type`` on the wire; the type that an Unknown names gets another key."""
+        record = {"type": "", **self._plain(event)}
+        if isinstance(event, Unknown):
+            record["unknown_type"] = event.type
+        record["type"] = record.pop("kind")
+        return record
+
+    def _plain(self, value: Any) -> dict[str, Any]:
+        reader = self._readers.get(type(value))
+        if reader is None:
+            names = tuple(field.name for field in fields(value))
+            reader = self._readers[type(value)] = (names, _values_of(names))
+        names, get = reader
+        return dict(zip(names, get(value), strict=True))
+
+    def _decoded(self, value: object) -> object:
+        import msgspec
+
+        return msgspec.to_builtins(value, enc_hook=str)
+
+
+_LINE_ENDS = [(chr(code).encode(), f"\\u{code:04x}".encode()) for code in (0x85, 0x2028, 0x2029)]
+
+
+def _values_of(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+    if len(names) == 1:  # then attrgetter would give the bare value
+        return lambda value: (getattr(value, names[0]),)
+    return attrgetter(*names)
+
+
+def _without_surrogates(value: object) -> object:
+    """Half characters cannot be written as UTF-8; agents that cut text carelessly print them."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {key: _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_surrogates(item) for item in value]
+    return value

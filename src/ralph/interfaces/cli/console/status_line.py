@@ -1,0 +1,163 @@
+"""One line at the bottom of a terminal, so that silence does not look like a hang."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import tzinfo
+from typing import Protocol, TextIO
+
+from ralph.domain.agent_events import ToolStarted
+from ralph.domain.loop_events import (
+    ActionEnded,
+    ActionStarted,
+    AgentActed,
+    AgentEnded,
+    AgentStarted,
+    CheckEnded,
+    CheckStarted,
+    IterationStarted,
+    LoopEvent,
+    PauseBegan,
+    RunEnded,
+)
+from ralph.interfaces.cli.console.figures import money, plural, whole_duration
+from ralph.interfaces.cli.console.marks import colors_of, marks_of
+from ralph.interfaces.cli.console.outlet import Outlet
+from ralph.interfaces.cli.console.safe_text import clean_line
+from ralph.interfaces.cli.console.terminal import Look, fit, terminal_width
+from ralph.interfaces.cli.console.timestamps import Timestamps
+
+ERASE = "\r\x1b[2K"
+
+
+class WallClock(Protocol):
+    """The part of the Clock port that is needed here."""
+
+    def now(self) -> float: ...
+
+
+class StatusLine:
+    """Drawn by ``tick`` only, which is called every half second or so; erased before anything else is written.
+
+    A flood of output therefore costs one erasure per tick. ``held`` while the cursor stands inside a line.
+    """
+
+    def __init__(
+        self,
+        err: TextIO,
+        look: Look,
+        clock: WallClock,
+        *,
+        width: Callable[[], int] | None = None,
+        zone: tzinfo | None = None,
+    ) -> None:
+        self._outlet = Outlet(err)
+        self._live = look.live
+        self._clock = clock
+        self._marks = marks_of(look)
+        self._colors = colors_of(look)
+        self._width = width if width is not None else lambda: terminal_width(err, look.width)
+        self._timestamps = Timestamps(zone)
+        self._drawn = ""
+        self._disturbed = False
+        self.held = False
+        self._iteration = ""
+        self._iteration_at = 0.0
+        self._step = ""
+        self._step_at = 0.0
+        self._agent_active = False
+        self._active_at = 0.0
+        self._paused_until: float | None = None
+        self._tools = 0
+        self._cost: float | None = None
+
+    @property
+    def shown(self) -> bool:
+        return bool(self._drawn)
+
+    def observe(self, event: LoopEvent, at: float) -> None:
+        """Take the event's figures; writes nothing."""
+        if not self._live:
+            return
+        match event:
+            case AgentActed():
+                self._active_at = at
+                for acted in event.events:
+                    if type(acted) is ToolStarted:
+                        self._tools += 1
+            case IterationStarted():
+                self._iteration = f"iteration {event.iteration}" + (
+                    f"/{event.maximum}" if event.maximum else ""
+                )
+                self._iteration_at = at
+                self._begin("", at)
+            case AgentStarted():
+                self._begin("" if event.purpose == "iteration" else clean_line(event.purpose), at)
+                self._agent_active = True
+                self._tools = 0
+            case CheckStarted():
+                name = f"guardrail {event.command}" if event.command else f"check {event.name}"
+                self._begin(clean_line(name), at)
+            case ActionStarted():
+                self._begin(clean_line(event.name), at)
+            case PauseBegan():
+                self._begin(clean_line(event.reason), at)
+                self._paused_until = event.until
+            case AgentEnded():
+                self._begin("", at)
+                if event.spend.cost_usd is not None:
+                    self._cost = (self._cost or 0.0) + event.spend.cost_usd
+            case CheckEnded() | ActionEnded():
+                self._begin("", at)
+            case RunEnded():
+                self._iteration = ""
+                self._begin("", at)
+            case _:
+                pass
+
+    def tick(self) -> None:
+        """Draw, unless something else was written since the last tick."""
+        if not self._live or self.held:
+            return
+        if self._disturbed:
+            self._disturbed = False
+            return
+        text = fit(self.text(), self._width() - 1, ellipsis=self._marks.more)
+        if text and text != self._drawn:
+            self._drawn = text
+            self._outlet.write(f"{ERASE}{self._colors.dim}{text}{self._colors.off}")
+
+    def clear(self) -> None:
+        """Something else is about to be written."""
+        self._disturbed = True
+        if self._drawn:
+            self._drawn = ""
+            self._outlet.write(ERASE)
+
+    def text(self) -> str:
+        """What it says now, uncut; empty when there is nothing to wait for."""
+        now = self._clock.now()
+        parts: list[str] = []
+        if self._paused_until is not None:
+            until = self._timestamps.clock_time(self._paused_until, beside=now)
+            left = whole_duration(self._paused_until - now)
+            parts += [f"waiting until {until}", f"{left} left", self._step]
+        elif not self._iteration:
+            return ""
+        else:
+            parts.append(self._iteration)
+            # A long command may be cut off, the time must not be.
+            parts.append(whole_duration(now - (self._step_at if self._step else self._iteration_at)))
+            parts.append(self._step)
+            if self._agent_active:
+                parts.append(f"last activity {whole_duration(now - self._active_at)} ago")
+                if self._tools:
+                    parts.append(plural(self._tools, "tool"))
+        if self._cost is not None:
+            parts.append(money(self._cost))
+        return f"{self._marks.wait} " + f" {self._marks.dot} ".join(part for part in parts if part)
+
+    def _begin(self, step: str, at: float) -> None:
+        self._step, self._step_at, self._active_at = step, at, at
+        self._agent_active = False
+        self._paused_until = None

@@ -1,0 +1,33 @@
+"""The exit codes, in one place. They are part of the interface: scripts and cron jobs depend on them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from ralph.domain.decision import Outcome
+
+
+class ExitCode(IntEnum):
+    COMPLETED = 0
+    """The work is done and proven."""
+    EXHAUSTED = 1
+    """A limit was reached: iterations, budget, restarts, stuck."""
+    USAGE = 2
+    """Flags, settings or arguments are wrong, or the workspace is busy."""
+    BUG = 3
+    """Something in ralph itself is wrong."""
+    CANNOT_RUN = 4
+    """The agent is missing or not logged in, the record cannot be written, a fatal fault."""
+    WAITING = 5
+    """Something outside must happen first."""
+    INTERRUPTED = 130
+    """A signal, or `ralph stop`."""
+
+
+EXIT_CODE_OF = {
+    Outcome.COMPLETED: ExitCode.COMPLETED,
+    Outcome.EXHAUSTED: ExitCode.EXHAUSTED,
+    Outcome.WAITING: ExitCode.WAITING,
+    Outcome.CANCELLED: ExitCode.INTERRUPTED,
+    Outcome.FAILED: ExitCode.CANNOT_RUN,
+}

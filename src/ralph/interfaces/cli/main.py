@@ -1,0 +1,119 @@
+"""The command line: a table of commands, loaded when they are asked for, and one place where errors end."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from ralph import __version__
+from ralph.errors import RalphError
+from ralph.interfaces.cli.exit_codes import ExitCode
+
+COMMANDS = {
+    "run": "Run the agent loop (the default command).",
+    "init": "Initialize the settings file interactively.",
+    "config": "Show, check and explain the settings.",
+    "demo": "Watch a real loop on a small repository; no account needed.",
+    "completion": "Print the shell completion script.",
+}
+"""Name → short help. The module is ``commands/<name>.py`` and has a ``command``; listing them imports none."""
+
+HELP = """Run a coding agent again and again, each time with a fresh context, until the work is verifiably done.
+
+\b
+Start here:
+  ralph demo                        see it work, without an account
+  ralph init                        write .ralph/settings.json
+  ralph run -p "Fix the failing tests. When all pass, output <response>DONE</response>."
+"""
+
+
+class CommandTable(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"ralph.interfaces.cli.commands.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # `ralph -p …` means `ralph run -p …`.
+        if args and args[0].startswith("-"):
+            args = ["run", *args]
+        return super().resolve_command(ctx, args)
+
+
+def _command_line() -> click.Group:
+    return CommandTable(
+        name="ralph",
+        help=HELP,
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "max_content_width": 110,
+            # What the group does not know is for the default command.
+            "ignore_unknown_options": True,
+        },
+        params=[
+            click.Option(
+                ["-v", "--version"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_print_version,
+                help="Print the version and exit.",
+            )
+        ],
+    )
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"ralph {__version__}")
+        ctx.exit()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command and return the exit code. No traceback reaches a user."""
+    try:
+        result = _command_line().main(list(arguments) or ["run"], prog_name="ralph", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Abort:
+        return ExitCode.INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except RalphError as error:
+        say_error(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`ralph … | head`): nothing more to say, and nothing to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.EXHAUSTED
+    except Exception as error:
+        from ralph.interfaces.cli.crash import report_crash
+
+        report_crash(error)
+        return ExitCode.BUG
+    return int(result) if isinstance(result, int) else ExitCode.COMPLETED
+
+
+def say_error(error: RalphError) -> None:
+    print(f"ralph: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"  {error.hint}", file=sys.stderr)

@@ -1,0 +1,107 @@
+"""Drives a planned run on a console: listeners, signals, the status line, the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from ralph.adapters.clock import SystemClock
+from ralph.config.schema import OutputSettings
+from ralph.domain.decision import Outcome
+from ralph.domain.loop_events import RunEnded, StopRequested
+from ralph.domain.report import Spend
+from ralph.engine.loop import RunResult, run_loop
+from ralph.engine.parts import LoopParts
+from ralph.engine.recording import Listener
+from ralph.engine.stopping import StopToken
+from ralph.errors import RalphError
+from ralph.interfaces.cli.console.run_view import Console
+from ralph.interfaces.cli.console.status_line import StatusLine
+from ralph.interfaces.cli.console.terminal import Look, detect_look
+from ralph.wiring import Plan, assembled
+
+TICK_SECONDS = 0.5
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def run_on_console(
+    plan: Plan, *, verbose: bool = False, json_lines: bool = False, listeners: Sequence[Listener] = ()
+) -> RunResult:
+    """Run to the end, showing it. stdout gets the agent's words (or JSON lines), stderr everything else."""
+    settings = plan.settings
+    err_look = _look(sys.stderr, settings.output)
+    status = StatusLine(sys.stderr, err_look, SystemClock()) if err_look.live else None
+    console = Console(
+        sys.stdout,
+        sys.stderr,
+        err_look,
+        verbose=verbose,
+        stream_agent_output=settings.stream_agent_output,
+        json_lines=json_lines,
+        out_look=_look(sys.stdout, settings.output),
+        status=status,
+    )
+    shown: list[Listener] = [console, *listeners]
+    if json_lines:
+        from ralph.interfaces.cli.console.json_lines import JsonLines
+
+        shown.append(JsonLines(sys.stdout))
+    return asyncio.run(_run(plan, shown, status))
+
+
+def _look(stream: object, output: OutputSettings) -> Look:
+    return detect_look(
+        stream,  # type: ignore[arg-type]
+        os.environ,
+        emoji=output.emoji.value,
+        color=output.color.value,
+        timestamps=output.timestamps,
+        max_lines=output.max_lines,
+        max_chars=output.max_chars,
+    )
+
+
+async def _run(plan: Plan, listeners: Sequence[Listener], status: StatusLine | None) -> RunResult:
+    control = StopToken()
+    with assembled(plan, control, listeners, complain=_complain) as parts:
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, _on_signal, control, parts)
+        ticker = asyncio.create_task(_tick(status)) if status is not None else None
+        try:
+            return await run_loop(parts)
+        except Exception as error:
+            _record_failure(parts, error)
+            raise
+        finally:
+            if ticker is not None:
+                ticker.cancel()
+            if status is not None:
+                status.clear()
+            for number in SIGNALS:
+                loop.remove_signal_handler(number)
+
+
+def _on_signal(control: StopToken, parts: LoopParts) -> None:
+    parts.publish(StopRequested(now=control.request()))
+
+
+def _record_failure(parts: LoopParts, error: Exception) -> None:
+    """The record says how it ended, if it can still be written; the error itself goes on to the edge."""
+    reason = error.message if isinstance(error, RalphError) else f"internal error: {error!r}"
+    with contextlib.suppress(RalphError):
+        parts.journal.append(RunEnded(Outcome.FAILED, reason, 0, Spend(), 0.0), at=parts.clock.now())
+
+
+async def _tick(status: StatusLine) -> None:
+    while True:
+        await asyncio.sleep(TICK_SECONDS)
+        status.tick()
+
+
+def _complain(message: str) -> None:
+    print(f"ralph: {message}", file=sys.stderr)

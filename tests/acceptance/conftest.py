@@ -1,0 +1,98 @@
+"""A project, agents on PATH, and the installed ``ralph`` as a subprocess."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DONE = "<response>DONE</response>"
+PROMPT = f"Do the work, then output {DONE}."
+
+Session = Sequence[Mapping[str, Any]]
+
+
+@dataclass
+class Project:
+    """A directory with settings, and fake agents that speak the real ones' formats."""
+
+    root: Path
+    programs: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def settings(self, name: str = "settings.json", **values: Any) -> None:
+        folder = self.root / ".ralph"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(json.dumps(values))
+
+    def agent(self, *sessions: Session, name: str = "claude", commits: Sequence[str] = ()) -> Path:
+        """Put an agent on PATH that plays one session per launch."""
+        script = self.programs / f"{name}.json"
+        script.write_text(json.dumps({"sessions": list(sessions), "commits": list(commits)}))
+        kind = name if name in ("claude", "codex", "amp") else "plain"
+        fake = [sys.executable, "-m", "ralph.testing.fake_agent_cli", "--script", str(script), "--as", kind]
+        return self.program(name, f'exec {shlex.join(fake)} "$@"\n')
+
+    def program(self, name: str, body: str) -> Path:
+        path = self.programs / name
+        path.write_text(f"#!/bin/sh\n{body}")
+        path.chmod(0o755)
+        return path
+
+    def ralph(
+        self,
+        *arguments: str,
+        check: int | None = None,
+        cwd: Path | None = None,
+        stdin: str | None = None,
+        **environment: str,
+    ) -> subprocess.CompletedProcess[str]:
+        ran = subprocess.run(
+            [sys.executable, "-m", "ralph", *arguments],
+            cwd=cwd or self.root,
+            env=self.env(**environment),
+            capture_output=True,
+            text=True,
+            timeout=50,
+            input=stdin,
+            check=False,
+        )
+        if check is not None:
+            assert ran.returncode == check, f"exit {ran.returncode}\n{ran.stdout}\n{ran.stderr}"
+        return ran
+
+    def env(self, **more: str) -> dict[str, str]:
+        path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
+        return {**os.environ, "PATH": path, "PYTHONUTF8": "1", **self.environment, **more}
+
+    def prompt(self, iteration: int) -> str:
+        return (self.root / ".ralph" / f"prompt_{iteration:03}.txt").read_text()
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        database = sqlite3.connect(f"file:{self.root / '.ralph' / 'ralph.db'}?mode=ro", uri=True)
+        try:
+            return database.execute(query).fetchall()
+        finally:
+            database.close()
+
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True, timeout=30
+        ).stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    root, programs = tmp_path / "project", tmp_path / "programs"
+    root.mkdir()
+    programs.mkdir()
+    return Project(root, programs)

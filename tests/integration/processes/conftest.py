@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from ralph.adapters.processes.descendants import Exempt
+from ralph.adapters.processes.ladder import Ladder
+from ralph.adapters.processes.process_table import read_process
+from ralph.adapters.processes.redaction import Redactor
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.engine.ports import Command
+
+CHILDREN = Path(__file__).parents[2] / "data" / "processes"
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the runner is for POSIX systems")
+
+
+class MakeRunner(Protocol):
+    def __call__(
+        self,
+        *,
+        environment: dict[str, str] | None = None,
+        redactor: Redactor | None = None,
+        exempt: Exempt | None = None,
+        linger: float = 1.0,
+        ladder: Ladder = ...,
+    ) -> PosixProcessRunner: ...
+
+
+@pytest.fixture
+def make_runner() -> MakeRunner:
+    def make(
+        *,
+        environment: dict[str, str] | None = None,
+        redactor: Redactor | None = None,
+        exempt: Exempt | None = None,
+        linger: float = 1.0,
+        ladder: Ladder = Ladder(interrupt=0.2, terminate=0.2),  # noqa: B008
+    ) -> PosixProcessRunner:
+        return PosixProcessRunner(
+            run_id="run-of-a-test",
+            base_environment=os.environ if environment is None else environment,
+            redactor=redactor,
+            ladder=ladder,
+            exempt=exempt,
+            linger=linger,
+        )
+
+    return make
+
+
+@pytest.fixture
+def runner(make_runner: MakeRunner) -> PosixProcessRunner:
+    return make_runner()
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Callable[..., Command]:
+    """A hostile child of tests/data/processes as a command."""
+
+    def command(name: str, *arguments: object, **options: object) -> Command:
+        # -I -S: these children need nothing, and start twice as fast.
+        argv = (sys.executable, "-I", "-S", str(CHILDREN / f"{name}.py"), *map(str, arguments))
+        return Command(argv=argv, cwd=tmp_path, **options)  # type: ignore[arg-type]
+
+    return command
+
+
+def is_alive(pid: int) -> bool:
+    process = read_process(pid)
+    return process is not None and not process.is_zombie
+
+
+def wait_until(condition: Callable[[], bool], *, within: float = 20.0) -> None:
+    give_up = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < give_up, f"not true within {within} s"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], bool]], None]:
+    return wait_until
+
+
+@pytest.fixture
+def alive() -> Callable[[int], bool]:
+    return is_alive

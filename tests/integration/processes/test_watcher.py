@@ -1,0 +1,138 @@
+"""What happens to a run's processes when ralph itself is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ralph.adapters.processes.process_table import variable
+from ralph.adapters.processes.watcher import Watcher, end_run_processes, start_watcher
+
+CHILDREN = Path(__file__).parents[2] / "data" / "processes"
+
+Alive = Callable[[int], bool]
+Until = Callable[[Callable[[], bool]], None]
+
+
+@pytest.fixture
+def run_id(tmp_path: Path) -> str:
+    return f"watched-{os.getpid()}-{time.monotonic_ns()}"
+
+
+@pytest.fixture
+def small_ralph(run_id: str, tmp_path: Path, until: Until) -> Iterator[subprocess.Popen[bytes]]:
+    """A process with runner and watcher whose agent has opened its shells."""
+    agent = [sys.executable, str(CHILDREN / "opens_shells.py"), str(tmp_path)]
+    process = subprocess.Popen([sys.executable, CHILDREN / "runs_an_agent.py", run_id, *agent], cwd=tmp_path)
+    try:
+        until((tmp_path / "agent").exists)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        end_run_processes(run_id, grace=0.0)
+
+
+def marked(run_id: str, alive: Alive) -> list[int]:
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    return [pid for pid in pids if variable(pid, "RALPH_RUN_ID") == run_id and alive(pid)]
+
+
+def test_when_ralph_is_killed_everything_of_its_run_dies(
+    small_ralph: subprocess.Popen[bytes], run_id: str, tmp_path: Path, alive: Alive, until: Until
+) -> None:
+    pids = [int((tmp_path / name).read_text()) for name in ("agent", "shell", "daemon")]
+    assert all(map(alive, pids))
+    small_ralph.kill()
+    small_ralph.wait()
+    until(lambda: not any(map(alive, pids)))
+    until(lambda: marked(run_id, alive) == [])
+
+
+def test_a_run_that_took_its_leave_is_not_cleaned_up_by_the_watcher(
+    run_id: str, alive: Alive, until: Until
+) -> None:
+    other = subprocess.Popen(["sleep", "1000"], env={**os.environ, "RALPH_RUN_ID": run_id})
+    try:
+        with start_watcher(run_id) as watcher:
+            assert alive(watcher.pid)
+        until(lambda: not alive(watcher.pid))
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def ignored_signals(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("SigIgn:"):
+            return int(line.split()[1], 16)
+    raise AssertionError("no SigIgn")
+
+
+@pytest.fixture
+def watcher(run_id: str) -> Iterator[Watcher]:
+    with start_watcher(run_id) as watcher:
+        yield watcher
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_watcher_is_nobodys_child_to_be_killed_with(
+    watcher: Watcher, run_id: str, alive: Alive, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        until(lambda: bool(ignored_signals(watcher.pid) & (1 << (number - 1))))  # noqa: B023
+        os.kill(watcher.pid, number)
+    assert os.getsid(watcher.pid) == watcher.pid
+    assert variable(watcher.pid, "RALPH_RUN_ID") is None
+    targets = {path.readlink() for path in Path(f"/proc/{watcher.pid}/fd").iterdir() if path.name in "12"}
+    assert targets == {Path("/dev/null")}
+    assert alive(watcher.pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_no_other_child_holds_the_watchers_pipe(watcher: Watcher) -> None:
+    child = subprocess.Popen(["sleep", "1000"], close_fds=False)
+    try:
+        pipes = {str(path.readlink()) for path in Path(f"/proc/{watcher.pid}/fd").iterdir()}
+        pipes = {name for name in pipes if name.startswith("pipe:")}
+        assert pipes
+        held = {str(path.readlink()) for path in Path(f"/proc/{child.pid}/fd").iterdir()}
+        assert not pipes & held
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_closing_twice_is_harmless(run_id: str) -> None:
+    watcher = start_watcher(run_id)
+    watcher.close()
+    watcher.close()
+
+
+def test_a_stale_runs_processes_are_ended_and_nobody_elses(run_id: str, alive: Alive) -> None:
+    ready, tell = os.pipe()
+    script = "trap '' TERM; echo; sleep 1000 & wait; wait"
+    stale = subprocess.Popen(
+        ["sh", "-c", script], env={**os.environ, "RALPH_RUN_ID": run_id}, stdout=tell, start_new_session=True
+    )
+    other = subprocess.Popen(["sleep", "1000"], env={**os.environ, "RALPH_RUN_ID": f"{run_id}0"})
+    try:
+        os.close(tell)
+        os.read(ready, 1)
+        ended = end_run_processes(run_id, grace=0.1)
+        assert stale.pid in ended
+        assert stale.wait(5) == -signal.SIGKILL
+        assert other.poll() is None
+        assert end_run_processes(run_id) == []
+    finally:
+        os.close(ready)
+        other.kill()
+        other.wait()

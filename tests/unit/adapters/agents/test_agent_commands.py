@@ -1,0 +1,222 @@
+"""The command lines: exactly what is started, with which prompt, environment and notes."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from ralph.adapters.agents.claude_stream import ClaudeStreamParser
+from ralph.adapters.agents.codex_stream import CodexStreamParser
+from ralph.adapters.agents.plain_text import PlainTextParser
+from ralph.adapters.agents.registry import adapter_for
+from ralph.engine.ports import AgentAdapter, AgentRequest, OutputMode
+from ralph.errors import ConfigError
+
+ROOT = Path("/project")
+PROMPT_FILE = ROOT / ".ralph" / "prompt_001.txt"
+REQUEST = AgentRequest(
+    prompt="make x",
+    prompt_file=PROMPT_FILE,
+    log_file=ROOT / ".ralph" / "agent_001.ndjson",
+    cwd=ROOT,
+    environment={"RALPH_RUN_ID": "r-1"},
+)
+TEXT = dataclasses.replace(REQUEST, mode=OutputMode.TEXT)
+
+SKIP = "--dangerously-skip-permissions"
+BYPASS = "--dangerously-bypass-approvals-and-sandbox"
+
+
+def adapter(name: str, *flags: str, command: str = "", as_root: bool = False) -> AgentAdapter:
+    return adapter_for(name, command=command or name, flags=flags, as_root=as_root)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "request_", "argv"),
+    [
+        ("claude", (), REQUEST, f"claude -p --output-format stream-json --verbose {SKIP}"),
+        ("claude", (), TEXT, f"claude -p --output-format text {SKIP}"),
+        (
+            "claude",
+            ("--model", "opus"),
+            REQUEST,
+            f"claude -p --model opus --output-format stream-json --verbose {SKIP}",
+        ),
+        (
+            "claude",
+            ("--print", "--verbose", "--output-format=json"),
+            REQUEST,
+            f"claude --print --verbose --output-format=json {SKIP}",
+        ),
+        (
+            "claude",
+            ("--permission-mode=plan",),
+            REQUEST,
+            "claude -p --permission-mode=plan --output-format stream-json --verbose",
+        ),
+        (
+            "claude",
+            ("--allowedTools", "Bash"),
+            REQUEST,
+            "claude -p --allowedTools Bash --output-format stream-json --verbose",
+        ),
+        ("claude", (SKIP,), REQUEST, f"claude -p {SKIP} --output-format stream-json --verbose"),
+        ("codex", (), REQUEST, f"codex e --json {BYPASS} -"),
+        ("codex", ("-m", "gpt-5.5"), REQUEST, f"codex e --json {BYPASS} -m gpt-5.5 -"),
+        ("codex", (), TEXT, f"codex e {BYPASS} -"),
+        ("codex", ("--json",), REQUEST, f"codex e {BYPASS} --json -"),
+        (
+            "codex",
+            ("-s", "workspace-write"),
+            REQUEST,
+            "codex e --json -s workspace-write -",
+        ),
+        ("codex", ("-sread-only",), REQUEST, "codex e --json -sread-only -"),
+        ("codex", ("--yolo",), REQUEST, "codex e --json --yolo -"),
+        (
+            "codex",
+            ("-c", "sandbox_mode=read-only"),
+            REQUEST,
+            "codex e --json -c sandbox_mode=read-only -",
+        ),
+    ],
+)
+def test_an_agent_with_its_prompt_on_stdin_is_started_like_this(
+    name: str, flags: tuple[str, ...], request_: AgentRequest, argv: str
+) -> None:
+    command = adapter(name, *flags).command(request_)
+
+    assert command.argv == tuple(argv.split())
+    assert command.stdin == PROMPT_FILE
+    assert command.cwd == ROOT
+    assert command.environment["RALPH_RUN_ID"] == "r-1"
+
+
+def test_claude_does_not_update_itself_and_as_root_is_told_that_it_is_sandboxed() -> None:
+    assert adapter("claude").command(REQUEST).environment == {
+        "DISABLE_AUTOUPDATER": "1",
+        "RALPH_RUN_ID": "r-1",
+    }
+    assert adapter("claude", as_root=True).command(REQUEST).environment["IS_SANDBOX"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "said"),
+    [
+        ("claude", (), True),
+        ("claude", (SKIP,), True),
+        ("claude", ("--permission-mode", "acceptEdits"), False),
+        ("codex", (), True),
+        ("codex", ("--yolo",), True),
+        ("codex", ("--sandbox", "workspace-write"), False),
+        ("amp", (), True),
+    ],
+)
+def test_notes_say_when_the_agent_may_do_anything(name: str, flags: tuple[str, ...], said: bool) -> None:
+    notes = adapter(name, *flags).notes
+
+    assert any("may run any command" in note for note in notes) is said
+
+
+def test_amp_is_marked_as_unproven() -> None:
+    assert any("unproven" in note for note in adapter("amp").notes)
+
+
+@pytest.mark.parametrize(
+    ("flags", "request_", "argv"),
+    [
+        ((), REQUEST, ["amp", "--stream-json", "--dangerously-allow-all", "-x", "make x"]),
+        ((), TEXT, ["amp", "--dangerously-allow-all", "-x", "make x"]),
+        (
+            ("--dangerously-allow-all", "--mode", "rush"),
+            REQUEST,
+            ["amp", "--dangerously-allow-all", "--mode", "rush", "--stream-json", "-x", "make x"],
+        ),
+    ],
+)
+def test_amp_gets_its_prompt_as_the_last_argument(
+    flags: tuple[str, ...], request_: AgentRequest, argv: list[str]
+) -> None:
+    command = adapter("amp", *flags).command(request_)
+
+    assert list(command.argv) == argv
+    assert command.stdin is None
+
+
+@pytest.mark.parametrize("prompt", ["x" * 100_001, "ü" * 50_001, "- do this\n- do that", "nul\0byte"])
+def test_amp_gets_a_prompt_that_is_no_good_argument_on_stdin(prompt: str) -> None:
+    command = adapter("amp").command(dataclasses.replace(REQUEST, prompt=prompt))
+
+    assert command.argv[-1] == "-x"
+    assert command.stdin == PROMPT_FILE
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "amp", "plain"])
+def test_a_relative_command_resolves_from_the_project(name: str) -> None:
+    assert adapter(name, command="tools/agent").command(REQUEST).argv[0] == "/project/tools/agent"
+    assert adapter(name, command="./agent").command(REQUEST).argv[0] == "/project/agent"
+    assert adapter(name, command="/opt/agent").command(REQUEST).argv[0] == "/opt/agent"
+    assert adapter(name, command="agent").command(REQUEST).argv[0] == "agent"
+
+
+def test_a_plain_agent_gets_the_prompt_on_stdin() -> None:
+    command = adapter("plain", "--fast", command="my-agent").command(REQUEST)
+
+    assert command.argv == ("my-agent", "--fast")
+    assert command.stdin == PROMPT_FILE
+
+
+def test_placeholders_are_replaced_inside_arguments_and_stdin_is_empty_then() -> None:
+    command = adapter("plain", "--ask={prompt}", "{prompt_file}", "{other}", command="my-agent").command(
+        dataclasses.replace(REQUEST, prompt="say $(hi) {prompt_file}; rm -rf x")
+    )
+
+    assert command.argv == (
+        "my-agent",
+        "--ask=say $(hi) {prompt_file}; rm -rf x",
+        str(PROMPT_FILE),
+        "{other}",
+    )
+    assert command.stdin is None
+
+
+def test_a_prompt_too_long_for_a_command_line_is_refused_with_the_way_out() -> None:
+    long = dataclasses.replace(REQUEST, prompt="ü" * 50_001)
+
+    with pytest.raises(ConfigError, match="does not fit on a command line") as caught:
+        adapter("plain", "{prompt}", command="my-agent").command(long)
+    assert "{prompt_file}" in caught.value.hint
+
+    assert adapter("plain", "{prompt_file}", command="my-agent").command(long).argv[1] == str(PROMPT_FILE)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "request_", "parser"),
+    [
+        ("claude", (), REQUEST, ClaudeStreamParser),
+        ("claude", (), TEXT, PlainTextParser),
+        ("claude", ("--output-format", "text"), REQUEST, PlainTextParser),
+        ("claude", ("--output-format=json",), TEXT, ClaudeStreamParser),
+        ("codex", (), REQUEST, CodexStreamParser),
+        ("codex", (), TEXT, PlainTextParser),
+        ("amp", (), REQUEST, ClaudeStreamParser),
+        ("amp", (), TEXT, PlainTextParser),
+        ("plain", (), REQUEST, PlainTextParser),
+        ("plain", (), TEXT, PlainTextParser),
+    ],
+)
+def test_the_parser_reads_what_the_command_line_makes_the_agent_print(
+    name: str, flags: tuple[str, ...], request_: AgentRequest, parser: type
+) -> None:
+    assert type(adapter(name, *flags).parser(request_)) is parser
+
+
+def test_only_a_plain_agent_may_stay_as_long_as_it_likes() -> None:
+    assert {name: adapter(name).linger for name in ("claude", "codex", "amp", "plain")} == {
+        "claude": 10.0,
+        "codex": 10.0,
+        "amp": 10.0,
+        "plain": None,
+    }

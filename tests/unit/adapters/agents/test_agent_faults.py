@@ -1,0 +1,189 @@
+"""How a session's end is classified, beyond what the recorded sessions show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for
+from ralph.domain.agent_events import AgentEvent, ErrorReported, LimitReported, TurnEnded
+from ralph.domain.report import Ending, Fatal, Fault, RateLimited, Transient
+from ralph.engine.ports import Exit
+
+STREAMING = ("claude", "codex", "amp")
+
+
+def classify(
+    agent: str,
+    code: int | None,
+    *events: AgentEvent,
+    ending: Ending = Ending.EXITED,
+    stderr: str = "",
+    is_empty: bool = True,
+    error: str = "",
+) -> Fault | None:
+    adapter = adapter_for(agent, command=agent, flags=(), as_root=False)
+    exit_ = Exit(ending, code, 1.0, error=error)
+    return adapter.classify(exit_, events, stderr=stderr, is_empty=is_empty)
+
+
+@pytest.mark.parametrize("agent", sorted(KNOWN_AGENTS))
+def test_a_program_that_cannot_start_is_fatal_and_says_how_to_install_it(agent: str) -> None:
+    fault = classify(agent, None, ending=Ending.NOT_STARTED, error="no such file")
+
+    assert fault == Fatal(f"cannot start {agent}: no such file", f"to install it: {KNOWN_AGENTS[agent]}")
+
+
+@pytest.mark.parametrize("agent", sorted(KNOWN_AGENTS))
+def test_a_session_stopped_by_the_user_is_no_fault(agent: str) -> None:
+    assert classify(agent, -2, ending=Ending.STOPPED, stderr="error: interrupted") is None
+
+
+@pytest.mark.parametrize("agent", sorted(KNOWN_AGENTS))
+def test_a_session_that_went_silent_is_tried_again(agent: str) -> None:
+    fault = classify(agent, -15, ending=Ending.IDLE, is_empty=False)
+
+    assert fault == Transient("no output for too long; it was ended")
+
+
+@pytest.mark.parametrize("agent", sorted(KNOWN_AGENTS))
+def test_a_session_out_of_time_is_judged_by_what_it_did(agent: str) -> None:
+    assert classify(agent, -15, ending=Ending.TIMED_OUT, is_empty=False) is None
+    assert isinstance(classify(agent, -15, ending=Ending.TIMED_OUT, is_empty=True), Transient)
+
+
+@pytest.mark.parametrize("agent", sorted(KNOWN_AGENTS))
+@pytest.mark.parametrize(("code", "name"), [(-9, "SIGKILL"), (-11, "SIGSEGV"), (137, "SIGKILL")])
+def test_a_session_ended_by_a_signal_is_tried_again(agent: str, code: int, name: str) -> None:
+    assert classify(agent, code, is_empty=False) == Transient(f"ended by {name} before it was done")
+
+
+@pytest.mark.parametrize("agent", STREAMING)
+def test_an_exit_status_after_a_finished_turn_does_not_matter(agent: str) -> None:
+    assert classify(agent, -15, TurnEnded(text="ok"), is_empty=False) is None
+    assert classify(agent, 1, TurnEnded(text="ok"), is_empty=False) is None
+
+
+@pytest.mark.parametrize("agent", STREAMING)
+def test_an_empty_answer_is_tried_again(agent: str) -> None:
+    assert classify(agent, 0, TurnEnded()) == Transient("empty response")
+    assert classify(agent, 0) == Transient("empty response")
+
+
+@pytest.mark.parametrize("agent", STREAMING)
+def test_a_failure_that_was_overcome_is_no_fault(agent: str) -> None:
+    events: Sequence[AgentEvent] = (
+        ErrorReported("overloaded", 529),
+        LimitReported(rejected=True, limit="five_hour", resets_at=5.0),
+        TurnEnded(error="overloaded"),
+        TurnEnded(text="ok"),
+    )
+
+    assert classify(agent, 0, *events, is_empty=False) is None
+
+
+@pytest.mark.parametrize("agent", STREAMING)
+def test_a_rejected_limit_says_until_when(agent: str) -> None:
+    limit = LimitReported(rejected=True, limit="five_hour", resets_at=1_794_729_378.0)
+
+    assert classify(agent, 1, limit) == RateLimited("five_hour limit reached", 1_794_729_378.0)
+
+
+@pytest.mark.parametrize("agent", STREAMING)
+@pytest.mark.parametrize(
+    ("status", "is_empty", "fault"),
+    [
+        (400, True, Fatal),
+        (400, False, Transient),
+        (401, False, Fatal),
+        (402, False, Fatal),
+        (403, True, Fatal),
+        (404, True, Fatal),
+        (408, True, Transient),
+        (413, True, Fatal),
+        (429, True, RateLimited),
+        (429, False, RateLimited),
+        (500, True, Transient),
+        (503, False, Transient),
+        (529, True, Transient),
+        (None, True, Transient),
+    ],
+)
+def test_an_http_status_decides(agent: str, status: int | None, is_empty: bool, fault: type) -> None:
+    error = ErrorReported("it failed", status, "", True)
+
+    got = classify(agent, 1, error, TurnEnded(error="it failed", turns=1), is_empty=is_empty)
+
+    assert type(got) is fault
+    assert got is not None
+    assert got.reason == "it failed"
+
+
+@pytest.mark.parametrize("code", ["error_max_turns", "error_max_budget_usd"])
+def test_a_limit_the_user_gave_claude_is_no_fault(code: str) -> None:
+    assert (
+        classify("claude", 1, ErrorReported("reached", None, code, True), TurnEnded(error="reached")) is None
+    )
+
+
+def test_a_claude_session_that_fails_in_its_work_is_tried_again() -> None:
+    error = ErrorReported("error_during_execution", None, "error_during_execution", True)
+
+    fault = classify("claude", 1, error, TurnEnded(error=error.message, turns=3), is_empty=False)
+
+    assert fault == Transient("error_during_execution")
+
+
+def test_text_mode_has_only_its_exit_status() -> None:
+    assert classify("claude", 0, is_empty=False) is None
+    assert classify("claude", 1, is_empty=False) == Transient("exit status 1")
+    assert classify("codex", 0, is_empty=False) is None
+
+
+@pytest.mark.parametrize(
+    ("last_line", "fault"),
+    [
+        ("ERROR: unexpected status 401 Unauthorized: no key", Fatal),
+        ("ERROR: You've hit your usage limit. Try again at 8:12 AM.", RateLimited),
+        ("ERROR: We're currently experiencing high demand.", Transient),
+        ("thread 'main' panicked", Transient),
+    ],
+)
+def test_codex_in_text_mode_says_its_error_in_the_last_line_of_stderr(last_line: str, fault: type) -> None:
+    talk = "OpenAI Codex v0.166.0\n--------\nuser\nfix the error: unexpected status 401 Unauthorized\n"
+
+    assert type(classify("codex", 1, stderr=f"{talk}{last_line}\n")) is fault
+
+
+def test_codex_retrying_without_end_is_what_it_was_retrying_for() -> None:
+    waiting = ErrorReported("Reconnecting... 1/5 (exceeded retry limit, last status: 429)", 429)
+
+    assert isinstance(classify("codex", -9, waiting, ending=Ending.IDLE), RateLimited)
+    assert classify("codex", -9, waiting, ending=Ending.TIMED_OUT, is_empty=False) is None
+
+
+def test_a_full_context_is_fatal_only_if_the_prompt_alone_filled_it() -> None:
+    full = TurnEnded(error="Codex ran out of room in the model's context window. Start a new thread.")
+
+    assert isinstance(classify("codex", 1, full, is_empty=True), Fatal)
+    assert classify("codex", 1, full, is_empty=False) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "stderr", "is_empty", "fault"),
+    [
+        (0, "", True, None),
+        (0, "warning", False, None),
+        (3, "", False, None),
+        (3, "one\ntwo\n", True, Transient("exit status 3: two")),
+        (3, "", True, Transient("exit status 3")),
+        (126, "sh: permission denied", True, Fatal("exit status 126: sh: permission denied", "check agent.command in the settings")),
+        (127, "sh: foo: not found", True, Fatal("exit status 127: sh: foo: not found", "check agent.command in the settings")),
+        (127, "", False, None),
+    ],
+)  # fmt: skip
+def test_a_plain_agent_is_known_by_exit_status_and_silence(
+    code: int, stderr: str, is_empty: bool, fault: Fault | None
+) -> None:
+    assert classify("plain", code, stderr=stderr, is_empty=is_empty) == fault

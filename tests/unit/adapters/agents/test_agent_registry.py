@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for, infer, split_flags
+from ralph.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("command", "agent"),
+    [
+        ("claude", "claude"),
+        ("/usr/bin/claude", "claude"),
+        ("claude.cmd", "claude"),
+        (r"C:\tools\Claude.EXE", "claude"),
+        ("./node_modules/.bin/codex", "codex"),
+        ("amp", "amp"),
+        ("claude-wrapper", "plain"),
+        ("my/claude/agent.sh", "plain"),
+        ("gemini", "plain"),
+        ("plain", "plain"),
+        ("", "plain"),
+    ],
+)
+def test_the_agent_is_inferred_from_the_file_name_of_the_command(command: str, agent: str) -> None:
+    assert infer(command) == agent
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN_AGENTS))
+def test_every_known_agent_has_an_adapter_of_that_name_and_says_how_to_install_it(name: str) -> None:
+    adapter = adapter_for(name, command=name, flags=[], as_root=False)
+
+    assert adapter.name == name
+    assert KNOWN_AGENTS[name]
+
+
+def test_an_unknown_agent_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="unknown agent 'cloude'") as caught:
+        adapter_for("cloude", command="cloude", flags=[], as_root=False)
+
+    assert caught.value.hint == "known agents: claude, codex, amp, plain"
+
+
+def test_only_the_module_of_the_chosen_agent_is_imported() -> None:
+    code = (
+        "import sys\n"
+        "from ralph.adapters.agents.registry import adapter_for\n"
+        "adapter_for('plain', command='x', flags=[], as_root=False)\n"
+        "print([name for name in ('msgspec', 'ralph.adapters.agents.claude') if name in sys.modules])\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+    )
+
+    assert done.stdout.strip() == "[]"
+
+
+def test_flags_are_split_like_a_shell_would() -> None:
+    entries = ["--model opus", "--verbose", "--append-system-prompt 'be brief'", "", r"a\ b"]
+
+    assert split_flags(entries) == (
+        "--model",
+        "opus",
+        "--verbose",
+        "--append-system-prompt",
+        "be brief",
+        "a b",
+    )
+
+
+def test_bad_quoting_names_the_entry() -> None:
+    with pytest.raises(ConfigError, match=r"agent\.flags: cannot split \"--note 'half\" into arguments"):
+        split_flags(["--model opus", "--note 'half"])

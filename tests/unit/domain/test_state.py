@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from ralph.domain.agent_events import Usage
+from ralph.domain.budget import Budget
+from ralph.domain.decision import Accept, Continue, Outcome, Retry, Stop
+from ralph.domain.evidence import Evidence
+from ralph.domain.feedback import Feedback
+from ralph.domain.report import AgentReport, Spend
+from ralph.domain.state import LoopState
+
+JUDGED = Evidence(AgentReport(text="x"))
+
+
+def test_a_judged_session_counts_and_leaves_its_feedback() -> None:
+    state = LoopState().launching().after(JUDGED, Continue("why", (Feedback("red"),)))
+    assert (state.iteration, state.attempt, state.feedback) == (1, 0, (Feedback("red"),))
+
+
+def test_a_retry_is_not_counted_and_keeps_the_feedback() -> None:
+    before = LoopState(iteration=2, feedback=(Feedback("red"),)).launching()
+    after = before.after(JUDGED, Retry("529"))
+    assert (after.iteration, after.attempt, after.feedback) == (2, 1, (Feedback("red"),))
+
+
+def test_a_session_the_user_cut_off_is_not_counted() -> None:
+    state = LoopState(iteration=2).launching().after(JUDGED, Stop(Outcome.CANCELLED, "stopped"))
+    assert state.iteration == 2
+
+
+def test_acceptance_clears_the_feedback() -> None:
+    assert LoopState(feedback=(Feedback("red"),)).after(JUDGED, Accept("ok")).feedback == ()
+
+
+def test_the_same_fingerprint_in_a_row_is_counted() -> None:
+    state = LoopState()
+    for fingerprint in ("a", "a", "a", "b"):
+        state = state.after(Evidence(AgentReport(), fingerprint=fingerprint), Continue("on"))
+        if fingerprint == "b":
+            assert state.unchanged == 0
+    assert (
+        LoopState(fingerprint="a", unchanged=1)
+        .after(Evidence(AgentReport(), fingerprint="a"), Continue("on"))
+        .unchanged
+        == 2
+    )
+
+
+def test_without_fingerprints_nothing_is_stuck() -> None:
+    assert LoopState().after(JUDGED, Continue("on")).unchanged == 0
+
+
+def test_a_clock_that_goes_back_gives_no_time_back() -> None:
+    assert LoopState(started_at=100.0, earlier_seconds=7.0).elapsed(50.0) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("budget", "state", "reason"),
+    [
+        (Budget(iterations=2), LoopState(iteration=1), None),
+        (Budget(iterations=2), LoopState(iteration=2), "maximum iterations reached (2)"),
+        (Budget(cost_usd=1.0), LoopState(spend=Spend(cost_usd=1.5)), "budget reached: $1.50 of $1.00"),
+        (Budget(cost_usd=1.0), LoopState(), None),
+        (Budget(tokens=10), LoopState(spend=Spend(usage=Usage(5, 5))), "budget reached: 10 of 10 tokens"),
+        (Budget(seconds=60), LoopState(started_at=940.0), "time is over: 60 s"),
+        (Budget(stuck_after=3), LoopState(unchanged=3), "stuck: 3 iterations in a row changed nothing"),
+        (Budget(), LoopState(iteration=10**6), None),
+    ],
+)
+def test_a_budget_says_why_no_further_launch_is_allowed(
+    budget: Budget, state: LoopState, reason: str | None
+) -> None:
+    assert budget.exceeded(state, now=1000.0) == reason
+
+
+def test_spend_adds_and_unknown_money_is_not_zero() -> None:
+    assert Spend() + Spend() == Spend()
+    assert (Spend(cost_usd=1.0) + Spend(seconds=2.0)).cost_usd == 1.0

@@ -1,0 +1,94 @@
+"""What a session leaves: the assistant's own words, and nobody else's."""
+
+from __future__ import annotations
+
+from ralph.domain.agent_events import (
+    ErrorReported,
+    LimitReported,
+    Noise,
+    Reasoning,
+    Text,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    Unknown,
+    Usage,
+)
+from ralph.domain.signals import Tag
+from ralph.domain.transcript import DECIDING_LIMIT, TEXT_LIMIT, Transcript
+
+CLAIM = "<response>DONE</response>"
+
+
+def transcript(*events: object) -> Transcript:
+    taken = Transcript(["response"])
+    taken.take(events)  # type: ignore[arg-type]
+    return taken
+
+
+def test_only_the_assistants_own_words_are_searched() -> None:
+    taken = transcript(
+        Reasoning(CLAIM),
+        ToolStarted("1", "Bash", CLAIM),
+        ToolEnded("1", "Bash", CLAIM),
+        Text(CLAIM, parent="task_1"),
+        Noise(CLAIM),
+        TurnEnded(text=CLAIM, error="api error"),
+        ErrorReported(CLAIM),
+    )
+    assert taken.tags == ()
+    assert taken.text == ""
+
+
+def test_the_final_answer_counts_even_without_a_text_block() -> None:
+    assert transcript(TurnEnded(text=CLAIM)).tags == (Tag("response", "DONE"),)
+
+
+def test_a_final_answer_that_repeats_the_last_words_is_heard_once() -> None:
+    taken = transcript(Text(CLAIM), TurnEnded(text=CLAIM + "\n"))
+    assert taken.tags == (Tag("response", "DONE"),)
+    assert taken.text == CLAIM
+
+
+def test_a_tag_may_span_deltas_but_not_blocks() -> None:
+    assert transcript(Text("<resp", final=False), Text("onse>DONE</response>")).tags
+    assert not transcript(Text("<resp"), Text("onse>DONE</response>")).tags
+
+
+def test_spend_adds_up_over_turns_and_takes_running_totals_as_they_are() -> None:
+    one = Usage(10, 1, 5, 2)
+    added = transcript(TurnEnded(usage=one, cost_usd=0.5), TurnEnded(usage=one, cost_usd=0.25))
+    total = transcript(
+        TurnEnded(usage=one, cost_usd=0.5), TurnEnded(usage=one, cost_usd=0.75, cumulative=True)
+    )
+    assert (added.usage, added.cost_usd) == (Usage(20, 2, 10, 4), 0.75)
+    assert (total.usage, total.cost_usd) == (one, 0.75)
+
+
+def test_unknown_cost_stays_unknown() -> None:
+    assert transcript(TurnEnded(usage=Usage(1, 1))).cost_usd is None
+
+
+def test_figures_and_deciding_events_are_kept() -> None:
+    limit, error = LimitReported(rejected=True), ErrorReported("429", status=429)
+    taken = transcript(
+        ToolStarted("1", "Bash"), ToolEnded("1", is_error=True), limit, error, Unknown("new"), Noise("hi")
+    )
+    assert (taken.tools, taken.tool_errors, taken.unknown_events, taken.noise_lines) == (1, 1, 1, 1)
+    assert taken.deciding == (limit, error)
+
+
+def test_a_session_with_neither_words_nor_tools_is_empty() -> None:
+    assert transcript(TurnEnded(), Text(" \n")).is_empty
+    assert not transcript(ToolStarted("1", "Bash")).is_empty
+
+
+def test_memory_is_bounded_whatever_is_said() -> None:
+    taken = Transcript(["response"])
+    for _ in range(40):
+        taken.take([Text("x" * 100_000, final=False)])
+    taken.take([Text(CLAIM)])
+    taken.take([ErrorReported("again")] * 3 * DECIDING_LIMIT)
+    assert len(taken.text) < TEXT_LIMIT + 100
+    assert len(taken.deciding) == DECIDING_LIMIT
+    assert taken.tags == (Tag("response", "DONE"),)

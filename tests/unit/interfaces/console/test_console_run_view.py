@@ -1,0 +1,554 @@
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+import time
+from datetime import UTC
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.domain.agent_events import AgentEvent, Notice, Text, ToolEnded, ToolStarted, TurnEnded, Usage
+from ralph.domain.decision import Outcome
+from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.feedback import Feedback, Placement
+from ralph.domain.loop_events import (
+    ActionEnded,
+    ActionStarted,
+    AgentActed,
+    AgentEnded,
+    AgentStarted,
+    CheckEnded,
+    CheckStarted,
+    ClaimsSought,
+    IterationEnded,
+    IterationStarted,
+    LoopEvent,
+    PauseBegan,
+    ProcessesEnded,
+    RunEnded,
+    RunStarted,
+    StopRequested,
+    Warned,
+)
+from ralph.domain.report import Fatal, RateLimited, Spend, Transient
+from ralph.interfaces.cli.console.run_view import Console
+from ralph.interfaces.cli.console.terminal import Look, display_width
+
+AT = 1_700_000_000.0  # 22:13:20 UTC
+SPEND = Spend(5.76, Usage(340_000, 45_000, 850_000, 10_000), 367.0)
+LOG = ".ralph/guardrail_001_make_test.log"
+
+
+def told(
+    *events: LoopEvent,
+    look: Look | None = None,
+    verbose: bool = False,
+    stream: bool = True,
+    json_lines: bool = False,
+) -> tuple[str, str]:
+    """What stands on stdout and on stderr after the events."""
+    out, err = io.StringIO(), io.StringIO()
+    console = Console(
+        out,
+        err,
+        look or Look(),
+        verbose=verbose,
+        stream_agent_output=stream,
+        json_lines=json_lines,
+        zone=UTC,
+    )
+    for event in events:
+        console(event, AT)
+    return out.getvalue(), err.getvalue()
+
+
+def check(verdict: Verdict, **facts: object) -> CheckEnded:
+    values: dict[str, object] = {"command": "make test", "exit_code": 1, "seconds": 1.2, **facts}
+    return CheckEnded(CheckResult("make test", verdict, **values))  # type: ignore[arg-type]
+
+
+GOLDEN = [
+    pytest.param(
+        RunStarted("r1", "basic", "claude", "/project", 10, ("permissions are skipped",)),
+        "ralph run r1\nprofile basic · agent claude · at most 10 iterations\nroot /project\n⚠ permissions are skipped\n",
+        "ralph run r1\nprofile basic - agent claude - at most 10 iterations\nroot /project\n[WARN] permissions are skipped\n",
+        id="run started",
+    ),
+    pytest.param(
+        RunStarted("r1", "basic", "claude", "/project"),
+        "ralph run r1\nprofile basic · agent claude · any number of iterations\nroot /project\n",
+        "ralph run r1\nprofile basic - agent claude - any number of iterations\nroot /project\n",
+        id="run without a limit",
+    ),
+    pytest.param(
+        ProcessesEnded(("sleep 9 (7)", "node (8)")),
+        "⚠ Ended 2 processes left behind: sleep 9 (7), node (8)\n",
+        "[WARN] Ended 2 processes left behind: sleep 9 (7), node (8)\n",
+        id="processes ended",
+    ),
+    pytest.param(
+        CheckStarted("make test", "make test"),
+        "▶ Guardrail: make test\n",
+        "[RUN] Guardrail: make test\n",
+        id="guardrail started",
+    ),
+    pytest.param(
+        CheckStarted("semantic"), "▶ Check: semantic\n", "[RUN] Check: semantic\n", id="check started"
+    ),
+    pytest.param(
+        check(Verdict.PASSED, exit_code=0),
+        "✅ Guardrail passed: make test (1.2s)\n",
+        "[OK] Guardrail passed: make test (1.2s)\n",
+        id="guardrail passed",
+    ),
+    pytest.param(
+        check(Verdict.FAILED, feedback=Feedback("x"), log_file=LOG),
+        f"❌ Guardrail failed: make test (exit 1, 1.2s) → APPEND  log: {LOG}\n",
+        f"[ERR] Guardrail failed: make test (exit 1, 1.2s) -> APPEND  log: {LOG}\n",
+        id="guardrail failed",
+    ),
+    pytest.param(
+        check(Verdict.ERRORED, exit_code=None, reason="timed out", feedback=Feedback("x", Placement.REPLACE)),
+        "❌ Guardrail errored: make test (timed out, 1.2s) → REPLACE\n",
+        "[ERR] Guardrail errored: make test (timed out, 1.2s) -> REPLACE\n",
+        id="guardrail errored",
+    ),
+    pytest.param(
+        check(Verdict.FAILED, required=False),
+        "⚠ Guardrail failed: make test (exit 1, 1.2s) (not required)\n",
+        "[WARN] Guardrail failed: make test (exit 1, 1.2s) (not required)\n",
+        id="optional guardrail failed",
+    ),
+    pytest.param(
+        check(Verdict.SKIPPED, command="", required=False, reason="no specification"),
+        "⚠ Check skipped: make test (no specification) (not required)\n",
+        "[WARN] Check skipped: make test (no specification) (not required)\n",
+        id="check skipped",
+    ),
+    pytest.param(ClaimsSought(("done (tag response)",)), "", "", id="claims sought"),
+    pytest.param(ActionStarted("scm"), "▶ Action: scm\n", "[RUN] Action: scm\n", id="action started"),
+    pytest.param(
+        ActionEnded("scm", True, "committed 1a2b", 0.8),
+        "✅ Action done: scm: committed 1a2b (0.8s)\n",
+        "[OK] Action done: scm: committed 1a2b (0.8s)\n",
+        id="action done",
+    ),
+    pytest.param(
+        ActionEnded("scm", False, "no message", 0.8),
+        "❌ Action failed: scm: no message (0.8s)\n",
+        "[ERR] Action failed: scm: no message (0.8s)\n",
+        id="action failed",
+    ),
+    pytest.param(
+        IterationEnded(1, 1, "accept", "claimed by tag response", True, True, SPEND, 2),
+        "✅ Accepted: claimed by tag response\n",
+        "[OK] Accepted: claimed by tag response\n",
+        id="accepted",
+    ),
+    pytest.param(
+        IterationEnded(1, 1, "Continue", "failing: make test", False, False, SPEND, 2),
+        "🔄 Going on: failing: make test\n",
+        "[NEXT] Going on: failing: make test\n",
+        id="continued",
+    ),
+    pytest.param(
+        IterationEnded(1, 1, "retry", "overloaded", False, False, SPEND, 2),
+        "🔄 Trying again: overloaded\n",
+        "[NEXT] Trying again: overloaded\n",
+        id="retried",
+    ),
+    pytest.param(
+        IterationEnded(1, 1, "GiveUp", "rejected", False, False, SPEND, 2),
+        "❌ Given up: rejected\n",
+        "[ERR] Given up: rejected\n",
+        id="given up",
+    ),
+    pytest.param(
+        IterationEnded(1, 1, "stop", "stopped by the user", False, False, SPEND, 2),
+        "⏹ Stopping: stopped by the user\n",
+        "[STOP] Stopping: stopped by the user\n",
+        id="stopped",
+    ),
+    pytest.param(
+        PauseBegan("rate limited", AT + 300),
+        "⏳ Waiting 5m0s, until 22:18:20: rate limited\n",
+        "[WAIT] Waiting 5m0s, until 22:18:20: rate limited\n",
+        id="pause",
+    ),
+    pytest.param(
+        PauseBegan("rate limited", AT + 7200),
+        "⏳ Waiting 2h0m0s, until 2023-11-15 00:13:20: rate limited\n",
+        "[WAIT] Waiting 2h0m0s, until 2023-11-15 00:13:20: rate limited\n",
+        id="pause over midnight",
+    ),
+    pytest.param(
+        StopRequested(False),
+        "Received signal, shutting down...\n",
+        "Received signal, shutting down...\n",
+        id="stop",
+    ),
+    pytest.param(
+        StopRequested(True),
+        "Second signal: ending the agent now...\n",
+        "Second signal: ending the agent now...\n",
+        id="stop now",
+    ),
+    pytest.param(Warned("careful"), "⚠ careful\n", "[WARN] careful\n", id="warning"),
+    pytest.param(
+        RunEnded(Outcome.COMPLETED, "work is done", 3, SPEND, 367),
+        "\n✅ Completed: work is done\n"
+        "   iterations: 3, cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, time: 6m7s\n",
+        "\n[OK] Completed: work is done\n"
+        "   iterations: 3, cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, time: 6m7s\n",
+        id="completed",
+    ),
+    pytest.param(
+        RunEnded(Outcome.COMPLETED, "done", 1, Spend(), 1, ("weak proof",), "look\nagain"),
+        "\n✅ Completed with concerns: done\n   iterations: 1, time: 1.0s\n   ⚠ weak proof\n   hint: look\n   again\n",
+        "\n[OK] Completed with concerns: done\n   iterations: 1, time: 1.0s\n   [WARN] weak proof\n   hint: look\n   again\n",
+        id="completed with concerns",
+    ),
+    pytest.param(
+        RunEnded(Outcome.EXHAUSTED, "maximum iterations reached (3)", 3, Spend(), 1),
+        "\n❌ Not completed: maximum iterations reached (3)\n   iterations: 3, time: 1.0s\n",
+        "\n[ERR] Not completed: maximum iterations reached (3)\n   iterations: 3, time: 1.0s\n",
+        id="exhausted",
+    ),
+    pytest.param(
+        RunEnded(Outcome.WAITING, "blocked", 0, Spend(), 1),
+        "\n⏳ Waiting: blocked\n   iterations: 0, time: 1.0s\n",
+        "\n[WAIT] Waiting: blocked\n   iterations: 0, time: 1.0s\n",
+        id="waiting",
+    ),
+    pytest.param(
+        RunEnded(Outcome.CANCELLED, "stopped by the user", 0, Spend(), 1),
+        "\n⏹ Cancelled: stopped by the user\n   iterations: 0, time: 1.0s\n",
+        "\n[STOP] Cancelled: stopped by the user\n   iterations: 0, time: 1.0s\n",
+        id="cancelled",
+    ),
+    pytest.param(
+        RunEnded(Outcome.FAILED, "not logged in", 0, Spend(), 1, (), "run claude login"),
+        "\n❌ Failed: not logged in\n   iterations: 0, time: 1.0s\n   hint: run claude login\n",
+        "\n[ERR] Failed: not logged in\n   iterations: 0, time: 1.0s\n   hint: run claude login\n",
+        id="failed",
+    ),
+    pytest.param(
+        AgentEnded("exited", 0, 12.3, Spend()),
+        "✅ Agent finished (time: 12.3s)\n",
+        "[OK] Agent finished (time: 12.3s)\n",
+        id="agent finished",
+    ),
+    pytest.param(
+        AgentEnded("exited", 3, 12.3, Spend(), 2, 1, stderr="one\n\x1b[31mtwo\x1b[0m\n"),
+        "⚠ Agent exited with code 3 (tools: 2, errors: 1, time: 12.3s)\n   one\n   two\n",
+        "[WARN] Agent exited with code 3 (tools: 2, errors: 1, time: 12.3s)\n   one\n   two\n",
+        id="agent exited with an error",
+    ),
+    pytest.param(
+        AgentEnded("idle", -9, 1800, Spend()),
+        "⚠ Agent went silent and was ended (time: 30m0s)\n",
+        "[WARN] Agent went silent and was ended (time: 30m0s)\n",
+        id="agent silent",
+    ),
+    pytest.param(
+        AgentEnded("exited", 1, 2, Spend(), fault=Transient("network")),
+        "⚠ Agent failed: network (2.0s)\n",
+        "[WARN] Agent failed: network (2.0s)\n",
+        id="passing fault",
+    ),
+    pytest.param(
+        AgentEnded("exited", 1, 2, Spend(), fault=RateLimited("5 hour limit", AT + 60)),
+        "⚠ Agent is rate limited until 22:14:20: 5 hour limit\n",
+        "[WARN] Agent is rate limited until 22:14:20: 5 hour limit\n",
+        id="rate limited",
+    ),
+    pytest.param(
+        AgentEnded("not_started", None, 0, Spend(), fault=Fatal("claude not found", "install it")),
+        "❌ Agent failed: claude not found (0.0s)\n   hint: install it\n",
+        "[ERR] Agent failed: claude not found (0.0s)\n   hint: install it\n",
+        id="fatal fault",
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "emoji", "ascii_"), GOLDEN)
+def test_each_event_has_its_lines_on_stderr(event: LoopEvent, emoji: str, ascii_: str) -> None:
+    assert told(event) == ("", emoji)
+    assert told(event, look=Look(emoji=False)) == ("", ascii_)
+    assert ascii_.isascii()
+
+
+@pytest.mark.parametrize(("event", "emoji", "ascii_"), GOLDEN)
+@pytest.mark.parametrize("emoji_on", [True, False])
+def test_color_adds_nothing_but_color(event: LoopEvent, emoji: str, ascii_: str, emoji_on: bool) -> None:
+    _, err = told(event, look=Look(emoji=emoji_on, color=True))
+    assert re.sub(r"\x1b\[\d+m", "", err) == (emoji if emoji_on else ascii_)
+    assert err.count("\x1b[") == 2 * err.count("\x1b[0m")
+    if err and not isinstance(event, StopRequested):
+        assert "\x1b[" in err
+
+
+@pytest.mark.parametrize(
+    ("event", "title"),
+    [
+        (IterationStarted(1, 1, 10, "prompt"), "── Iteration 1/10 ──"),
+        (IterationStarted(3, 1, None, "prompt"), "── Iteration 3 ──"),
+        (IterationStarted(2, 3, 10, "T-12", role="coder"), "── Iteration 2/10 · coder · T-12 (attempt 3) ──"),
+    ],
+)
+def test_an_iteration_has_a_header(event: IterationStarted, title: str) -> None:
+    _, err = told(event)
+    assert err.startswith("\n" + title)
+    assert len(err) == 1 + 72 + 1
+
+
+@pytest.mark.parametrize("width", [1, 2, 10, 20, 40, 80, 200])
+@pytest.mark.parametrize("timestamps", [True, False])
+def test_the_header_is_never_wider_than_the_terminal(width: int, timestamps: bool) -> None:
+    event = IterationStarted(2, 3, 10, "日本語", role="coder")
+    _, err = told(event, look=Look(width=width, timestamps=timestamps))
+    longest = max(display_width(line) for line in err.splitlines())
+    assert longest <= max(width, 12 if timestamps else 1)
+
+
+VERBOSE = [
+    (IterationStarted(1, 1, 10, "prompt"), "[ralph] Iteration 1/10 starting"),
+    (
+        IterationStarted(
+            1, 1, 10, "prompt", prompt="Do\nit " + "x" * 300, prompt_chars=306, prompt_file="p.txt"
+        ),
+        "[ralph] Prompt (first 200 chars): Do it " + "x" * 194,
+    ),
+    (
+        IterationStarted(1, 1, 10, "prompt", prompt="x", prompt_chars=306, prompt_file="p.txt"),
+        "[ralph] Prompt file: p.txt (306 chars)",
+    ),
+    (AgentStarted("claude -p --model opus", 1), "[ralph] Agent command: claude -p --model opus"),
+    (
+        AgentStarted("claude -p", 1, purpose="commit message"),
+        "[ralph] Agent command (commit message): claude -p",
+    ),
+    (AgentEnded("exited", 0, 12.3, Spend()), "[ralph] Agent exited with code 0 (12.3s)"),
+    (
+        AgentEnded("exited", 0, 12.3, Spend(), noise_lines=2, unknown_events=1),
+        "[ralph] Agent output: 2 lines of noise, 1 event of unknown type",
+    ),
+    (
+        CheckStarted("./mvnw clean install", "./mvnw clean install"),
+        "[ralph] Running guardrail: ./mvnw clean install",
+    ),
+    (check(Verdict.PASSED, exit_code=0), "[ralph] Guardrail exited with code 0 (1.2s)"),
+    (check(Verdict.ERRORED, exit_code=None), "[ralph] Guardrail errored without an exit code (1.2s)"),
+    (ClaimsSought(()), "[ralph] Completion detection: no claim found"),
+    (ClaimsSought(("done (tag response)",)), "[ralph] Completion detection: done (tag response)"),
+    (ActionStarted("scm"), "[ralph] Running action: scm"),
+    (ActionEnded("scm", True, "", 0.8), "[ralph] Action scm took 0.8s"),
+    (
+        IterationEnded(1, 1, "accept", "x", True, False, SPEND, 2),
+        "[ralph] Iteration 1 took 2.0s (claimed: yes, proven: no)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "line"), VERBOSE)
+def test_verbose_lines_have_the_form_of_the_seed(event: LoopEvent, line: str) -> None:
+    assert line in told(event, verbose=True)[1].splitlines()
+    assert "[ralph]" not in told(event)[1]
+
+
+def test_details_of_others_are_told_only_when_verbose() -> None:
+    for verbose, expected in ((True, "[ralph] Loading settings from .ralph/settings.json\n"), (False, "")):
+        err = io.StringIO()
+        console = Console(io.StringIO(), err, Look(), verbose=verbose, stream_agent_output=True)
+        console.detail("Loading settings from .ralph/settings.json")
+        assert err.getvalue() == expected
+
+
+SESSION = (
+    AgentStarted("claude", 1),
+    AgentActed((Text("Hello."), ToolStarted("1", "Read", "a"), ToolEnded("1"))),
+    AgentActed((TurnEnded(cost_usd=0.5, seconds=1),)),
+    AgentEnded("exited", 0, 1.5, Spend(0.5), 1, 0),
+    CheckStarted("make", "make"),
+)
+
+
+def test_the_agents_words_go_to_stdout_and_the_harness_talks_on_stderr() -> None:
+    out, err = told(*SESSION)
+    assert out == (
+        "Hello.\n⏺ Read(a)\n✅ Result ← Read (no output)\n\n"
+        "✅ Complete (cost: $0.50, tools: 1, errors: 0, time: 1.0s)\n"
+    )
+    assert err == "▶ Guardrail: make\n"
+
+
+@pytest.mark.parametrize(("stream", "json_lines"), [(False, False), (True, True)])
+def test_an_agent_that_is_not_streamed_is_summed_up(stream: bool, json_lines: bool) -> None:
+    out, err = told(*SESSION, stream=stream, json_lines=json_lines)
+    assert out == ""
+    assert err == "✅ Agent finished (cost: $0.50, tools: 1, errors: 0, time: 1.5s)\n▶ Guardrail: make\n"
+
+
+def test_a_look_of_its_own_for_stdout() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    console = Console(
+        out, err, Look(color=True), out_look=Look(emoji=False), verbose=False, stream_agent_output=True
+    )
+    console(AgentActed((ToolStarted("1", "Read", "a"),)), AT)
+    console(Warned("careful"), AT)
+    assert (out.getvalue(), err.getvalue()) == ("[TOOL] Read(a)\n", "\x1b[33m⚠ careful\x1b[0m\n")
+
+
+def test_an_open_line_of_the_agent_is_closed_before_talk_on_the_same_screen() -> None:
+    screen = io.StringIO()
+    console = Console(screen, screen, Look(), verbose=False, stream_agent_output=True)
+    console(AgentActed((Text("half", final=False),)), AT)
+    console(Warned("careful"), AT)
+    console(AgentActed((Text(" and half"),)), AT)
+    assert screen.getvalue() == "half\n⚠ careful\n and half\n"
+
+
+def test_talk_elsewhere_does_not_cut_the_agents_line() -> None:
+    piece = AgentActed((Text("half", final=False),))
+    out, _ = told(piece, Warned("careful"), AgentActed((Text(" and half", final=False),)))
+    assert out == "half and half"
+    out, _ = told(piece, AgentEnded("exited", 0, 1, Spend()))
+    assert out == "half\n"
+
+
+def test_every_line_has_its_time() -> None:
+    _, err = told(RunStarted("r", "basic", "a", "/", 1), check(Verdict.PASSED), look=Look(timestamps=True))
+    assert all(line.startswith("[22:13:20] ") for line in err.splitlines())
+
+
+def test_only_the_end_of_a_long_stderr_is_shown() -> None:
+    _, err = told(AgentEnded("exited", 1, 1, Spend(), stderr="".join(f"{number}\n" for number in range(50))))
+    assert err.splitlines()[1:] == [f"   {number}" for number in range(40, 50)]
+
+
+@pytest.mark.parametrize(
+    ("close_out", "expected"), [(True, (True, False)), (False, (False, True))], ids=["stdout", "stderr"]
+)
+def test_a_reader_that_left_ends_only_its_own_stream(close_out: bool, expected: tuple[bool, bool]) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    memory = io.StringIO()
+    with os.fdopen(write_end, "w") as gone:
+        out, err = (gone, memory) if close_out else (memory, gone)
+        console = Console(out, err, Look(), verbose=False, stream_agent_output=True)
+        for _ in range(3):
+            console(AgentActed((Text("words"),)), AT)
+            console(Warned("careful"), AT)
+        assert (console.out_closed, console.err_closed) == expected
+    assert memory.getvalue() == ("⚠ careful\n" if close_out else "words\n") * 3
+
+
+hostile = st.text(st.one_of(st.characters(), st.sampled_from("\x1b\r\n\t[]0;mA\x07\u202e")), max_size=40)
+seconds = st.floats()
+loop_events = st.one_of(
+    st.builds(RunStarted, hostile, hostile, hostile, hostile, st.none() | st.integers(), st.tuples(hostile)),
+    st.builds(
+        IterationStarted, st.integers(), st.integers(), st.none() | st.integers(), hostile, hostile, hostile
+    ),
+    st.builds(AgentStarted, hostile, st.integers(), hostile),
+    st.builds(AgentActed, st.tuples(st.builds(Text, hostile, st.booleans()), st.builds(Notice, hostile))),
+    st.builds(
+        AgentEnded,
+        st.sampled_from(["exited", "idle", "of another kind"]),
+        st.none() | st.integers(),
+        seconds,
+        st.just(SPEND),
+        fault=st.none()
+        | st.builds(Fatal, hostile, hostile)
+        | st.builds(RateLimited, hostile, st.none() | seconds)
+        | st.builds(Transient, hostile),
+        purpose=hostile,
+        stderr=hostile,
+    ),
+    st.builds(ProcessesEnded, st.tuples(hostile)),
+    st.builds(CheckStarted, hostile, hostile),
+    st.builds(
+        CheckEnded,
+        st.builds(
+            CheckResult,
+            hostile,
+            st.sampled_from(Verdict),
+            st.booleans(),
+            st.none() | st.builds(Feedback, hostile),
+            hostile,
+            st.none() | st.integers(),
+            seconds,
+            hostile,
+            reason=hostile,
+        ),
+    ),
+    st.builds(ClaimsSought, st.tuples(hostile)),
+    st.builds(ActionEnded, hostile, st.booleans(), hostile, seconds),
+    st.builds(
+        IterationEnded,
+        st.integers(),
+        st.integers(),
+        hostile,
+        hostile,
+        st.booleans(),
+        st.booleans(),
+        st.just(SPEND),
+        seconds,
+    ),
+    st.builds(PauseBegan, hostile, seconds),
+    st.builds(Warned, hostile),
+    st.builds(
+        RunEnded,
+        st.sampled_from(Outcome),
+        hostile,
+        st.integers(),
+        st.just(SPEND),
+        seconds,
+        st.tuples(hostile),
+        hostile,
+    ),
+)
+
+
+@given(st.lists(loop_events, max_size=4), st.booleans(), st.booleans(), st.integers(0, 90))
+def test_nothing_that_happens_raises_or_reaches_the_terminal_raw(
+    events: list[LoopEvent], verbose: bool, timestamps: bool, width: int
+) -> None:
+    out, err = told(*events, verbose=verbose, look=Look(timestamps=timestamps, width=width))
+    assert not any(char in out + err for char in "\x1b\r\x07\u202e\x00")
+
+
+def test_the_console_loads_nothing_heavy() -> None:
+    heavy = ["rich", "click", "msgspec", "asyncio", "sqlite3", "subprocess", "unicodedata"]
+    script = (
+        "import sys\n"
+        "import ralph.interfaces.cli.console.run_view, ralph.interfaces.cli.console.json_lines\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_flood_is_rendered_in_no_time() -> None:
+    batch: list[AgentEvent] = []
+    for number in range(10):
+        batch.append(ToolStarted(str(number), "Read", "/path/to/file.go"))
+        batch.append(ToolEnded(str(number), output="a line of some length\n" * 12, lines=12, chars=264))
+        batch.append(Text("I will now look at the file and change what is needed there."))
+        batch.append(Text("a piece", final=False))
+        batch.append(Notice("a note"))
+    event = AgentActed(tuple(batch))
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - the null device is no path to care for
+        console = Console(nowhere, nowhere, Look(color=True), verbose=False, stream_agent_output=True)
+        started = time.process_time()
+        for _ in range(400):
+            console(event, AT)
+        used = time.process_time() - started
+    assert used < 0.5  # 20,000 events: some 25 ms; the bound allows for a busy machine
