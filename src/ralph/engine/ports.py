@@ -277,6 +277,10 @@ class Journal(Protocol):
         """Take an event; it may be written a moment later."""
         ...
 
+    def flush(self) -> None:
+        """Write what was taken so far, so that other processes see it."""
+        ...
+
     def commit(self, state: LoopState) -> None:
         """Everything so far, and where the run stands now, is on disk when this returns."""
         ...

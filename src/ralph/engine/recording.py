@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from ralph.domain.loop_events import LoopEvent
 from ralph.engine.ports import Clock, Journal
+from ralph.errors import RalphError
 
 Listener = Callable[[LoopEvent, float], None]
+
+FLUSH_SECONDS = 0.25
+"""Who watches from another process sees what happened at most this much later, also while the agent is silent."""
 
 
 class Recorder:
@@ -25,13 +30,27 @@ class Recorder:
         self._clock = clock
         self._listeners = list(listeners)
         self._complain = complain
+        self._flush_is_due = False
+        self._failure: RalphError | None = None
 
     def __call__(self, event: LoopEvent) -> None:
+        if self._failure is not None:
+            raise self._failure
         at = self._clock.now()
         self._journal.append(event, at=at)
+        if not self._flush_is_due:
+            self._flush_is_due = True
+            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
         for listener in list(self._listeners):
             try:
                 listener(event, at)
             except Exception as error:
                 self._listeners.remove(listener)
                 self._complain(f"a listener failed and was dropped: {error!r}")
+
+    def _flush(self) -> None:
+        self._flush_is_due = False
+        try:
+            self._journal.flush()
+        except RalphError as error:
+            self._failure = error  # raised where the run can end by it: at the next event

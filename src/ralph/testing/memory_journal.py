@@ -28,5 +28,8 @@ class MemoryJournal:
     def append(self, event: LoopEvent, *, at: float) -> None:
         self.events.append(event)
 
+    def flush(self) -> None:
+        pass
+
     def commit(self, state: LoopState) -> None:
         self.states.append(state)

@@ -18,8 +18,6 @@ from ralph.engine.ports import Command
 
 CHILDREN = Path(__file__).parents[2] / "data" / "processes"
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the runner is for POSIX systems")
-
 
 class MakeRunner(Protocol):
     def __call__(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -312,3 +314,101 @@ def test_where_the_system_has_no_pidfd_a_thread_waits(
         runner.run(Command(argv=("sh", "-c", "echo hi; exit 7"), cwd=tmp_path), on_lines=lines.extend)
     )
     assert (exit_.code, lines) == (7, [b"hi"])
+
+
+def test_every_step_of_the_ladder_reaches_who_left_the_group(
+    runner: PosixProcessRunner, child: Child, tmp_path: Path
+) -> None:
+    async def scenario() -> Exit:
+        ready = asyncio.Event()
+        return await runner.run(
+            child("notes_signals", tmp_path / "notes"),
+            on_lines=finish_when_ready(ready),
+            stop=ready.wait(),
+        )
+
+    exit_ = asyncio.run(scenario())
+    assert (exit_.ending, exit_.code, exit_.left_behind) == (Ending.STOPPED, -9, ())
+    assert (tmp_path / "notes").read_text().split() == ["2", "15"]
+
+
+def test_a_registered_child_run_in_the_same_group_survives_the_ladder(
+    make_runner: Callable[..., PosixProcessRunner], tmp_path: Path, alive: Alive
+) -> None:
+    file = tmp_path / "pid"
+    runner = make_runner(exempt=lambda pid: pid == int(file.read_text()))
+    script = "sleep 1000 > /dev/null 2>&1 & echo $! > pid; echo ready; wait"
+
+    async def scenario() -> Exit:
+        ready = asyncio.Event()
+        return await runner.run(
+            Command(argv=("sh", "-c", script), cwd=tmp_path),
+            on_lines=finish_when_ready(ready),
+            stop=ready.wait(),
+        )
+
+    exit_ = asyncio.run(scenario())
+    pid = int(file.read_text())
+    try:
+        assert (exit_.ending, exit_.left_behind) == (Ending.STOPPED, ())
+        assert alive(pid)
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+
+
+def test_a_daemon_is_found_by_its_mark_where_orphans_cannot_be_adopted(
+    runner: PosixProcessRunner, child: Child, tmp_path: Path, alive: Alive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ralph.adapters.processes.descendants.adopt_orphans", lambda: False)
+    exit_ = asyncio.run(runner.run(child("leaves_a_daemon", tmp_path / "pid")))
+    pid = int((tmp_path / "pid").read_text())
+    assert exit_.left_behind == (f"sleep 1000 (pid {pid})",)
+    assert not alive(pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("is_listed", [True, False], ids=["with the kernel's list", "without it"])
+def test_a_daemon_is_found_with_and_without_the_kernels_list_of_children(
+    runner: PosixProcessRunner,
+    child: Child,
+    tmp_path: Path,
+    alive: Alive,
+    monkeypatch: pytest.MonkeyPatch,
+    is_listed: bool,
+) -> None:
+    def children() -> list[int] | None:
+        own = os.getpid()
+        return [p.pid for p in read_table().values() if p.parent == own] if is_listed else None
+
+    monkeypatch.setattr("ralph.adapters.processes.descendants.own_children", children)
+    exit_ = asyncio.run(runner.run(child("leaves_a_daemon", tmp_path / "pid")))
+    pid = int((tmp_path / "pid").read_text())
+    assert exit_.left_behind == (f"sleep 1000 (pid {pid})",)
+    assert not alive(pid)
+
+
+def test_a_lost_exit_status_is_not_taken_for_success(runner: PosixProcessRunner, tmp_path: Path) -> None:
+    def steal(running: Running) -> None:
+        os.waitpid(running.pid, 0)
+
+    exit_ = asyncio.run(runner.run(Command(argv=("false",), cwd=tmp_path), on_start=steal))
+    assert exit_.code is None
+    assert "exit status was lost" in exit_.error
+
+
+def test_exit_codes_survive_a_caller_that_ignores_the_death_of_children(tmp_path: Path) -> None:
+    program = """
+import asyncio, os, sys
+from pathlib import Path
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.engine.ports import Command
+runner = PosixProcessRunner(run_id="r", base_environment=os.environ)
+exit_ = asyncio.run(runner.run(Command(argv=("sh", "-c", "exit 3"), cwd=Path.cwd())))
+sys.exit(40 + exit_.code if exit_.code is not None else 1)
+"""
+    script = 'trap "" CHLD; exec "$0" -c "$1"'
+    ignoring = subprocess.run(
+        ["sh", "-c", script, sys.executable, program], cwd=tmp_path, check=False, timeout=20
+    )
+    assert ignoring.returncode == 43

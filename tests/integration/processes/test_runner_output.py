@@ -15,7 +15,7 @@ import pytest
 from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.domain.report import Ending
-from ralph.engine.ports import Command, Running, Timeouts
+from ralph.engine.ports import Command, ProcessRunner, Running, Timeouts
 from ralph.errors import StoreError
 
 Child = Callable[..., Command]
@@ -43,11 +43,12 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 def test_lines_log_and_exit_code_come_back(runner: PosixProcessRunner, tmp_path: Path) -> None:
+    port: ProcessRunner = runner  # mypy sees that it fits
     lines: list[bytes] = []
     errors: list[bytes] = []
     log = tmp_path / "agent.ndjson"
     exit_ = asyncio.run(
-        runner.run(
+        port.run(
             sh("printf 'one\\r\\ntwo\\n'; echo oops >&2; printf rest; exit 3", tmp_path),
             on_lines=lines.extend,
             on_stderr=errors.append,

@@ -44,7 +44,7 @@ class EchoFilter:
         if not self._prompt:
             yield line
             return
-        key = None if False else normalized(line)
+        key = None if len(line) > self._longest else normalized(line)
         if key == "":
             if not self._matched:
                 yield line

@@ -24,6 +24,7 @@ from ralph.adapters.processes.adoption import (
     reap_orphans,
 )
 from ralph.adapters.processes.process_table import (
+    LINUX,
     Process,
     all_pids,
     describe,
@@ -80,6 +81,7 @@ async def end_left_behind(spawn: Spawn, exempt: Exempt) -> tuple[str, ...]:
             members = _living(spawn, exempt)
         if not members:
             break
+    reap_orphans()  # those that died after the last look
     stubborn = {process.identity for process in members}
     return tuple(name + " could not be ended" * (identity in stubborn) for identity, name in names.items())
 
@@ -153,8 +155,8 @@ def _is_orphan_of(spawn: Spawn, process: Process, others: Iterable[Spawn]) -> bo
     if process.is_zombie:
         return False
     if not adopt_orphans():
-        # Orphans go to init or to somebody else's subreaper: only the mark tells.
-        return process.parent != os.getpid() and variable(process.pid, SPAWN_VARIABLE) == spawn.id
+        # Only the mark tells. On Linux the parent may be anybody's subreaper, elsewhere it is init.
+        return (LINUX or process.parent == 1) and variable(process.pid, SPAWN_VARIABLE) == spawn.id
     if not is_adopted(process):
         return False
     ids_of_others = {other.id for other in others}

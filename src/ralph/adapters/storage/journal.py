@@ -30,8 +30,6 @@ END_ITERATION = """UPDATE iterations
 ADD_EVENT = "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?, ?, ?, ?)"
 
 FLUSH_BYTES = 256 * 1024
-FLUSH_SECONDS = 0.25
-"""A watcher in another process sees what happened at most this much later."""
 
 
 class SqliteJournal:
@@ -56,7 +54,7 @@ class SqliteJournal:
         self._events: list[tuple[str, int, float, str, bytes]] = []
         self._event_bytes = 0
         self._statements: list[Statement] = []
-        self._last_at = self._flushed_at = now
+        self._last_at = now
         with store_errors(folder):
             make_state_folder(folder)
             self._run_folder.mkdir(parents=True)
@@ -113,9 +111,11 @@ class SqliteJournal:
         data = encode_event(event)
         self._events.append((self._run_id, self._iteration, at, event.kind, data))
         self._event_bytes += len(data)
-        # A clock that was set back must not keep events from being written.
-        if self._event_bytes > FLUSH_BYTES or not 0 <= at - self._flushed_at < FLUSH_SECONDS:
+        if self._event_bytes > FLUSH_BYTES:
             self._write()
+
+    def flush(self) -> None:
+        self._write()
 
     def commit(self, state: LoopState) -> None:
         self._statements.append((SAVE_STATE, (encode_state(state), self._last_at, self._run_id)))
@@ -174,7 +174,6 @@ class SqliteJournal:
         self._events.clear()
         self._statements.clear()
         self._event_bytes = 0
-        self._flushed_at = self._last_at
 
 
 def _forget_links(folder: Path) -> None:

@@ -15,10 +15,8 @@ PROMPT = "Fix the tests.\n\nWhen all pass, say\n  <response>DONE</response>\nand
 quickly = settings(deadline=None, max_examples=150)
 
 
-def texts(events: Iterable[AgentEvent]) -> list[Text]:
-    found = [event for event in events if isinstance(event, Text)]
-    assert len(found) == len(list(found))
-    return found
+def texts(events: Iterable[AgentEvent]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Text)]
 
 
 def said(output: str | bytes, prompt: str = PROMPT) -> str:
@@ -96,7 +94,7 @@ def test_what_is_held_back_is_bounded() -> None:
 
     parser.parse(b"first line")
     long = b"second" + b" " * 1_000_000 + b"line"
-    assert [event.text for event in texts(parser.parse(long))] == ["first line\n", long.decode() + "\n"]
+    assert texts(parser.parse(long)) == ["first line\n", long.decode() + "\n"]
 
 
 def test_bytes_that_are_no_text_become_replacement_characters() -> None:

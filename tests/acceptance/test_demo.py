@@ -1,0 +1,30 @@
+"""The demo is the first thing a stranger sees: it must work, and it must show a lie being caught."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from .conftest import Project
+
+
+def test_the_demo_catches_the_lie_fixes_the_code_and_commits(project: Project, tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+
+    ran = project.ralph("demo", str(folder), check=0)
+
+    assert "claimed done, but failing: ./run-tests" in ran.stderr
+    assert "Completed: claimed by tag response" in ran.stderr
+    assert "<response>DONE</response>" in ran.stdout
+    assert str(folder / ".ralph" / "ralph.db") in ran.stderr
+    log = subprocess.run(
+        ["git", "log", "--format=%s"], cwd=folder, capture_output=True, text=True, check=True, timeout=30
+    ).stdout
+    assert log.splitlines() == ["Compute totals and discounts correctly", "A shop whose tests fail"]
+    subprocess.run(["./run-tests"], cwd=folder, check=True, capture_output=True, timeout=30)
+
+
+def test_the_demo_does_not_write_into_existing_work(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    ran = project.ralph("demo", str(tmp_path), check=2)
+    assert "not an empty directory" in ran.stderr

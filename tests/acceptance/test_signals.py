@@ -1,0 +1,147 @@
+"""Ctrl-C, twice, and the worst case: ralph itself is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from .conftest import DONE, PROMPT, Project
+
+
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"timed out: {what}"
+        time.sleep(0.01)
+
+
+@contextmanager
+def running(project: Project, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ralph", "run", *arguments],
+        cwd=project.root,
+        env=project.env(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    _, err = process.communicate(timeout=30)
+    return process.returncode, err
+
+
+def alive(pid_file: Path) -> bool:
+    """A zombie that nobody has collected yet is dead enough."""
+    try:
+        stat = Path(f"/proc/{pid_file.read_text().strip()}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return stat.rsplit(")", 1)[1].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_lets_the_agent_finish_and_exits_130(
+    project: Project, number: signal.Signals
+) -> None:
+    started, go = project.root / "started", project.root / "go"
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": "touch judged"}])
+    project.agent(
+        [{"touch": "started"}, {"run": "while [ ! -f go ]; do sleep 0.05; done"}, {"touch": "finished"}]
+    )
+
+    with running(project, "-p", PROMPT) as process:
+        wait_for(started.exists, "the agent's start")
+        process.send_signal(number)
+        wait_for(lambda: b"stop_requested" in b"".join(_events(project)), "the request on record")
+        go.touch()
+        code, err = ended(process)
+
+    assert code == 130
+    assert "Received signal, shutting down..." in err
+    assert (project.root / "finished").exists()
+    assert not (project.root / "judged").exists()
+    assert project.rows("SELECT outcome FROM runs") == [("cancelled",)]
+
+
+def _events(project: Project) -> list[bytes]:
+    return [kind.encode() for (kind,) in project.rows("SELECT kind FROM events")]
+
+
+def test_the_second_signal_ends_the_whole_tree_now(project: Project, tmp_path: Path) -> None:
+    stubborn = tmp_path / "stubborn.pid"
+    project.settings(agent={"command": "claude"})
+    tool = f"setsid sh -c 'trap \"\" INT TERM; echo $$ > {stubborn}; while :; do sleep 0.1; done' & wait"
+    project.agent([{"run": tool}])
+
+    with running(project, "-p", PROMPT) as process:
+        wait_for(lambda: stubborn.exists() and bool(stubborn.read_text().strip()), "the tool's start")
+        process.send_signal(signal.SIGINT)
+        wait_for(lambda: b"stop_requested" in b"".join(_events(project)), "the first request on record")
+        process.send_signal(signal.SIGINT)
+        code, err = ended(process)
+
+    assert code == 130
+    assert "Second signal" in err
+    assert not alive(stubborn)
+
+
+def test_a_guardrail_under_way_is_allowed_to_finish(project: Project) -> None:
+    project.settings(
+        agent={"command": "claude"},
+        guardrails=[
+            {"command": "touch started; while [ ! -f go ]; do sleep 0.05; done; touch finished"},
+            {"command": "touch second"},
+        ],
+    )
+    project.agent([{"say": DONE}])
+
+    with running(project, "-p", PROMPT) as process:
+        wait_for((project.root / "started").exists, "the guardrail's start")
+        process.send_signal(signal.SIGINT)
+        wait_for(lambda: b"stop_requested" in b"".join(_events(project)), "the request on record")
+        (project.root / "go").touch()
+        code, _ = ended(process)
+
+    assert code == 130
+    assert (project.root / "finished").exists()
+    assert not (project.root / "second").exists()
+
+
+def test_when_ralph_is_killed_the_agent_and_all_its_tools_die_too(project: Project, tmp_path: Path) -> None:
+    agent_pid, tool_pid, daemon_pid = (tmp_path / name for name in ("agent", "tool", "daemon"))
+    project.settings(agent={"command": "./agent.sh"})
+    agent = project.root / "agent.sh"
+    agent.write_text(
+        "#!/bin/sh\n"
+        f"setsid sh -c 'echo $$ > {tool_pid}; exec sleep 300' &\n"
+        f"(setsid sh -c 'echo $$ > {daemon_pid}; exec sleep 300' &)\n"
+        f"echo $$ > {agent_pid}\n"
+        "exec sleep 300\n"
+    )
+    agent.chmod(0o755)
+    pids = (agent_pid, tool_pid, daemon_pid)
+
+    with running(project, "-p", PROMPT) as process:
+        wait_for(lambda: all(pid.exists() and pid.read_text().strip() for pid in pids), "all three to start")
+        assert all(alive(pid) for pid in pids)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=10)
+
+    wait_for(lambda: not any(alive(pid) for pid in pids), "their end")
+    assert project.rows("SELECT outcome FROM runs") == [(None,)]
+    assert project.rows("SELECT iteration, ended_at FROM iterations") == [(1, None)]
