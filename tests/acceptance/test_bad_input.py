@@ -6,14 +6,15 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from .conftest import DONE, PROMPT, Project
 
 
-def refused(project: Project, *arguments: str, code: int, **environment: str) -> str:
-    ran = project.ralph(*arguments, **environment)
+def refused(project: Project, *arguments: str, code: int) -> str:
+    ran = project.ralph(*arguments)
     assert ran.returncode == code, ran.stderr
     assert "Traceback" not in ran.stderr
     assert ran.stdout == ""
@@ -77,7 +78,7 @@ def test_wrong_flags_are_a_usage_error(ready: Project, arguments: list[str], sai
         ({"agent": {"command": "claude"}, "scm": {"command": "nogit", "tasks": ["commit"]}}, "nogit"),
     ],
 )
-def test_wrong_settings_name_the_key(ready: Project, settings: dict[str, object], said: str) -> None:
+def test_wrong_settings_name_the_key(ready: Project, settings: dict[str, Any], said: str) -> None:
     ready.settings(**settings)
     assert said in refused(ready, "run", "-p", "x", code=2)
 
@@ -184,7 +185,7 @@ def test_somebody_elses_database_is_left_alone(ready: Project) -> None:
 
 
 def test_output_into_a_closed_pipe_ends_quietly(ready: Project) -> None:
-    ready.agent([{"say": "word " * 200}] * 50 + [{"say": DONE}])  # type: ignore[list-item, arg-type]
+    ready.agent([{"say": "word " * 200}] * 50 + [{"say": DONE}])
     ran = subprocess.run(
         [f"{shlex.quote(sys.executable)} -m ralph run -p x 2>err.txt | head -c 10; echo ${{PIPESTATUS[0]}}"],
         cwd=ready.root,

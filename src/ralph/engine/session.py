@@ -73,7 +73,7 @@ class AgentSession:
         transcript = listener.transcript
         stderr = listener.stderr_tail.text()
         fault = None
-        if exit_.ending in (Ending.EXITED, Ending.NOT_STARTED):
+        if exit_.ending is not Ending.STOPPED:
             fault = self._adapter.classify(
                 exit_, transcript.deciding, stderr=exit_.error or stderr, is_empty=transcript.is_empty
             )

@@ -84,11 +84,8 @@ def classify(
 
 def _unreported(exit_: Exit, stderr: str, *, is_empty: bool, explain_silence: ExplainSilence) -> Fault | None:
     """It ended without a word about how."""
-    if exit_.ending is Ending.IDLE:
-        return Transient("no output for too long; it was ended")
-    if exit_.ending is Ending.TIMED_OUT:
-        # What it did in all that time is worth judging; only a session that did nothing is tried again.
-        return Transient("time is over and it did nothing; it was ended") if is_empty else None
+    if exit_.ending in (Ending.IDLE, Ending.TIMED_OUT):
+        return None  # what it did in all that time is worth judging, and the next session is told
     signalled = by_signal(exit_)
     if signalled is not None:
         return signalled

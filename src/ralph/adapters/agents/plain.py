@@ -52,12 +52,8 @@ class PlainAdapter:
         """Nothing but exit status and silence to go by: a program that printed something is judged as it is."""
         if exit_.ending is Ending.NOT_STARTED:
             return faults.not_started(exit_, self._command, KNOWN_AGENTS[PLAIN])
-        if exit_.ending is Ending.STOPPED:
+        if exit_.ending is not Ending.EXITED:
             return None
-        if exit_.ending is Ending.IDLE:
-            return Transient("no output for too long; it was ended")
-        if exit_.ending is Ending.TIMED_OUT:
-            return Transient("time is over and it said nothing; it was ended") if is_empty else None
         signalled = faults.by_signal(exit_)
         if signalled is not None:
             return signalled

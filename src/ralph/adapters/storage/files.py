@@ -23,6 +23,17 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes the new name durable, where the system lets a directory be opened."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def make_state_folder(folder: Path) -> None:

@@ -23,9 +23,9 @@ from ralph.config.root import Root, find_root
 from ralph.config.schema import SETTINGS, Settings
 from ralph.config.secrets import redacted
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
-from ralph.config.state_folder import check_writable, write_settings
 from ralph.errors import UsageError
 from ralph.interfaces.cli.init_conversation import confirmed, converse, settings_document
+from ralph.interfaces.cli.settings_file import check_writable, write_settings
 
 INTERRUPTED = 130
 

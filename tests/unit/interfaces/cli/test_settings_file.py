@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ralph.adapters.storage.files import make_state_folder
 from ralph.config.sources import SETTINGS_FILE
-from ralph.config.state_folder import check_writable, prepare_folder, write_settings
 from ralph.errors import ConfigError
+from ralph.interfaces.cli.settings_file import check_writable, write_settings
 
 
 def names(root: Path) -> set[str]:
@@ -18,13 +19,14 @@ def names(root: Path) -> set[str]:
 
 
 def test_the_first_use_makes_the_folder_and_its_gitignore(tmp_path: Path) -> None:
-    assert prepare_folder(tmp_path) == tmp_path / ".ralph"
-    assert (tmp_path / ".ralph" / ".gitignore").read_text() == "*\n!.gitignore\n!settings.json\n"
+    make_state_folder(tmp_path / ".ralph")
+    lines = (tmp_path / ".ralph" / ".gitignore").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == ["*", "!.gitignore", "!settings.json"]
 
 
 def test_git_sees_only_the_teams_settings(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True, timeout=30)
-    prepare_folder(tmp_path)
+    make_state_folder(tmp_path / ".ralph")
     for name in ("settings.json", "settings.local.json", "ralph.db", "settings.json.bak", "runs/1/x.log"):
         path = tmp_path / ".ralph" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +40,7 @@ def test_git_sees_only_the_teams_settings(tmp_path: Path) -> None:
 def test_a_gitignore_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / ".ralph").mkdir()
     (tmp_path / ".ralph" / ".gitignore").write_text("mine")
-    prepare_folder(tmp_path)
+    make_state_folder(tmp_path / ".ralph")
     assert (tmp_path / ".ralph" / ".gitignore").read_text() == "mine"
 
 
@@ -99,7 +101,7 @@ def test_something_in_the_way_is_told_before_anything_is_asked(tmp_path: Path) -
     with pytest.raises(ConfigError, match="a directory is needed there"):
         check_writable(tmp_path)
     with pytest.raises(ConfigError, match="cannot be written"):
-        prepare_folder(tmp_path)
+        write_settings(tmp_path, "{}")
 
 
 def test_a_directory_in_place_of_the_settings_is_told(tmp_path: Path) -> None:

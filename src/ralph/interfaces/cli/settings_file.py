@@ -1,31 +1,14 @@
-"""The ``.ralph`` folder and the settings file in it: made, and written whole or not at all."""
+"""The team's settings file: written whole or not at all, the old one kept."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
+from ralph.adapters.storage.files import make_state_folder, write_atomic
 from ralph.config.root import STATE_FOLDER
 from ralph.config.sources import SETTINGS_FILE
 from ralph.errors import ConfigError
-
-GITIGNORE = "*\n!.gitignore\n!settings.json\n"
-
-
-def prepare_folder(root: Path) -> Path:
-    """Makes ``.ralph`` at first use, with a ``.gitignore`` that lets only the team's settings be committed."""
-    folder = root / STATE_FOLDER
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (
-            contextlib.suppress(FileExistsError),
-            (folder / ".gitignore").open("x", encoding="utf-8") as file,
-        ):
-            file.write(GITIGNORE)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    return folder
 
 
 def check_writable(root: Path) -> None:
@@ -45,12 +28,12 @@ def check_writable(root: Path) -> None:
 def write_settings(root: Path, text: str) -> Path | None:
     """Puts the new settings in place at once. Old ones are kept; the result is where, None if there were none."""
     path = root / SETTINGS_FILE
-    prepare_folder(root)
     try:
+        make_state_folder(root / STATE_FOLDER)
         # A link stays a link: somebody keeps the real file elsewhere.
         path = path.resolve()
         backup = _keep_old(path)
-        _write_atomically(path, text.encode())
+        write_atomic(path, text.encode())
     except OSError as error:
         raise _unwritable(path, error) from error
     return backup
@@ -68,34 +51,9 @@ def _keep_old(path: Path) -> Path | None:
             if backup.read_bytes() == old:
                 return backup
         except FileNotFoundError:
-            _write_atomically(backup, old)
+            write_atomic(backup, old)
             return backup
         number += 1
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    """Readers see the old file or the new one, after a crash too."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes the new name durable, where the system lets a directory be opened."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _unwritable(path: Path, error: OSError) -> ConfigError:
