@@ -313,7 +313,7 @@ class Control(Protocol):
         ...
 
     def stop_now(self) -> Awaitable[object]:
-        """Done when the present step must be ended at once."""
+        """Done when the present step must be ended at once. Shared by all who wait on it: nobody cancels it."""
         ...
 
     async def stop_requested(self) -> None:

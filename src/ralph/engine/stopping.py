@@ -31,8 +31,7 @@ class StopToken:
         return self._soon.is_set()
 
     def stop_now(self) -> Awaitable[object]:
-        # Each listener gets a future of its own that it may cancel without cancelling ours.
-        return asyncio.shield(self._now)
+        return self._now
 
     async def stop_requested(self) -> None:
         await self._soon.wait()

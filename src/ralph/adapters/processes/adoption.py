@@ -47,7 +47,8 @@ _household = _Household()
 
 
 def next_spawn_id(run_id: str) -> str:
-    return f"{run_id}.{next(_numbers)}"
+    """Unique on this machine, also when a second process works under the same run id (a resumed run)."""
+    return f"{run_id}.{os.getpid()}-{next(_numbers)}"
 
 
 def expect_birth() -> None:

@@ -1,0 +1,171 @@
+"""The record in real SQLite files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ralph.adapters.storage.database import open_database
+from ralph.adapters.storage.files import point_link, write_atomic
+from ralph.adapters.storage.journal import SqliteJournal
+from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
+from ralph.domain.agent_events import Text, Usage
+from ralph.domain.decision import Outcome
+from ralph.domain.feedback import Feedback, Placement
+from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, RunEnded, Warned
+from ralph.domain.report import Spend
+from ralph.domain.state import LoopState
+from ralph.errors import StoreError
+
+
+def journal(folder: Path, run_id: str = "r1") -> SqliteJournal:
+    return SqliteJournal(
+        folder, run_id, profile="basic", agent="claude", root=folder, options={"prompt": "x"}, now=1.0
+    )
+
+
+def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(folder / "ralph.db")) as database:
+        return database.execute(query).fetchall()
+
+
+def test_a_run_is_on_record_from_start_to_end(tmp_path: Path) -> None:
+    folder = tmp_path / ".ralph"
+    state = LoopState(
+        iteration=1, spend=Spend(0.5, Usage(1, 2, 3, 4), 9.0), feedback=(Feedback("r", Placement.PREPEND),)
+    )
+    with journal(folder) as record:
+        record.append(IterationStarted(1, 1, 10, "prompt"), at=2.0)
+        record.commit(LoopState(attempt=1))
+        record.append(AgentActed((Text("hello"),)), at=3.0)
+        record.append(
+            IterationEnded(1, 1, "continue", "red", True, False, Spend(0.5, Usage(1, 2, 3, 4)), 1.0), at=4.0
+        )
+        record.commit(state)
+        record.append(RunEnded(Outcome.EXHAUSTED, "limit", 1, Spend(), 3.0), at=5.0)
+
+    ((stored, outcome, reason),) = rows(folder, "SELECT state, outcome, reason FROM runs")
+    assert decode_state(str(stored)) == state
+    assert (outcome, reason) == ("exhausted", "limit")
+    assert rows(folder, "SELECT decision, claimed, proven, cost_usd, tokens FROM iterations") == [
+        ("continue", 1, 0, 0.5, 10)
+    ]
+    kinds = [row[0] for row in rows(folder, "SELECT kind FROM events ORDER BY seq")]
+    assert kinds == ["iteration_started", "agent_acted", "iteration_ended", "run_ended"]
+
+
+def test_a_state_survives_the_way_to_disk_and_back() -> None:
+    state = LoopState(iteration=7, attempt=2, feedback=(Feedback("ü", Placement.REPLACE),), concerns=("c",))
+    assert decode_state(encode_state(state)) == state
+
+
+def test_half_characters_do_not_break_the_record() -> None:
+    assert json.loads(encode_event(AgentActed((Text("a\ud800b"),))))["events"][0]["text"] == "a?b"
+
+
+def test_two_runs_share_one_database(tmp_path: Path) -> None:
+    with journal(tmp_path, "r1") as one, journal(tmp_path, "r2") as two:
+        for number in range(20):
+            one.append(Warned(f"one {number}"), at=1.0)
+            two.append(Warned(f"two {number}"), at=1.0)
+            one.flush()
+            two.flush()
+    assert rows(tmp_path, "SELECT run_id, count(*) FROM events GROUP BY run_id") == [("r1", 20), ("r2", 20)]
+
+
+def test_what_was_committed_survives_sigkill_and_the_database_stays_sound(tmp_path: Path) -> None:
+    program = textwrap.dedent(
+        """
+        import sys
+        from pathlib import Path
+        from ralph.adapters.storage.journal import SqliteJournal
+        from ralph.domain.loop_events import Warned
+        from ralph.domain.state import LoopState
+        record = SqliteJournal(Path(sys.argv[1]), "r1", profile="p", agent="a", root=Path("."), options={}, now=1.0)
+        number = 0
+        while True:
+            number += 1
+            record.append(Warned(str(number)), at=1.0)
+            record.commit(LoopState(iteration=number))
+            print(number, flush=True)
+        """
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for _ in range(25):
+            said = process.stdout.readline()
+        os.kill(process.pid, signal.SIGKILL)
+        rest = process.stdout.read().split()
+    confirmed = int(rest[-1] if rest else said)
+
+    ((stored,),) = rows(tmp_path, "SELECT state FROM runs")
+    assert decode_state(str(stored)).iteration >= confirmed
+    ((events,),) = rows(tmp_path, "SELECT count(*) FROM events")
+    assert events == decode_state(str(stored)).iteration
+    assert rows(tmp_path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_migration_is_all_or_nothing_and_runs_once(tmp_path: Path) -> None:
+    path = tmp_path / "ralph.db"
+    open_database(path).close()
+    first = path.read_bytes()
+    open_database(path).close()
+    assert path.read_bytes() == first
+
+
+def test_many_processes_open_a_new_database_at_once(tmp_path: Path) -> None:
+    program = "import sys; from pathlib import Path; from ralph.adapters.storage.database import open_database; open_database(Path(sys.argv[1])).close()"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "ralph.db")], stderr=subprocess.PIPE)
+        for _ in range(6)
+    ]
+    for process in processes:
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 0, err
+
+
+def test_a_database_cut_in_half_is_reported(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        for number in range(500):
+            record.append(Warned("x" * 200), at=float(number))
+    path = tmp_path / "ralph.db"
+    path.write_bytes(path.read_bytes()[: 4096 * 3])
+
+    def write() -> None:
+        with journal(tmp_path, "r2") as record:
+            record.append(Warned("x"), at=1.0)
+            record.commit(LoopState())
+
+    with pytest.raises(StoreError, match="damaged"):
+        write()
+
+
+def test_links_show_the_newest_files_and_never_replace_the_users(tmp_path: Path) -> None:
+    (tmp_path / "prompt_001.txt").write_text("mine")
+    point_link(tmp_path / "prompt_001.txt", tmp_path / "other.txt")
+    assert (tmp_path / "prompt_001.txt").read_text() == "mine"
+    (tmp_path / "a").write_text("a")
+    (tmp_path / "b").write_text("b")
+    for name in ("a", "b"):
+        point_link(tmp_path / "link", tmp_path / name)
+    assert (tmp_path / "link").read_text() == "b"
+
+
+def test_an_atomic_write_leaves_the_old_file_if_it_fails(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    write_atomic(path, "old")
+    with pytest.raises(TypeError):
+        write_atomic(path, 7)  # type: ignore[arg-type]
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]

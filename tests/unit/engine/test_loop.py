@@ -1,0 +1,290 @@
+"""The loop's own promises, with fakes: counting, waiting, stopping, concerns, records."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from ralph.adapters.signals.tag import TagProbe
+from ralph.adapters.work.prompt_work import PromptWork
+from ralph.domain.assignment import Assignment, Blocked, Offer
+from ralph.domain.budget import Budget, Pace
+from ralph.domain.decision import Decision, Outcome, Rules
+from ralph.domain.evidence import Evidence
+from ralph.domain.feedback import Feedback
+from ralph.domain.loop_events import IterationEnded, IterationStarted, LoopEvent, PauseBegan, RunEnded, Warned
+from ralph.domain.report import Fatal, RateLimited, Spend, Transient
+from ralph.domain.state import LoopState
+from ralph.engine.loop import RunResult, run_loop
+from ralph.engine.parts import LoopParts
+from ralph.engine.ports import ActionResult, AgentRequest, Judging, Trigger, When
+from ralph.engine.recording import Recorder
+from ralph.engine.stopping import StopToken
+from ralph.errors import StoreError
+from ralph.testing.fake_clock import FakeClock
+from ralph.testing.memory_journal import MemoryJournal
+from ralph.testing.scripted_agent import ScriptedAgent, Turn
+from ralph.testing.scripted_check import ScriptedCheck
+
+DONE = "<response>DONE</response>"
+
+
+@dataclass
+class Loop:
+    """One run with fakes; what is not given is the plainest."""
+
+    agent: ScriptedAgent
+    given: dict[str, Any] = field(default_factory=dict)
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    clock: FakeClock = field(default_factory=FakeClock)
+    setup: Callable[[StopToken], None] = lambda token: None
+
+    def run(self, state: LoopState | None = None) -> RunResult:
+        return asyncio.run(self._run(state))
+
+    async def _run(self, state: LoopState | None) -> RunResult:
+        token = StopToken()
+        self.setup(token)
+        parts: dict[str, Any] = {
+            "work": PromptWork(lambda: "task"),
+            "probes": [TagProbe("response", "DONE", first=True)],
+            "budget": Budget(iterations=5),
+            **self.given,
+        }
+        return await run_loop(
+            LoopParts(
+                agent=self.agent,
+                journal=self.journal,
+                clock=self.clock,
+                control=token,
+                publish=Recorder(self.journal, self.clock),
+                **parts,
+            ),
+            state,
+        )
+
+    def events(self, *kinds: type[LoopEvent]) -> list[Any]:
+        return [event for event in self.journal.events if isinstance(event, kinds)]
+
+
+def test_a_transient_fault_is_retried_with_backoff_and_not_counted() -> None:
+    loop = Loop(ScriptedAgent([Turn(fault=Transient("529")), Turn(fault=Transient("529")), Turn(DONE)]))
+    result = loop.run()
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 1)
+    assert loop.clock.slept == [5.0, 10.0]
+    assert [(e.iteration, e.attempt) for e in loop.events(IterationStarted)] == [(1, 1), (1, 2), (1, 3)]
+
+
+def test_a_fault_that_does_not_pass_ends_the_run() -> None:
+    result = Loop(ScriptedAgent([Turn(fault=Transient("500"))]), {"rules": Rules(max_attempts=3)}).run()
+    assert (result.outcome, result.iterations) == (Outcome.FAILED, 0)
+    assert "500" in result.reason
+
+
+def test_a_fatal_fault_ends_the_run_with_its_hint() -> None:
+    result = Loop(ScriptedAgent([Turn(fault=Fatal("not logged in", "log in first"))])).run()
+    assert (result.outcome, result.hint) == (Outcome.FAILED, "log in first")
+
+
+def test_a_limit_is_waited_out_until_its_reset() -> None:
+    loop = Loop(ScriptedAgent([Turn(fault=RateLimited("5 hours", 1_700_000_100.0)), Turn(DONE)]))
+    assert loop.run().outcome is Outcome.COMPLETED
+    assert loop.clock.now() >= 1_700_000_100.0
+    assert [pause.until for pause in loop.events(PauseBegan)] == [1_700_000_100.0]
+
+
+def test_checks_are_not_run_on_a_session_that_failed_for_outside_reasons() -> None:
+    seen: list[int] = []
+
+    def passes(judging: Judging) -> bool:
+        seen.append(judging.attempt)
+        return True
+
+    check = ScriptedCheck("c", passes, Feedback("x"))
+    Loop(ScriptedAgent([Turn(fault=Transient("x")), Turn(DONE)]), {"checks": [check]}).run()
+    assert seen == [2]
+
+
+def test_a_check_on_claim_waits_for_a_claim() -> None:
+    seen: list[int] = []
+
+    def passes(judging: Judging) -> bool:
+        seen.append(judging.iteration)
+        return True
+
+    check = ScriptedCheck("c", passes, Feedback("x"), when=When.ON_CLAIM)
+    Loop(ScriptedAgent([Turn("no"), Turn(DONE)]), {"checks": [check]}).run()
+    assert seen == [2]
+
+
+def test_limits_and_spend_go_on_from_an_interrupted_run() -> None:
+    agent = ScriptedAgent([Turn("no", spend=Spend(cost_usd=0.5))])
+    stood = LoopState(iteration=3, spend=Spend(cost_usd=2.0), feedback=(Feedback("red"),))
+    result = Loop(agent).run(stood)
+    assert (result.outcome, result.iterations, result.spend.cost_usd) == (Outcome.EXHAUSTED, 5, 3.0)
+    assert agent.prompts == ["task\n\nred", "task"]
+
+
+def test_the_pace_is_kept_between_iterations() -> None:
+    loop = Loop(ScriptedAgent([Turn("no")]), {"pace": Pace(2.0), "budget": Budget(iterations=3)})
+    loop.run()
+    assert loop.clock.slept == [2.0, 2.0, 2.0]
+
+
+def test_a_stop_request_ends_a_long_pause_at_once() -> None:
+    def soon(token: StopToken) -> None:
+        asyncio.get_running_loop().call_later(0.01, token.request)
+
+    class StandingClock(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            await asyncio.Event().wait()
+
+    loop = Loop(ScriptedAgent([Turn(fault=RateLimited("limit", 1e12))]), clock=StandingClock(), setup=soon)
+    assert loop.run().outcome is Outcome.CANCELLED
+
+
+def test_a_stop_request_before_the_start_launches_nothing() -> None:
+    agent = ScriptedAgent([Turn(DONE)])
+
+    def stop(token: StopToken) -> None:
+        token.request()
+
+    result = Loop(agent, setup=stop).run()
+    assert (result.outcome, agent.prompts) == (Outcome.CANCELLED, [])
+
+
+def test_a_session_that_ends_after_a_stop_request_is_not_judged() -> None:
+    tokens: list[StopToken] = []
+
+    def stop(request: AgentRequest) -> None:
+        tokens[0].request()
+
+    result = Loop(ScriptedAgent([Turn(DONE, does=stop)]), setup=tokens.append).run()
+    assert (result.outcome, result.iterations) == (Outcome.CANCELLED, 0)
+
+
+def test_blocked_work_ends_the_run_as_waiting() -> None:
+    class Stuck:
+        async def next(self, state: LoopState) -> Offer:
+            return Blocked("needs a human")
+
+        async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
+            raise AssertionError("nothing to settle")
+
+    result = Loop(ScriptedAgent([Turn()]), {"work": Stuck()}).run()
+    assert (result.outcome, result.reason) == (Outcome.WAITING, "needs a human")
+
+
+@dataclass
+class ScriptedAction:
+    result: ActionResult
+    trigger: Trigger = Trigger.ON_PROOF
+    name: str = "scm"
+    ran: list[int] = field(default_factory=list)
+
+    async def run(self, judging: Judging) -> ActionResult:
+        self.ran.append(judging.iteration)
+        return self.result
+
+
+def test_an_action_on_proof_runs_after_every_green_iteration_only() -> None:
+    green = ScriptedCheck("c", lambda judging: judging.iteration != 2, Feedback("red"))
+    action = ScriptedAction(ActionResult(ok=True, spend=Spend(cost_usd=0.1)))
+    agent = ScriptedAgent([Turn("no"), Turn("no"), Turn(DONE)])
+    result = Loop(agent, {"checks": [green], "actions": [action]}).run()
+    assert action.ran == [1, 3]
+    assert result.spend.cost_usd == pytest.approx(0.2)
+    assert result.iterations == 3
+
+
+def test_a_failed_action_is_a_concern_and_a_remark_but_no_end() -> None:
+    action = ScriptedAction(ActionResult(ok=False, message="push rejected", feedback=Feedback("push failed")))
+    agent = ScriptedAgent([Turn("no"), Turn(DONE)])
+    result = Loop(agent, {"actions": [action]}).run()
+    assert result.outcome is Outcome.COMPLETED
+    assert result.concerns == ("scm: push rejected", "scm: push rejected")
+    assert agent.prompts[1] == "task\n\npush failed"
+
+
+def test_an_action_on_acceptance_runs_once() -> None:
+    action = ScriptedAction(ActionResult(ok=True), trigger=Trigger.ON_ACCEPT)
+    Loop(ScriptedAgent([Turn("no"), Turn(DONE)]), {"actions": [action]}).run()
+    assert action.ran == [2]
+
+
+def test_advice_goes_into_the_next_prompt() -> None:
+    class Once:
+        async def advise(self, state: LoopState, assignment: Assignment) -> list[Feedback]:
+            return [Feedback("use tabs")] if state.iteration == 1 else []
+
+    agent = ScriptedAgent([Turn("no"), Turn("no"), Turn(DONE)])
+    Loop(agent, {"advisers": [Once()]}).run()
+    assert agent.prompts == ["task", "task\n\nuse tabs", "task"]
+
+
+def test_a_workspace_that_never_changes_ends_the_run_as_stuck() -> None:
+    class Still:
+        async def fingerprint(self) -> str:
+            return "same"
+
+    result = Loop(
+        ScriptedAgent([Turn("no")]), {"workspace": Still(), "budget": Budget(iterations=50, stuck_after=3)}
+    ).run()
+    assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 4)
+    assert "stuck" in result.reason
+
+
+def test_the_record_has_the_start_before_the_launch_and_the_end_after_the_judging() -> None:
+    loop: Loop
+
+    def look(request: AgentRequest) -> None:
+        assert [type(event) for event in loop.journal.events[-1:]] == [IterationStarted]
+        assert loop.journal.states[-1].attempt == 1
+
+    loop = Loop(ScriptedAgent([Turn(DONE, does=look)]))
+    loop.run()
+    assert [e.decision for e in loop.events(IterationEnded)] == ["accept"]
+    assert loop.events(RunEnded)[0].outcome is Outcome.COMPLETED
+    assert loop.journal.states[-1].iteration == 1
+
+
+def test_a_broken_listener_is_dropped_and_the_run_goes_on() -> None:
+    complaints: list[str] = []
+    heard: list[LoopEvent] = []
+
+    def broken(event: LoopEvent, at: float) -> None:
+        raise ValueError("oops")
+
+    async def publish() -> None:
+        recorder = Recorder(
+            MemoryJournal(),
+            FakeClock(),
+            [broken, lambda event, at: heard.append(event)],
+            complain=complaints.append,
+        )
+        recorder(Warned("a"))
+        recorder(Warned("b"))
+
+    asyncio.run(publish())
+    assert [event.message for event in heard if isinstance(event, Warned)] == ["a", "b"]
+    assert len(complaints) == 1
+
+
+def test_a_record_that_cannot_be_written_ends_the_run() -> None:
+    class FullDisk(MemoryJournal):
+        def flush(self) -> None:
+            message = "the disk is full"
+            raise StoreError(message)
+
+    async def publish() -> None:
+        recorder = Recorder(FullDisk(), FakeClock())
+        recorder(Warned("a"))
+        await asyncio.sleep(0.3)
+        recorder(Warned("b"))
+
+    with pytest.raises(StoreError, match="disk is full"):
+        asyncio.run(publish())
