@@ -199,3 +199,20 @@ def test_output_into_a_closed_pipe_ends_quietly(ready: Project) -> None:
     )
     assert "Traceback" not in (ready.root / "err.txt").read_text()
     assert ran.stdout.endswith("0\n"), "the run itself goes on to its end"
+
+
+def test_a_disk_that_takes_no_more_ends_the_run_with_a_clear_word(ready: Project) -> None:
+    ready.agent([{"run": "echo work > made"}, {"say": "x" * 500_000}])
+    ran = subprocess.run(
+        ["sh", "-c", 'ulimit -f 200; exec "$0" -m ralph run -p x', sys.executable],
+        cwd=ready.root,
+        env=ready.env(),
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert ran.returncode == 4, ran.stderr
+    assert "cannot write" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert (ready.root / "made").read_text() == "work\n"

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ralph.config.problems import KeyPath, Problem, spell
-from ralph.config.secrets import looks_secret, redacted
+from ralph.config.secrets import redacted
+from ralph.domain.secret_names import looks_secret
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)

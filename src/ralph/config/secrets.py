@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import re
 
-REDACTED = "[redacted]"
+from ralph.domain.secret_names import MASK, looks_secret
 
-# Whole words only: MAX_OUTPUT_TOKENS and KEYBOARD_LAYOUT are no secrets.
-_SECRET_WORDS = frozenset(
-    {"token", "secret", "secrets", "password", "passwd", "passphrase", "key", "apikey", "credential"}
-    | {"credentials", "auth", "authorization", "bearer", "cookie", "pat"}
-)
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _FLAG_VALUE = re.compile(r"(?P<flag>--?(?P<name>[A-Za-z][\w-]*))(?P<gap>[= ]\s*)(?P<value>\S.*)", re.DOTALL)
 _FLAG = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)")
-
-
-def looks_secret(name: str) -> bool:
-    """Whether a variable, key or flag of this name usually holds a secret."""
-    return any(word.lower() in _SECRET_WORDS for word in _WORDS.findall(name))
 
 
 def redacted(value: object, *, name: str = "") -> object:
@@ -28,7 +17,7 @@ def redacted(value: object, *, name: str = "") -> object:
     if isinstance(value, list):
         return _redacted_list(value)
     if isinstance(value, str) and value:
-        return REDACTED if looks_secret(name) else _redacted_flag(value)
+        return MASK if looks_secret(name) else _redacted_flag(value)
     return value
 
 
@@ -38,7 +27,7 @@ def _redacted_list(items: list[object]) -> list[object]:
     after_secret_flag = False
     for item in items:
         is_value = after_secret_flag and isinstance(item, str) and not item.startswith("-")
-        shown.append(REDACTED if is_value else redacted(item))
+        shown.append(MASK if is_value else redacted(item))
         flag = _FLAG.fullmatch(item) if isinstance(item, str) else None
         after_secret_flag = flag is not None and looks_secret(flag["name"])
     return shown
@@ -47,5 +36,5 @@ def _redacted_list(items: list[object]) -> list[object]:
 def _redacted_flag(text: str) -> str:
     match = _FLAG_VALUE.fullmatch(text)
     if match and looks_secret(match["name"]):
-        return match["flag"] + match["gap"] + REDACTED
+        return match["flag"] + match["gap"] + MASK
     return text

@@ -140,14 +140,15 @@ def _accepts(evidence: Evidence, demand: Acceptance) -> bool:
 def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
     signal = evidence.claim(Claim.DONE)
     word = f"claimed by {signal.source}" if signal is not None else "not claimed"
-    passed = len(evidence.results) - len(evidence.failing)
+    number = len(evidence.results) - len(evidence.failing)
+    passed = "1 check passed" if number == 1 else f"{number} checks passed"
     match demand:
         case Acceptance.CLAIM:
             return word
         case Acceptance.PROOF:
-            return f"{passed} checks passed"
+            return passed
         case Acceptance.CLAIM_AND_PROOF:
-            return f"{word}, {passed} checks passed" if evidence.results else f"{word}, no checks configured"
+            return f"{word}, {passed}" if evidence.results else f"{word}, no checks configured"
 
 
 def _why_not(evidence: Evidence, demand: Acceptance) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph.adapters.processes.adoption import reap_orphans
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.process_table import read_table
 from ralph.adapters.processes.runner import PosixProcessRunner
@@ -245,6 +246,19 @@ def test_two_spawns_at_a_time_do_not_end_each_others_descendants(
     assert second.left_behind == (f"sleep 1000 (pid {(tmp_path / 'second').read_text()})",)
     assert first.left_behind == (f"sleep 1000 (pid {(tmp_path / 'first').read_text()})",)
     assert (first.code, second.code) == (0, 0)
+
+
+def test_reaping_orphans_does_not_take_the_exit_code_of_a_spawn(
+    runner: PosixProcessRunner, tmp_path: Path, alive: Alive, until: Until
+) -> None:
+    def reap_before_the_loop_does(running: Running) -> None:
+        until(lambda: not alive(running.pid))
+        reap_orphans()
+
+    exit_ = asyncio.run(
+        runner.run(Command(argv=("sh", "-c", "exit 5"), cwd=tmp_path), on_start=reap_before_the_loop_does)
+    )
+    assert exit_.code == 5
 
 
 def test_many_spawns_at_a_time_keep_their_own_exit_codes(runner: PosixProcessRunner, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_closing_twice_is_harmless(run_id: str) -> None:
 
 def test_a_stale_runs_processes_are_ended_and_nobody_elses(run_id: str, alive: Alive) -> None:
     ready, tell = os.pipe()
-    script = "trap '' TERM; echo; sleep 1000 & wait; wait"
+    script = "trap '' TERM; echo; while :; do sleep 1000; done"
     stale = subprocess.Popen(
         ["sh", "-c", script], env={**os.environ, "RALPH_RUN_ID": run_id}, stdout=tell, start_new_session=True
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralph.config.secrets import REDACTED, looks_secret, redacted
+from ralph.config.secrets import redacted
+from ralph.domain.secret_names import MASK, looks_secret
 
 
 @pytest.mark.parametrize(
@@ -39,15 +40,15 @@ def test_secrets_are_replaced_wherever_they_stand() -> None:
         }
     ) == {
         "agent": {
-            "environment": {"API_KEY": REDACTED, "EMPTY_TOKEN": "", "LEVEL": "high"},
+            "environment": {"API_KEY": MASK, "EMPTY_TOKEN": "", "LEVEL": "high"},
             "flags": [
-                f"--api-key={REDACTED}",
-                f"--api-key {REDACTED}",
+                f"--api-key={MASK}",
+                f"--api-key {MASK}",
                 "--token",
-                REDACTED,
+                MASK,
                 "--model",
                 "opus",
             ],
         },
-        "profiles": {"x": {"password": REDACTED, "maxTokens": 5}},
+        "profiles": {"x": {"password": MASK, "maxTokens": 5}},
     }

@@ -40,6 +40,7 @@ RUN_VARIABLE = "RALPH_RUN_ID"
 
 Exempt = Callable[[int], bool]
 
+_SETTLING = 0.05
 _TERMINATE_GRACE = 0.5
 _KILL_GRACE = 3.0
 _POLL = 0.01
@@ -64,6 +65,12 @@ def signal_tree(spawn: Spawn, number: signal.Signals, exempt: Exempt) -> None:
 async def end_left_behind(spawn: Spawn, exempt: Exempt) -> tuple[str, ...]:
     """After the root was reaped: end what is still there, see that it is gone, and say what it was."""
     members = _left_behind(spawn, exempt)
+    # What is dying already (the end of a pipeline, somebody killed with the root) was not left behind.
+    settled = time.monotonic() + _SETTLING
+    while members and time.monotonic() < settled:
+        await asyncio.sleep(_POLL)
+        reap_orphans()
+        members = _living(spawn, exempt)
     if not members:
         return ()
     names: dict[tuple[int, float], str] = {}

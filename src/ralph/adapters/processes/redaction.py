@@ -7,20 +7,10 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-MASK = "[redacted]"
+from ralph.domain.secret_names import MASK, Secrecy, secrecy
+
 SHORTEST_SECRET = 8
 
-# The name alone says that the value is secret …
-_STRONG = frozenset(
-    {
-        "APIKEY", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "PASSPHRASE",
-        "PASSWD", "PASSWORD", "SECRET", "SECRETS", "TOKEN",
-    }
-)  # fmt: skip
-# … or it may also hold a mode or a plain word ("AUTH_MODE=required"), which must stay readable.
-_WEAK = frozenset({"AUTH", "AUTHORIZATION", "KEY", "KEYS", "PAT", "PWD", "TOKENS"})
-
-_WORD_BREAK = re.compile(r"[^A-Za-z0-9]+")
 _NUMBER = re.compile(r"[+-]?[\d.,:_]+(?:e[+-]?\d+)?[a-z%]?", re.IGNORECASE)
 _PATH = re.compile(
     r"(?:(?:~|\.{1,2})(?:/[\w.@:+~ -]*)+|(?:/[\w.@:+~ -]+){2,}/?|/[\w.-]{1,20}|[A-Za-z]:[\\/].*)"
@@ -129,10 +119,10 @@ class RedactedStream:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    words = set(_WORD_BREAK.split(name.upper()))
-    if words & _STRONG:
-        return not _is_plain(value)
-    return bool(words & _WEAK) and not _is_plain(value) and not _is_word(value)
+    promised = secrecy(name)
+    if promised is Secrecy.NONE or _is_plain(value):
+        return False
+    return promised is Secrecy.SURE or not _is_word(value)
 
 
 def _is_plain(value: str) -> bool:

@@ -104,6 +104,10 @@ def _explained(error: sqlite3.DatabaseError, path: Path) -> StoreError:
             f"cannot write {path}: {error}",
             hint="Make the folder writable, or choose another with --project-dir.",
         )
+    if name.startswith("SQLITE_IOERR"):
+        return StoreError(
+            f"cannot write {path}: {error}", hint="Check free space and the disk's health; no work was lost."
+        )
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreError(
             f"{path} is locked by another process", hint="Wait for it to finish, or look for a stuck ralph."

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.adapters.processes.redaction import MASK, Redactor, redact_argv, secrets_in
+from ralph.adapters.processes.redaction import Redactor, redact_argv, secrets_in
+from ralph.domain.secret_names import MASK
 
 SECRET = "sk-ant-0123456789abcdef"
 
