@@ -6,9 +6,10 @@ Everything a program needs is importable from here and loaded when it is first a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
+
+# Type checkers know this name; importing `typing` for it would cost as much as all the rest of `ralph --version`.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from ralph.config.loading import load as load_settings

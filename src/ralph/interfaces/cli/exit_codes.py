@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from ralph.domain.decision import Outcome
+if TYPE_CHECKING:
+    from ralph.domain.decision import Outcome
 
 
 class ExitCode(IntEnum):
@@ -24,10 +26,12 @@ class ExitCode(IntEnum):
     """A signal, or `ralph stop`."""
 
 
-EXIT_CODE_OF = {
-    Outcome.COMPLETED: ExitCode.COMPLETED,
-    Outcome.EXHAUSTED: ExitCode.EXHAUSTED,
-    Outcome.WAITING: ExitCode.WAITING,
-    Outcome.CANCELLED: ExitCode.INTERRUPTED,
-    Outcome.FAILED: ExitCode.CANNOT_RUN,
-}
+def exit_code_of(outcome: Outcome) -> ExitCode:
+    """By the outcome's name on the wire, so that `ralph --help` need not load the domain."""
+    return {
+        "completed": ExitCode.COMPLETED,
+        "exhausted": ExitCode.EXHAUSTED,
+        "waiting": ExitCode.WAITING,
+        "cancelled": ExitCode.INTERRUPTED,
+        "failed": ExitCode.CANNOT_RUN,
+    }[outcome]

@@ -34,7 +34,7 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
     """
     from ralph.config.loading import load
     from ralph.config.root import Root
-    from ralph.interfaces.cli.exit_codes import EXIT_CODE_OF
+    from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
     from ralph.wiring import Prompt, plan_run
 
@@ -49,7 +49,7 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
     plan = plan_run(loaded.settings, Root(project, project), Prompt(file=project / "PROMPT.md"))
     result = run_on_console(plan, verbose=verbose, json_lines=as_json)
     _say_what_is_left(project, result)
-    return EXIT_CODE_OF[result.outcome]
+    return exit_code_of(result.outcome)
 
 
 def _empty_directory(directory: Path | None) -> Path:

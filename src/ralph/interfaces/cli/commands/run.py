@@ -160,10 +160,10 @@ def command(
         _say_plan(plan)
         return 0
 
-    from ralph.interfaces.cli.exit_codes import EXIT_CODE_OF
+    from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
 
-    return EXIT_CODE_OF[run_on_console(plan, verbose=verbose, json_lines=as_json).outcome]
+    return exit_code_of(run_on_console(plan, verbose=verbose, json_lines=as_json).outcome)
 
 
 def _prompt(text: str | None, file: Path | None) -> Prompt:
