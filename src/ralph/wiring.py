@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path, PurePath
 from time import gmtime, strftime
 
 from ralph.adapters.actions.scm import ScmAction
-from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for, infer, split_flags
+from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for, infer, split_flags
 from ralph.adapters.checks.command import CommandCheck, Guardrail
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.processes.redaction import Redactor, redact_argv, secrets_in
@@ -24,6 +24,7 @@ from ralph.adapters.signals.tag import TagProbe
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.work.prompt_source import read_prompt_file
 from ralph.adapters.work.prompt_work import PromptWork
+from ralph.config.loading import missing_for_run
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import Settings
 from ralph.domain.assignment import Assignment
@@ -33,9 +34,10 @@ from ralph.domain.feedback import Feedback
 from ralph.domain.loop_events import RunStarted, Warned
 from ralph.domain.profile import Profile
 from ralph.domain.prompt import compose, with_iteration_count
+from ralph.domain.signals import any_tag_claims, find_tags
 from ralph.domain.slug import unique_slugs
 from ralph.engine.parts import LoopParts
-from ralph.engine.ports import AgentAdapter, AgentRequest, Command, Control, Timeouts
+from ralph.engine.ports import Action, AgentAdapter, AgentRequest, Command, Control, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession
 from ralph.errors import AgentUnavailable, ConfigError, UsageError
@@ -70,6 +72,25 @@ class Plan:
     def state_folder(self) -> Path:
         return self.root.state / STATE_FOLDER
 
+    @property
+    def agent(self) -> str:
+        """How people call it: a plain agent by its program."""
+        name = self.adapter.name
+        return name if name != PLAIN else f"{PurePath(self.settings.agent.command).name} (plain)"
+
+    def warnings(self) -> Iterator[str]:
+        """What would make a run pointless or its success worth little."""
+        tag, expected = self.profile.tag, self.settings.completion_response
+        named = find_tags(self.prompt.read(), tag)
+        if not any_tag_claims(named, tag, expected):
+            other = f" (it names <{tag}>{named[0].content[:40]}</{tag}>)" if named else ""
+            yield (
+                f"the prompt does not name the completion tag{other}; tell the agent to output "
+                f"<{tag}>{expected}</{tag}> when everything is done"
+            )
+        if not self.guardrails:
+            yield "no guardrails are configured: the agent's word alone decides when the work is done"
+
     def first_command(self) -> tuple[Command, str]:
         """What the first iteration would start, and the prompt it would send."""
         text = self._first_prompt()
@@ -79,7 +100,6 @@ class Plan:
             prompt_file=folder / "prompt_001.txt",
             log_file=folder / "agent_001.ndjson",
             cwd=self.root.workspace,
-            iteration=1,
         )
         return self.adapter.command(request), text
 
@@ -110,9 +130,12 @@ def plan_run(
     environ: Mapping[str, str] = os.environ,
 ) -> Plan:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
-    if not settings.agent.command:
-        message = "no agent configured: agent.command is not set"
-        raise ConfigError(message, hint="run `ralph init`, or give --agent claude")
+    if os.name != "posix":
+        message = "ralph runs agents on Linux and macOS only"
+        raise UsageError(message, hint="on Windows, use the Windows Subsystem for Linux")
+    if missing := missing_for_run(settings):
+        message = f"{missing.key} {missing.message}"
+        raise ConfigError(message, hint=missing.hint)
     prompt.read()
     slugs = unique_slugs(guardrail.command for guardrail in settings.guardrails)
     guardrails = tuple(
@@ -122,6 +145,7 @@ def plan_run(
             placement=guardrail.fail_action,
             hint=guardrail.hint,
             timeout=guardrail.timeout if guardrail.timeout is not None else settings.guardrail_timeout,
+            idle_timeout=settings.guardrail_idle_timeout,
             keep=guardrail.keep or settings.truncation.keep,
             name=guardrail.name,
         )
@@ -155,7 +179,13 @@ def _require_agent(command: str, name: str, workspace: Path, path: str) -> None:
         found = shutil.which(command, path=path) is not None
     if not found:
         message = f"agent not found: {command}"
-        raise AgentUnavailable(message, hint=f"install it ({how}), or set agent.command to its path")
+        if " " in command:
+            hint = "agent.command is the program alone; put its arguments into agent.flags"
+        elif name == PLAIN:
+            hint = "install it, or set agent.command to its path"
+        else:
+            hint = f"install it ({how}), or set agent.command to its path"
+        raise AgentUnavailable(message, hint=hint)
 
 
 def _require_scm(settings: Settings, workspace: Path, path: str) -> None:
@@ -176,15 +206,15 @@ def new_run_id(now: float) -> str:
     return f"{strftime('%Y%m%d-%H%M%S', gmtime(now))}-{os.urandom(2).hex()}"
 
 
-@contextmanager
-def assembled(
+@asynccontextmanager
+async def assembled(
     plan: Plan,
     control: Control,
     listeners: Sequence[Listener],
     *,
     complain: Callable[[str], None],
     environ: Mapping[str, str] = os.environ,
-) -> Iterator[LoopParts]:
+) -> AsyncIterator[LoopParts]:
     """The parts of a run, with its record opened and its watcher on guard until the block ends."""
     settings, clock = plan.settings, SystemClock()
     workspace = plan.root.workspace
@@ -192,18 +222,18 @@ def assembled(
     environment = {**environ, **settings.agent.environment}
     redactor = Redactor(secrets_in(environment))
     options = {
-        "prompt": plan.prompt.text,
+        "prompt": redactor.redact(plan.prompt.text or ""),
         "promptFile": str(plan.prompt.file) if plan.prompt.file is not None else None,
         "maximumIterations": settings.maximum_iterations,
         "completionResponse": settings.completion_response,
-        "agent": [settings.agent.command, *settings.agent.flags],
+        "agent": redactor.redact(redact_argv([settings.agent.command, *split_flags(settings.agent.flags)])),
     }
     with (
         SqliteJournal(
             plan.state_folder,
             run_id,
             profile=plan.profile.name,
-            agent=plan.adapter.name,
+            agent=plan.agent,
             root=workspace,
             options=options,
             now=clock.now(),
@@ -232,26 +262,34 @@ def assembled(
             )
             for guardrail in plan.guardrails
         ]
-        scm = settings.scm
-        actions = (
-            [ScmAction(scm.command, scm.tasks, agent=session, runner=runner, journal=journal, root=workspace)]
-            if scm is not None and scm.tasks
-            else []
-        )
+        warnings = list(plan.warnings())
+        actions: list[Action] = []
+        if settings.scm is not None and settings.scm.tasks:
+            scm = ScmAction(
+                settings.scm.command,
+                settings.scm.tasks,
+                agent=session,
+                runner=runner,
+                journal=journal,
+                root=workspace,
+                completion=settings.completion_response,
+                timeout=settings.scm.timeout,
+            )
+            warnings += await scm.prepare()
+            actions.append(scm)
         publish(
             RunStarted(
                 run_id=run_id,
                 profile=plan.profile.name,
-                agent=plan.adapter.name,
+                agent=plan.agent,
                 root=str(workspace),
                 maximum=settings.maximum_iterations,
                 notes=plan.adapter.notes,
             )
         )
-        for warning in _warnings(plan):
+        for warning in warnings:
             publish(Warned(warning))
         yield LoopParts(
-            run_id=run_id,
             root=workspace,
             work=PromptWork(plan.prompt.read),
             agent=session,
@@ -272,18 +310,8 @@ def assembled(
             clock=clock,
             control=control,
             publish=publish,
+            redact=redactor.redact,
         )
-
-
-def _warnings(plan: Plan) -> Iterator[str]:
-    tag, expected = plan.profile.tag, plan.settings.completion_response
-    if f"<{tag}>" not in plan.prompt.read().lower():
-        yield (
-            f"the prompt never names the completion tag; tell the agent to output "
-            f"<{tag}>{expected}</{tag}> when everything is done"
-        )
-    if not plan.guardrails:
-        yield "no guardrails are configured: the agent's word alone decides when the work is done"
 
 
 class _PromptStyle:

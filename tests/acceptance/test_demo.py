@@ -14,7 +14,8 @@ def test_the_demo_catches_the_lie_fixes_the_code_and_commits(project: Project, t
     ran = project.ralph("demo", str(folder), check=0)
 
     assert "claimed done, but failing: ./run-tests" in ran.stderr
-    assert "Completed: claimed by tag response" in ran.stderr
+    assert "Accepted: claimed by tag response, 1 check passed" in ran.stderr
+    assert "Completed" in ran.stderr
     assert "<response>DONE</response>" in ran.stdout
     assert str(folder / ".ralph" / "ralph.db") in ran.stderr
     log = subprocess.run(

@@ -130,7 +130,8 @@ def test_several_failures_combine_in_order_and_logs_keep_everything(project: Pro
     assert third.endswith("Output (truncated):\nout\ne... [truncated]")
     log = project.root / ".ralph" / "guardrail_001_echo_onetwothree_exit_3.log"
     assert log.read_text() == "onetwothree\n"
-    assert "→ APPEND" in ran.stderr
+    assert "(APPEND)" in ran.stderr
+    assert "onetwothree" in ran.stderr, "why it failed is on the screen"
     assert "exit 4" in ran.stderr
 
 
@@ -207,14 +208,142 @@ def test_no_commit_message_aborts_the_scm_tasks_with_an_error(project: Project) 
 def test_a_rejected_commit_is_told_to_the_agent(project: Project) -> None:
     project.git("init", "-q", "-b", "main")
     hook = project.root / ".git" / "hooks" / "pre-commit"
-    hook.write_text("#!/bin/sh\necho 'no debug prints please'; exit 1\n")
+    hook.write_text("#!/bin/sh\n[ -f fixed ] || { echo 'no debug prints please'; exit 1; }\n")
     hook.chmod(0o755)
     project.settings(agent={"command": "claude"}, scm={"command": "git", "tasks": ["commit"]})
-    project.agent([{"touch": "new"}, {"say": "hm"}], [{"say": DONE}], commits=["Add it"])
+    project.agent([{"touch": "new"}, {"say": DONE}], [{"touch": "fixed"}, {"say": DONE}], commits=["Add it"])
 
-    project.ralph("run", "-p", PROMPT, check=0)
+    ran = project.ralph("run", "-p", PROMPT, check=0)
 
     assert "no debug prints please" in project.prompt(2)
+    assert "claimed done, but failing: git commit" in ran.stderr
+    assert project.git("log", "--format=%s").splitlines() == ["Add it"]
+
+
+def test_what_was_there_before_is_not_committed_and_the_user_is_told(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.settings(agent={"command": "claude"}, scm={"command": "git", "tasks": ["commit"]})
+    project.git("add", ".")
+    project.git("commit", "-q", "-m", "settings")
+    (project.root / ".env").write_text("SECRET=1")
+    project.agent(
+        [
+            {"write": {"path": "new file.txt", "content": "x"}},
+            {"run": "sed -i 's/claude/claudia/' .ralph/settings.json"},
+            {"say": DONE},
+        ],
+        commits=["Add a file"],
+    )
+
+    ran = project.ralph("run", "-p", PROMPT, check=0)
+
+    assert "will not be committed: .env" in ran.stderr
+    assert project.git("show", "--name-only", "--format=").splitlines() == ["new file.txt"]
+    assert project.git("status", "--porcelain").splitlines() == [
+        " M .ralph/settings.json",
+        "?? .env",
+        "?? .ralph/.gitignore",
+    ]
+
+
+def test_git_without_an_identity_is_told_before_anything_is_spent(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.settings(agent={"command": "claude"}, scm={"command": "git", "tasks": ["commit"]})
+    project.agent([{"touch": "ran"}, {"say": DONE}])
+    project.environment.update(
+        dict.fromkeys(
+            ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"), ""
+        )
+    )
+    ran = project.ralph("run", "-p", PROMPT, check=2)
+    assert "git cannot commit" in ran.stderr
+    assert not (project.root / "ran").exists()
+
+
+def test_an_scm_command_that_hangs_is_ended(project: Project) -> None:
+    project.program("slowscm", "exec sleep 60\n")
+    project.settings(
+        agent={"command": "claude"}, scm={"command": "slowscm", "tasks": ["push"], "timeout": 0.3}
+    )
+    project.agent([{"say": DONE}])
+    ran = project.ralph("run", "-p", PROMPT, check=0)
+    assert "Completed with concerns" in ran.stderr
+    assert "longer than 0.3 s" in ran.stderr
+
+
+def test_a_guardrail_that_goes_silent_has_failed(project: Project) -> None:
+    project.settings(
+        agent={"command": "claude"}, guardrails=[{"command": "sleep 60"}], guardrailIdleTimeout=0.3
+    )
+    project.agent([{"say": DONE}])
+    project.ralph("run", "-p", PROMPT, "-m", "2", check=1)
+    assert "it printed nothing for 0.3 s" in project.prompt(2)
+
+
+def test_guardrails_and_prompt_can_be_given_without_any_settings(project: Project) -> None:
+    project.agent([{"say": DONE}], [{"touch": "made"}, {"say": DONE}])
+    ran = project.ralph(
+        "run", "-f", "-", "--agent", "claude", "--guardrail", "test -f made", check=0, stdin=PROMPT
+    )
+    assert "claimed done, but failing: test -f made" in ran.stderr
+    assert project.prompt(1) == PROMPT
+
+
+@pytest.mark.parametrize(
+    "command", ["printf hello; false", "echo hello; false", "printf 'hello\\n\\n'; false"]
+)
+def test_output_that_fits_is_not_marked_as_cut(project: Project, command: str) -> None:
+    project.settings(agent={"command": "claude"}, outputTruncateChars=5, guardrails=[{"command": command}])
+    project.agent([{"say": DONE}])
+    project.ralph("run", "-p", "base", "-m", "2", check=1)
+    assert project.prompt(2).endswith("Output (truncated):\nhello")
+
+
+def test_in_a_worktree_the_log_is_named_where_it_is(project: Project, tmp_path: Path) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": "echo bad; false"}])
+    project.git("add", ".")
+    project.git("commit", "-q", "-m", "settings")
+    tree = tmp_path / "tree"
+    project.git("worktree", "add", "-q", str(tree))
+    project.agent([{"say": DONE}])
+
+    project.ralph("run", "-p", "base", "-m", "2", check=1, cwd=tree)
+
+    named = project.prompt(2).split("Output file: ")[1].splitlines()[0]
+    assert (tree / named).read_text() == "bad\n"
+
+
+def test_a_secret_in_prompt_or_flags_reaches_no_screen_and_no_record(project: Project) -> None:
+    secret = "sk-very-secret-value-123456"
+    project.settings(agent={"command": "claude", "flags": [f"--api-key {secret}"]})
+    project.agent([{"say": DONE}])
+    ran = project.ralph("run", "-V", "--json", "-p", f"use {secret} {DONE}", check=0, MY_TOKEN=secret)
+    assert secret not in ran.stdout + ran.stderr
+    for name in ("ralph.db", "ralph.db-wal"):
+        file = project.root / ".ralph" / name
+        assert not file.exists() or secret.encode() not in file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        pytest.param("fold -s -w 30", id="re-wrapped"),
+        pytest.param("sed '1s/^/User: /'", id="behind a word"),
+        pytest.param("sed 's/^/> /'", id="quoted"),
+        pytest.param("cat >/dev/null; cat PROMPT.md", id="from its file, without the feedback"),
+    ],
+)
+def test_a_plain_agent_that_repeats_its_prompt_in_any_way_is_not_believed(
+    project: Project, echo: str
+) -> None:
+    prompt = f"Please do all of the work that is listed in the file, and when\nit is done then output {DONE}."
+    (project.root / "PROMPT.md").write_text(prompt)
+    project.settings(
+        agent={"command": "parrot"}, guardrails=[{"command": "test -f seen || { touch seen; false; }"}]
+    )
+    project.program("parrot", f"{echo}\necho; echo 'I could not do it.'\n")
+    project.ralph("run", "-f", "PROMPT.md", "-m", "3", check=1)
 
 
 def test_local_settings_environment_and_flags_override_in_this_order(project: Project) -> None:

@@ -43,5 +43,6 @@ class InvalidSettings(ConfigError):
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         place = f" of {where}" if where else ""
         lines = "\n".join(f"  {problem}" for problem in problems)
-        super().__init__(f"{count} in the settings{place}:\n{lines}")
+        hint = "`ralph config validate` lists warnings too"
+        super().__init__(f"{count} in the settings{place}:\n{lines}", hint=hint)
         self.problems = tuple(problems)

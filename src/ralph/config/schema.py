@@ -112,6 +112,9 @@ class ScmSettings:
         (),
         "What it is run with, in order; `commit` gets a message that the agent writes.",
     )
+    timeout: float | None = setting(
+        TimeLimit(), 600.0, "Seconds one of its commands may take, hooks included; null: any time."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,11 @@ class Settings:
     )
     guardrail_timeout: float | None = setting(
         TimeLimit(), None, "Seconds a guardrail may take that has no timeout of its own; null: any time."
+    )
+    guardrail_idle_timeout: float | None = setting(
+        TimeLimit(zero_is_off=True),
+        1800.0,
+        "Seconds without any output after which a guardrail is ended and has failed; null or 0: never.",
     )
     truncation: TruncationSettings = setting(
         Table(TruncationSettings), TruncationSettings(), "How long output is cut before an agent gets it."

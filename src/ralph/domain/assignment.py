@@ -33,9 +33,10 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """Nothing is left to do: the run is complete."""
+    """Nothing is left to do. ``unfinished`` names what was given up on the way: then the run is not complete."""
 
     reason: str = ""
+    unfinished: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

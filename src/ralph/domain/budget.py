@@ -36,7 +36,8 @@ class Budget:
         """Why no further launch is allowed, or None."""
         spend = state.spend
         if self.iterations is not None and state.iteration >= self.iterations:
-            return f"maximum iterations reached ({self.iterations})"
+            still = f"; still failing: {', '.join(state.failing)}" if state.failing else ""
+            return f"maximum iterations reached ({self.iterations}){still}"
         if self.cost_usd is not None and spend.cost_usd is not None and spend.cost_usd >= self.cost_usd:
             return f"budget reached: ${spend.cost_usd:.2f} of ${self.cost_usd:.2f}"
         if self.tokens is not None and spend.usage.total >= self.tokens:
@@ -53,3 +54,6 @@ class Pace:
     """How fast iterations follow each other."""
 
     delay: float = 0.0
+
+    def delay_after(self, state: LoopState) -> float:
+        return self.delay

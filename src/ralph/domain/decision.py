@@ -78,8 +78,9 @@ class Rules:
     max_attempts: int = 4
     faults_count: bool = False  # a faulty session counts as an iteration instead of being retried (003)
     wait_for_limits: bool = True
-    unknown_limit_wait: float = 300.0
+    longest_limit: float = 8 * 86_400.0  # a reset farther away than any limit we know of is not believed
     backoff: Backoff = Backoff()
+    limit_backoff: Backoff = Backoff(first=60.0, longest=900.0)
 
 
 def is_judgeable(report: AgentReport, rules: Rules) -> bool:
@@ -89,40 +90,61 @@ def is_judgeable(report: AgentReport, rules: Rules) -> bool:
     return report.fault is None or (rules.faults_count and isinstance(report.fault, Transient))
 
 
+@dataclass(frozen=True, slots=True)
+class Troubles:
+    """How often in a row a launch of this iteration met a passing fault, or a limit, before this one."""
+
+    faults: int = 0
+    limits: int = 0
+
+
+NO_TROUBLES = Troubles()
+
+
 def decide(
-    evidence: Evidence, rules: Rules, *, attempt: int, acceptance: Acceptance | None = None
+    evidence: Evidence,
+    rules: Rules,
+    *,
+    now: float,
+    troubles: Troubles = NO_TROUBLES,
+    acceptance: Acceptance | None = None,
 ) -> Decision:
-    """``attempt`` is 1 for the first launch of an iteration; ``acceptance`` is the assignment's own demand."""
+    """``acceptance`` is the assignment's own demand, if it has one; ``now`` is for the limits' reset times."""
     report = evidence.report
     if report.ending is Ending.STOPPED:
         return Stop(Outcome.CANCELLED, "stopped by the user")
-    if report.fault is not None and (decision := _decide_fault(report.fault, rules, attempt)) is not None:
-        return decision
+    if report.fault is not None:
+        decision = _decide_fault(report.fault, rules, troubles, now)
+        if decision is not None:
+            return decision
     demand = rules.acceptance if acceptance is None else acceptance
+    if rejected := evidence.claim(Claim.REJECTED):
+        return GiveUp(rejected.reason or "rejected")
     if _accepts(evidence, demand):
         return Accept(_why_accepted(evidence, demand))
     if waiting := evidence.claim(Claim.WAITING):
         return Stop(Outcome.WAITING, waiting.reason or f"the agent waits ({waiting.source})")
-    if rejected := evidence.claim(Claim.REJECTED):
-        return GiveUp(rejected.reason or "rejected")
     return Continue(_why_not(evidence, demand), evidence.feedback)
 
 
-def _decide_fault(fault: Fault, rules: Rules, attempt: int) -> Decision | None:
+def _decide_fault(fault: Fault, rules: Rules, troubles: Troubles, now: float) -> Decision | None:
     match fault:
         case Fatal(reason, hint):
             return Stop(Outcome.FAILED, reason, hint)
         case RateLimited(reason, until):
             if not rules.wait_for_limits:
                 return Stop(Outcome.WAITING, reason)
-            # Without a reset time, look again now and then.
-            return Retry(reason, delay=0.0 if until is not None else rules.unknown_limit_wait, until=until)
+            if until is not None and now < until <= now + rules.longest_limit:
+                return Retry(reason, delay=rules.backoff.first, until=until)
+            # No reset time, or one that cannot be right (it is over and we are still refused): look now and then.
+            return Retry(reason, delay=rules.limit_backoff.delay(troubles.limits + 1))
         case Transient(reason):
             if rules.faults_count:
                 return None
-            if attempt >= rules.max_attempts:
-                return Stop(Outcome.FAILED, f"{reason} (attempt {attempt} of {rules.max_attempts})")
-            return Retry(reason, delay=rules.backoff.delay(attempt))
+            tried = troubles.faults + 1
+            if tried >= rules.max_attempts:
+                return Stop(Outcome.FAILED, f"{reason} ({tried} times in a row)")
+            return Retry(reason, delay=rules.backoff.delay(tried))
         case _:  # pragma: no cover
             assert_never(fault)
 
@@ -132,7 +154,7 @@ def _accepts(evidence: Evidence, demand: Acceptance) -> bool:
         case Acceptance.CLAIM:
             return evidence.claimed
         case Acceptance.PROOF:
-            return evidence.proven
+            return evidence.proven and evidence.has_proof
         case Acceptance.CLAIM_AND_PROOF:
             return evidence.claimed and evidence.proven
 
@@ -148,7 +170,11 @@ def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
         case Acceptance.PROOF:
             return passed
         case Acceptance.CLAIM_AND_PROOF:
-            return f"{word}, {passed}" if evidence.results else f"{word}, no checks configured"
+            return (
+                f"{word}, {passed}"
+                if evidence.has_proof
+                else f"{word}, on its word alone: nothing was checked"
+            )
 
 
 def _why_not(evidence: Evidence, demand: Acceptance) -> str:
@@ -159,4 +185,7 @@ def _why_not(evidence: Evidence, demand: Acceptance) -> str:
         return "the session ran out of time"
     if evidence.report.ending is Ending.IDLE:
         return "the session went silent and was ended"
+    if evidence.report.tags:
+        said = ", ".join(f"<{tag.name}>{tag.content[:40]}</{tag.name}>" for tag in evidence.report.tags[:3])
+        return f"no claim of completion (it said {said})"
     return "no claim of completion"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.domain.feedback import Feedback
-from ralph.domain.report import AgentReport
+from ralph.domain.report import AgentReport, Spend
 from ralph.domain.signals import Claim, Signal
 
 
@@ -28,6 +28,8 @@ class CheckResult:
     seconds: float = 0.0
     log_file: str = ""
     reason: str = ""
+    last_lines: tuple[str, ...] = ()  # the end of its output, for the screen
+    spend: Spend = Spend()  # of agent calls the check made
 
     @property
     def holds(self) -> bool:
@@ -46,6 +48,11 @@ class Evidence:
     def proven(self) -> bool:
         """Every required check passed. Without checks there is nothing to deny the claim."""
         return all(result.holds for result in self.results)
+
+    @property
+    def has_proof(self) -> bool:
+        """Something was really checked."""
+        return any(result.required and result.verdict is Verdict.PASSED for result in self.results)
 
     def claim(self, claim: Claim) -> Signal | None:
         return next((signal for signal in self.signals if signal.claim is claim), None)
@@ -66,4 +73,9 @@ class Evidence:
 
     @property
     def failing(self) -> tuple[str, ...]:
-        return tuple(result.name for result in self.results if not result.holds)
+        """What was checked and did not hold; a check that was not run says nothing."""
+        return tuple(
+            result.name
+            for result in self.results
+            if not result.holds and result.verdict is not Verdict.SKIPPED
+        )

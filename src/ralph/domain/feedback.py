@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ralph.domain.report import Ending
+
 
 class Placement(StrEnum):
     """Seed 001's ``failAction``: where a failure message goes relative to the prompt."""
@@ -18,6 +20,17 @@ class Placement(StrEnum):
 class Feedback:
     text: str
     placement: Placement = Placement.APPEND
+
+
+def remark_on(ending: Ending) -> Feedback | None:
+    """What the next session is told about how the last one ended."""
+    match ending:
+        case Ending.TIMED_OUT:
+            return Feedback("The previous session was ended by the harness: it ran out of time.")
+        case Ending.IDLE:
+            return Feedback("The previous session was ended by the harness: it printed nothing for too long.")
+        case _:
+            return None
 
 
 def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:

@@ -65,6 +65,7 @@ class AgentEnded:
     unknown_events: int = 0
     purpose: str = "iteration"
     stderr: str = ""
+    denials: tuple[str, ...] = ()  # tools it was not permitted to use
     kind: str = field(default="agent_ended", init=False)
 
 

@@ -24,6 +24,7 @@ class Transient:
     """Worth trying again: a network error, an overloaded model, a crash."""
 
     reason: str
+    kind: str = field(default="transient", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class RateLimited:
 
     reason: str
     until: float | None = None
+    kind: str = field(default="rate_limited", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Fatal:
 
     reason: str
     hint: str = ""
+    kind: str = field(default="fatal", init=False)
 
 
 Fault = Transient | RateLimited | Fatal
@@ -52,6 +55,11 @@ class Spend:
     cost_usd: float | None = None
     usage: Usage = Usage()
     seconds: float = 0.0
+
+    def __sub__(self, earlier: Spend) -> Spend:
+        """What came on top of an earlier sum."""
+        cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
+        return Spend(cost, self.usage - earlier.usage, self.seconds - earlier.seconds)
 
     def __add__(self, other: Spend) -> Spend:
         costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
@@ -72,12 +80,3 @@ class AgentReport:
     tags: tuple[Tag, ...] = ()
     fault: Fault | None = None
     spend: Spend = Spend()
-    tools: int = 0
-    tool_errors: int = 0
-    denials: tuple[str, ...] = ()
-    stderr: str = field(default="", repr=False)  # the end of it, for error messages
-
-    @property
-    def is_empty(self) -> bool:
-        """The session said nothing and did nothing: no ground to judge it on."""
-        return not self.text.strip() and not self.tools

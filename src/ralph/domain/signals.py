@@ -37,8 +37,9 @@ class Tag:
 class TagScanner:
     """Finds tags in text that arrives in pieces, in bounded memory.
 
-    Feeding a text whole or in any pieces finds the same tags. Like the seeds' patterns it is
-    case-insensitive, takes the shortest content, and lets the content span lines.
+    Feeding a text whole or in any pieces finds the same tags. Case-insensitive; the content may span lines and
+    is the shortest there is: of several openings the last one was closed, so a bare ``<response>`` earlier in the
+    prose hides nothing.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -54,45 +55,37 @@ class TagScanner:
         self.tags: list[Tag] = []
 
     def feed(self, text: str) -> None:
-        if not self._names:
-            return
-        if not self._rest and "<" not in text:
+        if not self._names or (not self._rest and "<" not in text):
             return
         self._rest += text
-        while self._rest:
-            opening = self._open.search(self._rest)
-            if opening is None:
-                self._keep_possible_opening()
-                return
-            name = opening[1].lower()
-            start = opening.end()
+        while (opening := self._open.search(self._rest)) is not None:
+            name, start = opening[1].lower(), opening.end()
             closing = self._close[name].search(self._rest, max(start, self._searched))
-            if closing is None:
-                self._rest = self._rest[opening.start() :]
-                if len(self._rest) > MAX_TAG_CHARS + 2 * self._longest:
-                    # Too long to be a claim: forget this opening, go on behind it.
-                    self._rest = self._rest[start - opening.start() :]
-                    self._searched = 0
-                    continue
+            end = closing.start() if closing is not None else len(self._rest) - self._longest
+            if end - start > MAX_TAG_CHARS:
+                self._forget(start)  # too long to be a claim: go on behind its opening
+            elif closing is None:
+                self._forget(opening.start())
                 self._searched = max(0, len(self._rest) - self._longest)
                 return
-            content = self._rest[start : closing.start()]
-            self._searched = 0
-            if len(content) > MAX_TAG_CHARS:
-                self._rest = self._rest[start:]
-                continue
-            self.tags.append(Tag(name, content.strip()))
-            self._rest = self._rest[closing.end() :]
+            else:
+                self.tags.append(Tag(name, self._innermost(name, self._rest[start:end]).strip()))
+                self._forget(closing.end())
+        # Perhaps the beginning of an opening.
+        cut = self._rest.rfind("<", max(0, len(self._rest) - self._longest))
+        self._forget(cut if cut >= 0 else len(self._rest))
 
     def end_block(self) -> None:
         """The block of text is over: half a tag in it never becomes a whole one."""
-        self._rest = ""
+        self._forget(len(self._rest))
+
+    def _forget(self, length: int) -> None:
+        self._rest = self._rest[length:]
         self._searched = 0
 
-    def _keep_possible_opening(self) -> None:
-        cut = self._rest.rfind("<", max(0, len(self._rest) - self._longest))
-        self._rest = "" if cut < 0 else self._rest[cut:]
-        self._searched = 0
+    def _innermost(self, name: str, content: str) -> str:
+        ends = [opening.end() for opening in self._open.finditer(content) if opening[1].lower() == name]
+        return content[ends[-1] :] if ends else content
 
 
 def find_tags(text: str, name: str) -> list[Tag]:
@@ -117,11 +110,4 @@ def first_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
 
 def any_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
     """Seeds 000 and 002: any ``<promise>`` that matches this stage's promise."""
-    return any(tag.name == name and matches(_innermost(tag), expected) for tag in tags)
-
-
-def _innermost(tag: Tag) -> str:
-    """A bare ``<promise>`` earlier in the prose opens a tag too; the last opening is the one that was closed."""
-    opening = f"<{tag.name}>"
-    start = tag.content.lower().rfind(opening)
-    return tag.content if start < 0 else tag.content[start + len(opening) :]
+    return any(tag.name == name and matches(tag.content, expected) for tag in tags)

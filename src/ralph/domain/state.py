@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.domain.decision import Continue, Decision, Outcome, Retry, Stop
+from ralph.domain.decision import Continue, Decision, Outcome, Retry, Stop, Troubles
 from ralph.domain.evidence import Evidence
 from ralph.domain.feedback import Feedback
-from ralph.domain.report import Spend
+from ralph.domain.report import RateLimited, Spend
 
 
 @dataclass(frozen=True, slots=True)
 class LoopState:
     iteration: int = 0  # judged sessions so far; the next one is iteration + 1
     attempt: int = 0  # launches of the next iteration so far
+    troubles: Troubles = Troubles()
     spend: Spend = Spend()
+    assignment: str = ""  # whose feedback this is
     feedback: tuple[Feedback, ...] = ()  # for the next prompt
+    failing: tuple[str, ...] = ()  # the checks that did not hold last time
     concerns: tuple[str, ...] = ()
     fingerprint: str = ""
     unchanged: int = 0
@@ -26,29 +29,41 @@ class LoopState:
         # A clock that was set back must not give time back.
         return self.earlier_seconds + max(0.0, now - self.started_at)
 
-    def launching(self) -> LoopState:
-        return replace(self, attempt=self.attempt + 1)
+    def launching(self, assignment: str) -> LoopState:
+        """What was said about another assignment is not for this one."""
+        feedback = self.feedback if assignment == self.assignment else ()
+        return replace(self, attempt=self.attempt + 1, assignment=assignment, feedback=feedback)
 
     def spending(self, spend: Spend) -> LoopState:
         """Money and time count whatever becomes of the session: commit messages and retries too."""
         return replace(self, spend=self.spend + spend)
 
-    def concerned(self, concerns: tuple[str, ...]) -> LoopState:
-        return replace(self, concerns=self.concerns + concerns) if concerns else self
+    def concerned(self, concern: str) -> LoopState:
+        """Each concern is told once, however often it came up."""
+        return self if concern in self.concerns else replace(self, concerns=(*self.concerns, concern))
 
     def after(self, evidence: Evidence, decision: Decision) -> LoopState:
         """The state after a session. Only a judged one counts; the others leave the feedback for the next."""
-        unjudged = isinstance(decision, Stop) and (
+        if isinstance(decision, Retry):
+            return replace(self, troubles=self._more_troubles(evidence))
+        if isinstance(decision, Stop) and (
             decision.outcome is Outcome.CANCELLED or evidence.report.fault is not None
-        )
-        if unjudged or isinstance(decision, Retry):
+        ):
             return self
         same = bool(evidence.fingerprint) and evidence.fingerprint == self.fingerprint
         return replace(
             self,
             iteration=self.iteration + 1,
             attempt=0,
+            troubles=Troubles(),
             feedback=decision.feedback if isinstance(decision, Continue) else (),
+            failing=evidence.failing,
             fingerprint=evidence.fingerprint,
             unchanged=self.unchanged + 1 if same else 0,
         )
+
+    def _more_troubles(self, evidence: Evidence) -> Troubles:
+        # A limit says nothing about passing faults: having waited one out must not use up the retries.
+        if isinstance(evidence.report.fault, RateLimited):
+            return Troubles(limits=self.troubles.limits + 1)
+        return Troubles(faults=self.troubles.faults + 1)

@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of an item's way. ``allows`` names what the step's agent may change (for the audit)."""
+    """One stage of an item's way."""
 
     role: str
     promise: str = ""
@@ -34,5 +34,9 @@ class Workflow(Protocol[Item]):
     def next_step(self, item: Item) -> Step | None: ...
 
     def advance(self, item: Item, step: Step, *, accepted: bool, reason: str = "") -> Item: ...
+
+    def is_given_up(self, item: Item) -> bool:
+        """Needs no further step, and yet is not done."""
+        ...
 
     def audit(self, before: Item, after: Item, step: Step) -> tuple[Violation, ...]: ...

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ralph.domain.assignment import Assignment
 from ralph.domain.decision import Accept, Decision, Outcome, Stop, decide, is_judgeable
-from ralph.domain.evidence import CheckResult, Evidence
-from ralph.domain.feedback import Feedback
+from ralph.domain.evidence import CheckResult, Evidence, Verdict
+from ralph.domain.feedback import remark_on
 from ralph.domain.loop_events import (
     ActionEnded,
     ActionStarted,
@@ -17,8 +17,8 @@ from ralph.domain.loop_events import (
     IterationEnded,
     IterationStarted,
 )
-from ralph.domain.report import AgentReport, Ending
-from ralph.domain.signals import Claim, Signal
+from ralph.domain.report import AgentReport
+from ralph.domain.signals import Signal
 from ralph.domain.state import LoopState
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Check, Judging, Trigger, When
@@ -32,14 +32,13 @@ async def iterate(
 ) -> tuple[LoopState, Evidence, Decision]:
     """The state comes back with what was spent and what is of concern; counting is ``LoopState.after``."""
     began = parts.clock.monotonic()
-    state = state.launching()
-    number, attempt = state.iteration + 1, state.attempt
-    report = await _session(parts, assignment, state, number)
+    state = state.launching(assignment.key)
+    spent_before = state.spend
+    report = await _session(parts, assignment, state)
     state = state.spending(report.spend)
     judging = Judging(
-        run_id=parts.run_id,
-        iteration=number,
-        attempt=attempt,
+        iteration=state.iteration + 1,
+        attempt=state.attempt,
         assignment=assignment,
         report=report,
         publish=parts.publish,
@@ -48,26 +47,25 @@ async def iterate(
     evidence, decision, state = await _judge(parts, judging, state)
     parts.publish(
         IterationEnded(
-            iteration=number,
-            attempt=attempt,
+            iteration=judging.iteration,
+            attempt=judging.attempt,
             decision=type(decision).__name__.lower(),
             reason=decision.reason,
             claimed=evidence.claimed,
-            proven=evidence.proven,
-            spend=report.spend,
+            proven=evidence.proven and evidence.has_proof,
+            spend=state.spend - spent_before,
             seconds=parts.clock.monotonic() - began,
         )
     )
     return state, evidence, decision
 
 
-async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, number: int) -> AgentReport:
-    advice: list[Feedback] = []
+async def _session(parts: LoopParts, assignment: Assignment, state: LoopState) -> AgentReport:
+    number = state.iteration + 1
+    feedback = list(state.feedback)
     for adviser in parts.advisers:
-        advice += await adviser.advise(state, assignment)
-    prompt = parts.prompt(
-        assignment, (*state.feedback, *advice), iteration=number, maximum=parts.budget.iterations
-    )
+        feedback += await adviser.advise(state, assignment)
+    prompt = parts.prompt(assignment, feedback, iteration=number, maximum=parts.budget.iterations)
     files = parts.journal.open_session(prompt, iteration=number, attempt=state.attempt)
     parts.publish(
         IterationStarted(
@@ -76,7 +74,7 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, n
             maximum=parts.budget.iterations,
             assignment=assignment.key,
             role=assignment.role,
-            prompt=prompt[:PROMPT_SHOWN],
+            prompt=parts.redact(prompt)[:PROMPT_SHOWN],
             prompt_chars=len(prompt),
             prompt_file=str(files.prompt),
         )
@@ -87,9 +85,9 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, n
         prompt_file=files.prompt,
         log_file=files.log,
         cwd=parts.root,
-        iteration=number,
-        attempt=state.attempt,
+        role=assignment.role,
         environment={"RALPH_ITERATION": str(number), **assignment.environment},
+        parts=(assignment.objective, *(item.text for item in feedback)),
     )
     return await parts.agent.run(request, parts.publish, stop=parts.control.stop_now())
 
@@ -97,57 +95,57 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, n
 async def _judge(
     parts: LoopParts, judging: Judging, state: LoopState
 ) -> tuple[Evidence, Decision, LoopState]:
-    evidence = Evidence(judging.report)
-    if not is_judgeable(judging.report, parts.rules):
-        return evidence, decide(evidence, parts.rules, attempt=judging.attempt), state
-    if judging.control.stopping:
+    report, control = judging.report, judging.control
+    evidence = Evidence(report)
+    if not is_judgeable(report, parts.rules):
+        return evidence, _decide(parts, judging, state, evidence), state
+    if control.stopping:
         return evidence, _interrupted(), state
 
     signals: list[Signal] = []
     for probe in parts.probes:
         signals += await probe.look(judging)
-    claimed = any(signal.claim is Claim.DONE for signal in signals)
-    results: list[CheckResult] = []
+    evidence = replace(evidence, signals=tuple(signals))
     for check in parts.checks:
-        if check.when is When.ALWAYS or claimed:
-            results.append(await _run_check(check, judging))
-        if judging.control.stopping:
-            return Evidence(judging.report, tuple(signals), tuple(results)), _interrupted(), state
-    evidence = Evidence(
-        judging.report,
-        tuple(signals),
-        tuple(results),
-        remarks=_remarks(judging.report),
-        fingerprint=await parts.workspace.fingerprint() if parts.workspace else "",
+        result = await _run_check(check, judging, claimed=evidence.claimed)
+        evidence = replace(evidence, results=(*evidence.results, result))
+        state = state.spending(result.spend)
+        if control.stopping:
+            return evidence, _interrupted(), state
+    remark = remark_on(report.ending)
+    evidence = replace(
+        evidence,
+        remarks=(remark,) if remark is not None else (),
+        fingerprint=await parts.workspace.fingerprint() if parts.workspace is not None else "",
     )
     if evidence.proven:
         state, evidence = await _act(parts, Trigger.ON_PROOF, judging, state, evidence)
     parts.publish(ClaimsSought(tuple(f"{signal.claim}: {signal.source}" for signal in signals)))
-    decision = decide(
-        evidence, parts.rules, attempt=judging.attempt, acceptance=judging.assignment.acceptance
-    )
+    decision = _decide(parts, judging, state, evidence)
     if isinstance(decision, Accept):
         state, evidence = await _act(parts, Trigger.ON_ACCEPT, judging, state, evidence)
     return evidence, decision, state
 
 
+def _decide(parts: LoopParts, judging: Judging, state: LoopState, evidence: Evidence) -> Decision:
+    return decide(
+        evidence,
+        parts.rules,
+        now=parts.clock.now(),
+        troubles=state.troubles,
+        acceptance=judging.assignment.acceptance,
+    )
+
+
 def _interrupted() -> Decision:
-    return Stop(Outcome.CANCELLED, "stopped by the user before the session was judged")
+    return Stop(
+        Outcome.CANCELLED, "stopped by the user before the session was judged; its changes stay as they are"
+    )
 
 
-def _remarks(report: AgentReport) -> tuple[Feedback, ...]:
-    match report.ending:
-        case Ending.TIMED_OUT:
-            return (Feedback("The previous session was ended by the harness: it ran out of time."),)
-        case Ending.IDLE:
-            return (
-                Feedback("The previous session was ended by the harness: it printed nothing for too long."),
-            )
-        case _:
-            return ()
-
-
-async def _run_check(check: Check, judging: Judging) -> CheckResult:
+async def _run_check(check: Check, judging: Judging, *, claimed: bool) -> CheckResult:
+    if check.when is When.ON_CLAIM and not claimed:
+        return CheckResult(check.name, Verdict.SKIPPED, reason="nothing was claimed")
     judging.publish(CheckStarted(check.name, check.command))
     result = await check.run(judging)
     judging.publish(CheckEnded(result))
@@ -157,17 +155,22 @@ async def _run_check(check: Check, judging: Judging) -> CheckResult:
 async def _act(
     parts: LoopParts, trigger: Trigger, judging: Judging, state: LoopState, evidence: Evidence
 ) -> tuple[LoopState, Evidence]:
-    """A failed action never ends a run: it is a concern of the user's and a remark to the agent."""
+    """A failed action never ends a run. One that the agent can mend denies the proof, like a check;
+    any other is a concern of the user's."""
     for action in parts.actions:
         if action.trigger is not trigger:
             continue
         judging.publish(ActionStarted(action.name))
         began = parts.clock.monotonic()
         result = await action.run(judging)
-        judging.publish(ActionEnded(action.name, result.ok, result.message, parts.clock.monotonic() - began))
+        seconds = parts.clock.monotonic() - began
+        judging.publish(ActionEnded(action.name, result.ok, result.message, seconds))
         state = state.spending(result.spend)
-        if not result.ok:
-            state = state.concerned((f"{action.name}: {result.message}",))
+        if result.ok:
+            continue
         if result.feedback is not None:
-            evidence = replace(evidence, remarks=(*evidence.remarks, result.feedback))
+            denial = CheckResult(action.name, Verdict.FAILED, feedback=result.feedback, reason=result.message)
+            evidence = replace(evidence, results=(*evidence.results, denial))
+        else:
+            state = state.concerned(f"{action.name}: {result.message}")
     return state, evidence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 
 from ralph.domain.assignment import Assignment, Blocked, Drained
@@ -12,6 +13,7 @@ from ralph.domain.state import LoopState
 from ralph.engine.iteration import iterate
 from ralph.engine.parts import LoopParts
 from ralph.engine.pausing import pause_after
+from ralph.errors import RalphError
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +45,45 @@ async def run_loop(parts: LoopParts, state: LoopState | None = None) -> RunResul
     """
     state = replace(state or LoopState(), started_at=parts.clock.now())
     while True:
-        if await parts.control.checkpoint():
-            return _end(parts, state, Stop(Outcome.CANCELLED, "stopped by the user"))
+        try:
+            stop, state = await _turn(parts, state)
+        except RalphError as error:
+            with contextlib.suppress(RalphError):  # it may be the record itself that failed
+                _end(parts, state, Stop(Outcome.FAILED, error.message, error.hint))
+            raise
+        if stop is not None:
+            return _end(parts, state, stop)
 
-        match await parts.work.next(state):
-            case Drained(reason):
-                return _end(parts, state, Stop(Outcome.COMPLETED, reason))
-            case Blocked(reason):
-                return _end(parts, state, Stop(Outcome.WAITING, reason))
-            case Assignment() as assignment:
-                pass
 
-        # After the work was asked: a claim accepted on the last allowed iteration is a success.
-        if exceeded := parts.budget.exceeded(state, now=parts.clock.now()):
-            return _end(parts, state, Stop(Outcome.EXHAUSTED, exceeded))
-        if assignment.is_exhausted:
-            given_up = GiveUp(f"{assignment.key}: limit of {assignment.limit} iterations reached")
-            await parts.work.settle(assignment, None, given_up)
-            continue
+async def _turn(parts: LoopParts, state: LoopState) -> tuple[Stop | None, LoopState]:
+    """One time round: what is next, whether it may be done, doing it, taking the decision in."""
+    stopping = await parts.control.checkpoint()
+    match await parts.work.next(state):
+        case Drained(reason, unfinished):  # also if a stop was requested: what is done is done
+            return Stop(Outcome.EXHAUSTED if unfinished else Outcome.COMPLETED, reason), state
+        case Blocked(reason):
+            return Stop(Outcome.WAITING, reason), state
+        case Assignment() as assignment:
+            pass
 
-        state, evidence, decision = await iterate(parts, assignment, state)
-        await parts.work.settle(assignment, evidence, decision)
-        state = state.after(evidence, decision)
-        parts.journal.commit(state)
-        if isinstance(decision, Stop):
-            return _end(parts, state, decision)
-        await pause_after(decision, parts)
+    if stopping:
+        return Stop(Outcome.CANCELLED, "stopped by the user"), state
+    # After the work was asked: a claim accepted on the last allowed iteration is a success.
+    if exceeded := parts.budget.exceeded(state, now=parts.clock.now()):
+        return Stop(Outcome.EXHAUSTED, exceeded), state
+    if assignment.is_exhausted:
+        given_up = GiveUp(f"{assignment.key}: limit of {assignment.limit} iterations reached")
+        await parts.work.settle(assignment, None, given_up)
+        return None, state
+
+    state, evidence, decision = await iterate(parts, assignment, state)
+    await parts.work.settle(assignment, evidence, decision)
+    state = state.after(evidence, decision)
+    parts.journal.commit(state)
+    if isinstance(decision, Stop):
+        return decision, state
+    await pause_after(decision, state, parts)
+    return None, state
 
 
 def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,7 +42,6 @@ class LoopParts:
     clock: Clock
     control: Control
     publish: Publish
-    run_id: str = "run"
     root: Path = field(default_factory=Path)
     probes: Sequence[Probe] = ()
     checks: Sequence[Check] = ()
@@ -53,3 +52,4 @@ class LoopParts:
     budget: Budget = Budget()
     pace: Pace = Pace()
     workspace: Workspace | None = None
+    redact: Callable[[str], str] = str  # takes secrets out of what is shown and recorded

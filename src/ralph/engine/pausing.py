@@ -6,18 +6,19 @@ import asyncio
 
 from ralph.domain.decision import Decision, Retry
 from ralph.domain.loop_events import PauseBegan
+from ralph.domain.state import LoopState
 from ralph.engine.parts import LoopParts
 
 LONGEST_SLEEP = 30.0
 """The clock is looked at again at least this often: a laptop that slept must not wait twice."""
 
 
-async def pause_after(decision: Decision, parts: LoopParts) -> None:
+async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) -> None:
     if isinstance(decision, Retry):
         until = max(parts.clock.now() + decision.delay, decision.until or 0.0)
         reason = decision.reason
     else:
-        until = parts.clock.now() + parts.pace.delay
+        until = parts.clock.now() + parts.pace.delay_after(state)
         reason = "delay between iterations"
     if until > parts.clock.now():
         parts.publish(PauseBegan(reason, until))

@@ -79,12 +79,13 @@ class ProcessRunner(Protocol):
         timeouts: Timeouts = UNLIMITED,
         on_start: Callable[[Running], None] | None = None,
         on_lines: Callable[[list[bytes]], None] | None = None,
+        on_output: Callable[[bytes], None] | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
         log: Path | None = None,
         stop: Awaitable[object] | None = None,
     ) -> Exit:
-        """Run to the end. ``on_lines`` gets whole lines of stdout without their newline, a batch per read;
-        ``log`` gets every byte. ``stop`` done means: end it now. A program that cannot start is an Exit too."""
+        """Run to the end. ``on_lines`` gets whole lines of stdout without their newline, a batch per read,
+        ``on_output`` the same bytes as they come, for who needs no lines; ``log`` gets every byte. ``stop`` done means: end it now. A program that cannot start is an Exit too."""
         ...
 
 
@@ -104,11 +105,11 @@ class AgentRequest:
     prompt_file: Path
     log_file: Path
     cwd: Path
-    iteration: int = 0
-    attempt: int = 1
     purpose: str = "iteration"
+    role: str = ""
     mode: OutputMode = OutputMode.STREAM
     environment: Mapping[str, str] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()  # the texts the prompt was made of: an agent that repeats one has not said it
 
 
 class StreamParser(Protocol):
@@ -159,15 +160,6 @@ class Agent(Protocol):
     ) -> AgentReport: ...
 
 
-class Isolation(Protocol):
-    """Wraps a command so that it can do less harm."""
-
-    @property
-    def guarantees(self) -> tuple[str, ...]: ...
-
-    def wrap(self, command: Command) -> Command: ...
-
-
 # --- judging -----------------------------------------------------------------------------------------------
 
 
@@ -175,7 +167,6 @@ class Isolation(Protocol):
 class Judging:
     """What probes, checks and actions get to look at."""
 
-    run_id: str
     iteration: int
     attempt: int
     assignment: Assignment
@@ -215,7 +206,8 @@ class Trigger(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """``spend`` is of agent calls the action made; a failure becomes a concern and feedback, never an end."""
+    """``spend`` is of agent calls the action made. A failure never ends a run: with ``feedback`` it is the agent's
+    to mend and denies the proof; without, it is a concern of the user's."""
 
     ok: bool
     message: str = ""

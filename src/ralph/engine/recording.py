@@ -25,11 +25,13 @@ class Recorder:
         listeners: Sequence[Listener] = (),
         *,
         complain: Callable[[str], None] = lambda _: None,
+        flush_after: float = FLUSH_SECONDS,
     ) -> None:
         self._journal = journal
         self._clock = clock
         self._listeners = list(listeners)
         self._complain = complain
+        self._flush_after = flush_after
         self._flush_is_due = False
         self._failure: RalphError | None = None
 
@@ -40,7 +42,7 @@ class Recorder:
         self._journal.append(event, at=at)
         if not self._flush_is_due:
             self._flush_is_due = True
-            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
+            asyncio.get_running_loop().call_later(self._flush_after, self._flush)
         for listener in list(self._listeners):
             try:
                 listener(event, at)

@@ -1,4 +1,4 @@
-"""One agent session: adapter + isolation + process → events and a report. Implements the ``Agent`` port."""
+"""One agent session: adapter + process → events and a report. Implements the ``Agent`` port."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ralph.engine.ports import (
     UNLIMITED,
     AgentAdapter,
     AgentRequest,
-    Isolation,
     ProcessRunner,
     Publish,
     Running,
@@ -37,14 +36,12 @@ class AgentSession:
         tags: Sequence[str],
         show: Callable[[Sequence[str]], str],
         timeouts: Timeouts = UNLIMITED,
-        isolation: Isolation | None = None,
     ) -> None:
         self._adapter = adapter
         self._runner = runner
         self._tags = tuple(tags)
         self._show = show
         self._timeouts = timeouts
-        self._isolation = isolation
 
     @property
     def name(self) -> str:
@@ -54,8 +51,6 @@ class AgentSession:
         self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
     ) -> AgentReport:
         command = self._adapter.command(request)
-        if self._isolation is not None:
-            command = self._isolation.wrap(command)
         listener = _Listener(self._adapter, request, self._tags, publish, self._show(command.argv))
         exit_ = await self._runner.run(
             command,
@@ -91,6 +86,7 @@ class AgentSession:
                 unknown_events=transcript.unknown_events,
                 purpose=request.purpose,
                 stderr=stderr,
+                denials=transcript.denials,
             )
         )
         return AgentReport(
@@ -100,10 +96,6 @@ class AgentSession:
             tags=transcript.tags,
             fault=fault,
             spend=spend,
-            tools=transcript.tools,
-            tool_errors=transcript.tool_errors,
-            denials=transcript.denials,
-            stderr=stderr,
         )
 
 

@@ -13,7 +13,7 @@ class MemoryStore(Generic[Item]):
         self.key = key
         self._items = {key(item): item for item in items}
 
-    def open_items(self) -> Sequence[Item]:
+    def items(self) -> Sequence[Item]:
         return list(self._items.values())
 
     def get(self, key: str) -> Item:

@@ -33,6 +33,7 @@ from ralph.domain.signals import (
         ("<response>DONE</response> <response>no</response>", True),
         ("<respond>DONE</respond>", False),
         ("< response>DONE</response>", False),
+        ("I will print a <response> tag at the end.\n<response>DONE</response>", True),
     ],
 )
 def test_the_first_response_tag_decides(text: str, expected: bool) -> None:
@@ -97,8 +98,8 @@ def test_a_text_in_any_pieces_holds_the_same_tags(text: str, data: st.DataObject
 
 
 @given(texts)
-def test_tags_are_those_of_the_seeds_pattern(text: str) -> None:
-    pattern = re.compile(r"<response>(.*?)</response>", re.IGNORECASE | re.DOTALL)
+def test_tags_are_those_of_the_seeds_pattern_without_another_opening_inside(text: str) -> None:
+    pattern = re.compile(r"<response>((?:(?!<response>).)*?)</response>", re.IGNORECASE | re.DOTALL)
     assert [tag.content for tag in find_tags(text, "response")] == [
         found.strip() for found in pattern.findall(text)
     ]

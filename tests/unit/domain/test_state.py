@@ -4,28 +4,47 @@ import pytest
 
 from ralph.domain.agent_events import Usage
 from ralph.domain.budget import Budget
-from ralph.domain.decision import Accept, Continue, Outcome, Retry, Stop
+from ralph.domain.decision import Accept, Continue, Outcome, Retry, Stop, Troubles
 from ralph.domain.evidence import Evidence
 from ralph.domain.feedback import Feedback
-from ralph.domain.report import AgentReport, Spend
+from ralph.domain.report import AgentReport, RateLimited, Spend, Transient
 from ralph.domain.state import LoopState
 
 JUDGED = Evidence(AgentReport(text="x"))
 
 
 def test_a_judged_session_counts_and_leaves_its_feedback() -> None:
-    state = LoopState().launching().after(JUDGED, Continue("why", (Feedback("red"),)))
+    state = LoopState().launching("a").after(JUDGED, Continue("why", (Feedback("red"),)))
     assert (state.iteration, state.attempt, state.feedback) == (1, 0, (Feedback("red"),))
 
 
 def test_a_retry_is_not_counted_and_keeps_the_feedback() -> None:
-    before = LoopState(iteration=2, feedback=(Feedback("red"),)).launching()
+    before = LoopState(iteration=2, assignment="a", feedback=(Feedback("red"),)).launching("a")
     after = before.after(JUDGED, Retry("529"))
     assert (after.iteration, after.attempt, after.feedback) == (2, 1, (Feedback("red"),))
 
 
+def test_feedback_is_for_its_own_assignment_only() -> None:
+    state = LoopState(assignment="T-1/coder", feedback=(Feedback("T-1 is red"),))
+    assert state.launching("T-2/coder").feedback == ()
+    assert state.launching("T-1/coder").feedback == (Feedback("T-1 is red"),)
+
+
+def test_a_limit_waited_out_does_not_use_up_the_retries() -> None:
+    limited = Evidence(AgentReport(fault=RateLimited("limit")))
+    failed = Evidence(AgentReport(fault=Transient("529")))
+    state = LoopState(troubles=Troubles(faults=2))
+    assert state.after(limited, Retry("limit", 60)).troubles == Troubles(limits=1)
+    assert state.after(failed, Retry("529", 5)).troubles == Troubles(faults=3)
+    assert state.after(JUDGED, Continue("on")).troubles == Troubles()
+
+
+def test_the_same_concern_is_told_once() -> None:
+    assert LoopState().concerned("push failed").concerned("push failed").concerns == ("push failed",)
+
+
 def test_a_session_the_user_cut_off_is_not_counted() -> None:
-    state = LoopState(iteration=2).launching().after(JUDGED, Stop(Outcome.CANCELLED, "stopped"))
+    state = LoopState(iteration=2).launching("a").after(JUDGED, Stop(Outcome.CANCELLED, "stopped"))
     assert state.iteration == 2
 
 
@@ -60,6 +79,11 @@ def test_a_clock_that_goes_back_gives_no_time_back() -> None:
     [
         (Budget(iterations=2), LoopState(iteration=1), None),
         (Budget(iterations=2), LoopState(iteration=2), "maximum iterations reached (2)"),
+        (
+            Budget(iterations=2),
+            LoopState(iteration=2, failing=("lint", "test")),
+            "maximum iterations reached (2); still failing: lint, test",
+        ),
         (Budget(cost_usd=1.0), LoopState(spend=Spend(cost_usd=1.5)), "budget reached: $1.50 of $1.00"),
         (Budget(cost_usd=1.0), LoopState(), None),
         (Budget(tokens=10), LoopState(spend=Spend(usage=Usage(5, 5))), "budget reached: 10 of 10 tokens"),

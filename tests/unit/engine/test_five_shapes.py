@@ -276,3 +276,25 @@ def test_a_story_that_approves_itself_is_undone_and_passes_only_by_review() -> N
     assert [prompt.split("\n")[-1] for prompt in agent.prompts] == [
         "implement US-1", "implement US-1", "review US-1", "review-fix US-1", "review US-1",
     ]  # fmt: skip
+
+
+def test_a_task_that_was_given_up_does_not_count_as_done() -> None:
+    workflow = Pipeline((Step("coder", promise="OK", limit=2),))
+    store = MemoryStore([Task(id="T-1", title="one"), Task(id="T-2", title="two")], key=lambda task: task.id)
+    agent = ScriptedAgent([Turn("no"), Turn("no"), Turn("<promise>OK</promise>")])
+    red = ScriptedCheck("tests", lambda judging: "T-2" in judging.assignment.key, Feedback("T-1 is red"))
+
+    async def loop() -> RunResult:
+        return await run_loop(
+            parts(
+                agent,
+                work=WorkflowWork(store, workflow, objective=lambda task, step: task.title),
+                probes=[TagProbe("promise", "", first=False)],
+                checks=[red],
+            )
+        )
+
+    result = run(loop)
+
+    assert (result.outcome, result.reason) == (Outcome.EXHAUSTED, "given up: T-1")
+    assert agent.prompts == ["one", "one\n\nT-1 is red", "two"]

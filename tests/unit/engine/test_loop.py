@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +25,7 @@ from ralph.engine.parts import LoopParts
 from ralph.engine.ports import ActionResult, AgentRequest, Judging, Trigger, When
 from ralph.engine.recording import Recorder
 from ralph.engine.stopping import StopToken
-from ralph.errors import StoreError
+from ralph.errors import StoreError, UsageError
 from ralph.testing.fake_clock import FakeClock
 from ralph.testing.memory_journal import MemoryJournal
 from ralph.testing.scripted_agent import ScriptedAgent, Turn
@@ -123,7 +124,9 @@ def test_a_check_on_claim_waits_for_a_claim() -> None:
 
 def test_limits_and_spend_go_on_from_an_interrupted_run() -> None:
     agent = ScriptedAgent([Turn("no", spend=Spend(cost_usd=0.5))])
-    stood = LoopState(iteration=3, spend=Spend(cost_usd=2.0), feedback=(Feedback("red"),))
+    stood = LoopState(
+        iteration=3, assignment="prompt", spend=Spend(cost_usd=2.0), feedback=(Feedback("red"),)
+    )
     result = Loop(agent).run(stood)
     assert (result.outcome, result.iterations, result.spend.cost_usd) == (Outcome.EXHAUSTED, 5, 3.0)
     assert agent.prompts == ["task\n\nred", "task"]
@@ -201,13 +204,59 @@ def test_an_action_on_proof_runs_after_every_green_iteration_only() -> None:
     assert result.iterations == 3
 
 
-def test_a_failed_action_is_a_concern_and_a_remark_but_no_end() -> None:
-    action = ScriptedAction(ActionResult(ok=False, message="push rejected", feedback=Feedback("push failed")))
+def test_an_action_that_fails_for_outside_reasons_is_a_concern_told_once() -> None:
+    action = ScriptedAction(ActionResult(ok=False, message="push rejected"))
     agent = ScriptedAgent([Turn("no"), Turn(DONE)])
     result = Loop(agent, {"actions": [action]}).run()
     assert result.outcome is Outcome.COMPLETED
-    assert result.concerns == ("scm: push rejected", "scm: push rejected")
-    assert agent.prompts[1] == "task\n\npush failed"
+    assert result.concerns == ("scm: push rejected",)
+    assert agent.prompts == ["task", "task"]
+
+
+def test_an_action_that_the_agent_can_mend_denies_the_completion_and_is_told() -> None:
+    refused = ActionResult(ok=False, message="hook", feedback=Feedback("the hook says no"))
+    action = ScriptedAction(refused)
+    agent = ScriptedAgent([Turn(DONE)])
+    result = Loop(agent, {"actions": [action], "budget": Budget(iterations=2)}).run()
+    assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 2)
+    assert agent.prompts[1] == "task\n\nthe hook says no"
+
+
+def test_work_accepted_before_a_stop_request_is_completed() -> None:
+    tokens: list[StopToken] = []
+
+    class StopsMeanwhile(ScriptedAction):
+        async def run(self, judging: Judging) -> ActionResult:
+            tokens[0].request()
+            return await super().run(judging)
+
+    loop = Loop(
+        ScriptedAgent([Turn(DONE)]), {"actions": [StopsMeanwhile(ActionResult(ok=True))]}, setup=tokens.append
+    )
+    assert loop.run().outcome is Outcome.COMPLETED
+
+
+def test_a_failure_of_the_harness_is_on_record_with_what_was_done_before() -> None:
+    class Vanishes(PromptWork):
+        async def next(self, state: LoopState) -> Offer:
+            if state.iteration == 1:
+                message = "prompt file not found"
+                raise UsageError(message)
+            return await super().next(state)
+
+    loop = Loop(ScriptedAgent([Turn("no", spend=Spend(cost_usd=0.5))]), {"work": Vanishes(lambda: "task")})
+    with pytest.raises(UsageError):
+        loop.run()
+    (ended,) = loop.events(RunEnded)
+    assert (ended.outcome, ended.iterations, ended.spend.cost_usd) == (Outcome.FAILED, 1, 0.5)
+
+
+def test_a_limit_whose_reset_is_over_is_not_hammered() -> None:
+    turns = [Turn(fault=RateLimited("limit", 1000.0))] * 5 + [Turn(fault=Transient("529")), Turn(DONE)]
+    loop = Loop(ScriptedAgent(turns))
+    assert loop.run().outcome is Outcome.COMPLETED
+    waits = [pause.until for pause in loop.events(PauseBegan)]
+    assert all(later - earlier >= 5 for earlier, later in itertools.pairwise(waits))
 
 
 def test_an_action_on_acceptance_runs_once() -> None:
@@ -281,9 +330,10 @@ def test_a_record_that_cannot_be_written_ends_the_run() -> None:
             raise StoreError(message)
 
     async def publish() -> None:
-        recorder = Recorder(FullDisk(), FakeClock())
+        recorder = Recorder(FullDisk(), FakeClock(), flush_after=0.0)
         recorder(Warned("a"))
-        await asyncio.sleep(0.3)
+        for _ in range(3):
+            await asyncio.sleep(0)
         recorder(Warned("b"))
 
     with pytest.raises(StoreError, match="disk is full"):

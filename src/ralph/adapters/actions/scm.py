@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -20,12 +20,17 @@ from ralph.engine.ports import (
     Judging,
     OutputMode,
     ProcessRunner,
+    Timeouts,
     Trigger,
 )
+from ralph.errors import ConfigError
 
 OUTPUT_KEPT = 2_000
-OWN_FILES = (":(exclude).ralph", ":(exclude).ralph-active")
+LISTED = 10_000_000  # characters of file names
+OWN = (".ralph", ".ralph-active")
+NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
 """What ralph itself writes is never part of the work."""
+BATCH = 200  # file names per command line
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,6 @@ class _Ran:
 class ScmAction:
     """Runs ``command`` with each task in order; the first that fails ends the row, never the run."""
 
-    name = "scm"
     trigger = Trigger.ON_PROOF
 
     def __init__(
@@ -53,6 +57,8 @@ class ScmAction:
         runner: ProcessRunner,
         journal: Journal,
         root: Path,
+        completion: str,
+        timeout: float | None,
     ) -> None:
         self._command = tuple(shlex.split(command))
         self._tasks = tuple(tasks)
@@ -60,6 +66,38 @@ class ScmAction:
         self._runner = runner
         self._journal = journal
         self._root = root
+        self._completion = completion
+        self._timeout = timeout
+        self._not_ours: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return f"{shlex.join(self._command)} {', '.join(self._tasks)}"
+
+    async def prepare(self) -> Iterator[str]:
+        """Look at what is there before the agent works; gives what the user should know.
+
+        Files that nobody tracks yet may be notes or secrets: those that were there before the run are not added.
+        """
+        if not self._is_git or "commit" not in self._tasks:
+            return iter(())
+        identity = await self._scm(None, "var", "GIT_COMMITTER_IDENT")
+        if not identity.ok:
+            message = (
+                f"git cannot commit: {identity.output.splitlines()[-1] if identity.output else 'no identity'}"
+            )
+            raise ConfigError(message, hint='set user.name and user.email with "git config", or remove scm')
+        self._not_ours = await self._untracked(None)
+        changed = await self._scm(None, "diff", "--quiet", "HEAD", "--", *NOT_OWN)
+        return self._warnings(has_changes=changed.code == 1)
+
+    def _warnings(self, *, has_changes: bool) -> Iterator[str]:
+        if has_changes:
+            yield "there are uncommitted changes: they will be part of the first commit"
+        if self._not_ours:
+            names = ", ".join(sorted(self._not_ours)[:5])
+            more = f" and {len(self._not_ours) - 5} more" if len(self._not_ours) > 5 else ""
+            yield f"untracked files that were there before will not be committed: {names}{more}"
 
     async def run(self, judging: Judging) -> ActionResult:
         spend = Spend()
@@ -71,29 +109,54 @@ class ScmAction:
                 result = await self._commit(judging)
                 spend += result.spend
             else:
-                result = _result(task, await self._scm(judging, *shlex.split(task)))
+                ran = await self._scm(judging, *shlex.split(task))
+                result = ActionResult(ran.ok, task if ran.ok else _failed(task, ran))
             if not result.ok:
                 return ActionResult(False, result.message, spend, result.feedback)
             done.append(result.message)
         return ActionResult(ok=True, message=", ".join(done), spend=spend)
 
     async def _commit(self, judging: Judging) -> ActionResult:
+        flags = "-am"
         if self._is_git:
-            # New files first; then it is known whether there is anything to commit before a call is spent.
-            added = await self._scm(judging, "add", "-A", "--", ".", *OWN_FILES)
-            if not added.ok:
-                return _result("add", added)
+            # Staged first; then it is known whether there is anything to commit before a call is spent.
+            staged = await self._stage(judging)
+            if not staged.ok:
+                return ActionResult(False, _failed("add", staged))
             if (await self._scm(judging, "diff", "--cached", "--quiet")).ok:
                 return ActionResult(ok=True, message="nothing to commit")
+            if not (await self._scm(judging, "diff", "--quiet", "--", *OWN)).ok:
+                flags = "-m"  # "-a" would take changes in ralph's own files along
         message, spend = await self._ask_for_message(judging)
         if message is None:
             return ActionResult(
                 False, "no commit message in the agent's answer; nothing was committed", spend
             )
-        committed = _result("commit", await self._scm(judging, "commit", "-am", message))
-        if committed.ok:
+        ran = await self._scm(judging, "commit", flags, message)
+        if ran.ok:
             return ActionResult(ok=True, message=f'committed "{message.splitlines()[0]}"', spend=spend)
-        return ActionResult(False, committed.message, spend, committed.feedback)
+        # Most often a hook that does not like the change: the agent can mend that.
+        said = _failed("commit", ran)
+        return ActionResult(False, said, spend, Feedback(f"Your changes could not be committed: {said}"))
+
+    async def _stage(self, judging: Judging) -> _Ran:
+        ran = await self._scm(judging, "add", "-u", "--", *NOT_OWN)
+        new = sorted(await self._untracked(judging) - self._not_ours)
+        for start in range(0, len(new), BATCH):
+            if ran.ok:
+                ran = await self._scm(
+                    judging, "--literal-pathspecs", "add", "--", *new[start : start + BATCH]
+                )
+        return ran
+
+    async def _untracked(self, judging: Judging | None) -> frozenset[str]:
+        listed = await self._scm(
+            judging,
+            *("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN),
+            kept=LISTED,
+            merge_stderr=False,
+        )
+        return frozenset(filter(None, listed.output.split("\0"))) if listed.ok else frozenset()
 
     @property
     def _is_git(self) -> bool:
@@ -108,41 +171,37 @@ class ScmAction:
             prompt_file=files.prompt,
             log_file=files.log,
             cwd=self._root,
-            iteration=judging.iteration,
-            attempt=judging.attempt,
             purpose="commit",
             mode=OutputMode.TEXT,
         )
         report = await self._agent.run(request, judging.publish, stop=judging.control.stop_now())
         if report.fault is not None or report.ending is not Ending.EXITED:
             return None, report.spend
-        return commit_message(report.text), report.spend
+        return commit_message(report.text, completion=self._completion), report.spend
 
-    async def _scm(self, judging: Judging, *arguments: str) -> _Ran:
-        output = Excerpt(OUTPUT_KEPT, Keep.TAIL)
-
-        def read(lines: list[bytes]) -> None:
-            for line in lines:
-                output.add(line.decode(errors="replace") + "\n")
-
+    async def _scm(
+        self, judging: Judging | None, *arguments: str, kept: int = OUTPUT_KEPT, merge_stderr: bool = True
+    ) -> _Ran:
+        output = Excerpt(kept, Keep.TAIL)
         exit_ = await self._runner.run(
             # Nobody is there to type a password or to edit a message.
             Command(
                 (*self._command, *arguments),
                 self._root,
                 environment={"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"},
-                merge_stderr=True,
+                merge_stderr=merge_stderr,
             ),
-            on_lines=read,
-            stop=judging.control.stop_now(),
+            timeouts=Timeouts(total=self._timeout),
+            on_output=lambda chunk: output.add(chunk.decode(errors="surrogateescape")),
+            stop=judging.control.stop_now() if judging is not None else None,
         )
+        if exit_.ending is Ending.TIMED_OUT:
+            return _Ran(None, f"it took longer than {self._timeout:g} s (scm.timeout)")
         return _Ran(
-            exit_.code if exit_.ending is Ending.EXITED else None, exit_.error or output.text().strip()
+            exit_.code if exit_.ending is Ending.EXITED else None, exit_.error or output.text().strip("\n")
         )
 
 
-def _result(task: str, ran: _Ran) -> ActionResult:
-    if ran.ok:
-        return ActionResult(ok=True, message=task)
-    said = f"{task} failed with exit code {ran.code}: {ran.output}"
-    return ActionResult(False, said, feedback=Feedback(f"After your last session, the SCM task {said}"))
+def _failed(task: str, ran: _Ran) -> str:
+    said = ran.output.encode(errors="surrogateescape").decode(errors="replace")
+    return f"{task} failed: {said or f'exit code {ran.code}'}"

@@ -1,104 +1,156 @@
 """Taking an echo of the prompt out of an agent's plain output.
 
-A prompt names the tag that means "done". A program that repeats its prompt must not be believed for that, so
-blocks of lines that equal the prompt are removed. White space and quoting (``> ``) do not matter, nor do empty
-lines. Quoted fragments cannot be told from the agent's own words.
+A prompt names the tag that means "done". A program that repeats its prompt must not be believed for that, so a
+repetition of a sent text is removed. Only letters are compared, in order: an echo that was wrapped, indented,
+quoted, put in a box, given line numbers, or written as a JSON string is still one. A quoted fragment cannot be told
+from the agent's own words.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-_QUOTING = re.compile(r"^[\s>]+")
-_SPARE_CHARS = 1_000
-_SPARE_BLANKS = 100
+# A letter, except that of a written-out line break or tab: ``\n`` stands for white space in a JSON string.
+_LETTER: re.Pattern[str] = re.compile(r"(?<!\\)[^\W\d_]|(?<=\\)[^\W\d_nrt]")
+_LETTERS: re.Pattern[str] = re.compile(r"[^\W\d_]+")
+# What closes the echo's last word. Never a "<": that opens a tag of the agent's own.
+_CLOSING: re.Pattern[str] = re.compile(r"(?:[^\w\s<]|_)*+")
+_WORDLESS_REST: re.Pattern[str] = re.compile(r"(?:(?![\n<])[\W\d_])*+\n")
+_SPARE_CHARS = 64 * 1024
 
 
-def normalized(line: str) -> str:
-    """A line without quoting and with single blanks."""
-    return " ".join(_QUOTING.sub("", line).split())
+def echo_filters(texts: Iterable[str]) -> tuple[EchoFilter, ...]:
+    """One filter for each different text that could claim something when repeated, to be passed in this order.
+
+    A text without a closing tag claims nothing. Longest first: a text may be a part of another, and taken out of
+    the longer one's echo it would leave an unrecognisable rest.
+    """
+    filters = {filter_.letters: filter_ for filter_ in map(EchoFilter, texts) if filter_.is_needed}
+    return tuple(sorted(filters.values(), key=lambda filter_: len(filter_.letters), reverse=True))
 
 
 class EchoFilter:
-    """Lines in, the lines that are no echo out. Holds back at most one prompt's worth of lines.
+    """Text in, in pieces; the same without echoes out. Holds back no more than might be one.
 
-    Knuth-Morris-Pratt over the prompt's non-empty lines: every line is looked at once, and an echo that begins
-    inside a false start is found too.
+    Knuth-Morris-Pratt over the letters: every letter is looked at once, and an echo that begins inside a false
+    start is found too. An echo begins with its first word unbroken; text without that word costs one search.
     """
 
-    def __init__(self, prompt: str) -> None:
-        self._prompt = [line for line in map(normalized, prompt.splitlines()) if line]
-        self._borders = _borders(self._prompt)
-        # A longer line cannot be one of the prompt's, whatever blanks are in it; this bounds what is held.
-        self._longest = 2 * max(map(len, prompt.splitlines()), default=0) + _SPARE_CHARS
-        self._most_blanks = prompt.count("\n") + _SPARE_BLANKS
-        self._held: deque[str] = deque()
-        self._is_blank: deque[bool] = deque()
-        self._blanks = 0
-        self._matched = 0
+    def __init__(self, text: str) -> None:
+        self.letters = "".join(_LETTER.findall(text)) if "</" in text else ""
+        first = _LETTER.search(text)
+        word = first and _LETTERS.match(text, first.start())
+        self._first = word[0] if word else ""
+        self._borders: list[int] = []
+        # However much white space and decoration an echo is spread over: this bounds what is held.
+        self._most_held = 4 * len(text) + _SPARE_CHARS
+        # Places count from the beginning of the output.
+        self._matched: deque[int] = deque()  # the place of each letter matched so far
+        self._seen = 0
+        self._held_from = 0
+        self._held: list[str] = []
+        self._is_at_line_start = True  # what was passed on so far ends with a newline
 
-    def feed(self, line: str) -> Iterator[str]:
-        """The lines that are now known to be no part of an echo, this one perhaps among them."""
-        if not self._prompt:
-            yield line
-            return
-        key = None if len(line) > self._longest else normalized(line)
-        if key == "":
-            if not self._matched:
-                yield line
-            elif self._blanks >= self._most_blanks:
-                yield from self.flush()
-                yield line
-            else:
-                self._hold(line, is_blank=True)
-            return
-        while self._matched and key != self._prompt[self._matched]:
-            border = self._borders[self._matched - 1]
-            yield from self._release(self._matched - border)
-            self._matched = border
-        if key != self._prompt[0] and not self._matched:
-            yield line
-            return
-        self._hold(line, is_blank=False)
-        self._matched += 1
-        if self._matched == len(self._prompt):
-            self._forget()
+    @property
+    def is_needed(self) -> bool:
+        return bool(self.letters)
 
-    def flush(self) -> Iterator[str]:
-        """The output is over, or what was held is too long: it was no echo."""
-        held = list(self._held)
-        self._forget()
-        yield from held
+    def feed(self, text: str) -> str:
+        """The text that is now known to be no part of an echo."""
+        if not self._matched and self._first not in text:
+            self._is_at_line_start = text.endswith("\n")
+            self._seen += len(text)
+            return text
+        return self._search(text)
 
-    def _hold(self, line: str, *, is_blank: bool) -> None:
-        self._held.append(line)
-        self._is_blank.append(is_blank)
-        self._blanks += is_blank
-
-    def _release(self, count: int) -> Iterator[str]:
-        """The first ``count`` lines held that are not blank, and the blank ones behind each."""
-        while self._held and (count or self._is_blank[0]):
-            is_blank = self._is_blank.popleft()
-            self._blanks -= is_blank
-            count -= not is_blank
-            yield self._held.popleft()
-
-    def _forget(self) -> None:
+    def flush(self) -> str:
+        """The output is over: what is held is half an echo at most, and kept."""
+        held = "".join(self._held)
+        self._matched.clear()
         self._held.clear()
-        self._is_blank.clear()
-        self._blanks = self._matched = 0
+        return held
+
+    def _search(self, text: str) -> str:
+        letters, matched = self.letters, self._matched
+        borders = self._borders = self._borders or _borders(letters)
+        start = self._seen
+        kept: list[str] = []
+        kept_to = hold_from = self._held_from if matched else start
+        position = 0
+        wordless_from = -1 if matched else 0  # since here this line has no letter; -1: it has
+        while matched or (hit := text.find(self._first, position)) >= 0:
+            if not matched:
+                newline = text.rfind("\n", position, hit)
+                if newline >= 0:
+                    wordless_from = newline + 1
+                # A quote mark or bullet before the echo goes with it.
+                is_wordless = wordless_from >= 0 and not _LETTER.search(text, wordless_from, hit)
+                hold_from = start + (wordless_from if is_wordless else hit)
+                wordless_from, position = -1, hit
+            for letter in _LETTER.finditer(text, position):
+                while matched and letters[len(matched)] != letter[0]:
+                    for _ in range(len(matched) - borders[len(matched) - 1]):
+                        matched.popleft()
+                    hold_from = matched[0] if matched else start + letter.start()
+                if letters[len(matched)] != letter[0]:
+                    position = letter.end()
+                    break
+                matched.append(start + letter.start())
+                if len(matched) == len(letters):
+                    matched.clear()
+                    self._keep(kept, self._cut(kept_to, hold_from, text))
+                    wordless_from = position = self._end_of_echo(text, letter.end())
+                    kept_to = start + position
+                    break
+            else:
+                break
+        end = start + len(text)
+        if end - hold_from > self._most_held:
+            matched.clear()
+        if not matched:
+            hold_from = end
+        self._keep(kept, self._cut(kept_to, hold_from, text))
+        if matched and self._held and hold_from == self._held_from:
+            self._held.append(text)
+        else:
+            self._held = [self._cut(hold_from, end, text)] if matched else []
+        self._held_from = hold_from
+        self._seen = end
+        return "".join(kept)
+
+    def _end_of_echo(self, text: str, position: int) -> int:
+        """Behind the marks that close its last word; behind the line, if there is no more on it."""
+        closing = _CLOSING.match(text, position)
+        position = closing.end() if closing else position
+        rest = _WORDLESS_REST.match(text, position) if self._is_at_line_start else None
+        return rest.end() if rest else position
+
+    def _keep(self, kept: list[str], piece: str) -> None:
+        if piece:
+            kept.append(piece)
+            self._is_at_line_start = piece.endswith("\n")
+
+    def _cut(self, from_: int, to: int, text: str) -> str:
+        """What stands between two places of the output, in what was held or in ``text`` behind it."""
+        if from_ >= self._seen:
+            return text[from_ - self._seen : to - self._seen]
+        if from_ >= to:
+            return ""
+        held = "".join(self._held)
+        begin = from_ - self._held_from
+        return held[begin : to - self._held_from] + (text[: to - self._seen] if to > self._seen else "")
 
 
-def _borders(lines: list[str]) -> list[int]:
-    """For each prefix of the prompt, the length of its longest proper prefix that is also its end."""
-    borders = [0] * len(lines)
+def _borders(letters: str) -> list[int]:
+    """For each prefix, the length of its longest proper prefix that is also its end."""
+    borders = [0] * len(letters)
     length = 0
-    for position in range(1, len(lines)):
-        while length and lines[position] != lines[length]:
+    for position in range(1, len(letters)):
+        while length and letters[position] != letters[length]:
             length = borders[length - 1]
-        if lines[position] == lines[length]:
+        if letters[position] == letters[length]:
             length += 1
         borders[position] = length
     return borders

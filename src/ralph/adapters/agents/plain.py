@@ -44,7 +44,8 @@ class PlainAdapter:
         return Command(argv, request.cwd, dict(request.environment), stdin)
 
     def parser(self, request: AgentRequest) -> StreamParser:
-        return PlainTextParser(request.prompt)
+        # The parts too: it may print the prompt file, while what was sent had feedback around it.
+        return PlainTextParser(request.prompt, *request.parts)
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ralph.adapters.agents.echo import EchoFilter
+from ralph.adapters.agents.echo import echo_filters
 from ralph.domain.agent_events import AgentEvent, Text
 
 # CSI (colours, cursor), OSC (titles, links; up to its end or the end of the line), and the two-character rest.
@@ -17,15 +17,22 @@ def without_ansi(text: str) -> str:
 
 
 class PlainTextParser:
-    """One block of text, a line at a time. ``prompt`` is what may be echoed; empty: nothing is removed."""
+    """One block of text, a line at a time. ``sent`` are the texts that may be echoed; none: nothing is removed."""
 
-    def __init__(self, prompt: str = "") -> None:
-        self._echo = EchoFilter(prompt)
+    def __init__(self, *sent: str) -> None:
+        self._filters = echo_filters(sent)
 
     def parse(self, line: bytes) -> Sequence[AgentEvent]:
-        text = without_ansi(line.decode("utf-8", "replace").removesuffix("\r"))
-        return [Text(kept + "\n", False) for kept in self._echo.feed(text)]
+        text = without_ansi(line.decode("utf-8", "replace").removesuffix("\r")) + "\n"
+        for filter_ in self._filters:
+            text = filter_.feed(text)
+            if not text:
+                return ()
+        return (Text(text, False),)
 
     def finish(self) -> Sequence[AgentEvent]:
-        held: list[AgentEvent] = [Text(kept + "\n", False) for kept in self._echo.flush()]
-        return [*held, Text("", True)]
+        rest = ""
+        for filter_ in self._filters:
+            rest = filter_.feed(rest) + filter_.flush()
+        end = Text("", True)
+        return (Text(rest, False), end) if rest else (end,)

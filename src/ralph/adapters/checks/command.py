@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,14 @@ from ralph.engine.ports import Command, Exit, Journal, Judging, ProcessRunner, T
 TIMED_OUT_CODE = 124  # what timeout(1) says
 NOT_STARTED_CODE = 127  # what a shell says
 SIGNAL_BASE = 128
+SHELL_SAYS = {
+    126: "the command cannot be executed; check the guardrail in the settings",
+    127: "command not found; check the guardrail in the settings",
+}
+
+END_BYTES = 4_096
+LAST_LINES = 5
+LINE_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +34,7 @@ class Guardrail:
     placement: Placement = Placement.APPEND
     hint: str = ""
     timeout: float | None = None
+    idle_timeout: float | None = None
     keep: Keep = Keep.HEAD
     name: str = ""
 
@@ -64,20 +74,19 @@ class CommandCheck:
     async def run(self, judging: Judging) -> CheckResult:
         guardrail = self._guardrail
         log = self._journal.check_log(judging.iteration, guardrail.slug)
-        excerpt = Excerpt(self._truncate_chars, guardrail.keep)
+        output = _Output(Excerpt(self._truncate_chars, guardrail.keep))
         exit_ = await self._runner.run(
             Command(self._shell(guardrail.command), self._root, merge_stderr=True),
-            timeouts=Timeouts(total=guardrail.timeout),
-            on_lines=_reader(excerpt),
+            timeouts=Timeouts(guardrail.timeout, guardrail.idle_timeout),
+            on_output=output.take,
             log=log,
             stop=judging.control.stop_now(),
         )
         if exit_.left_behind:
             judging.publish(ProcessesEnded(exit_.left_behind))
-        if remark := _remark(exit_, guardrail):
-            excerpt.add(remark + "\n")
         code = _exit_code(exit_)
-        shown_log = f"{self._state_folder.name}/{log.name}"
+        reason = _reason(exit_, code, guardrail)
+        shown_log = self._shown(log.name)
         passed = exit_.ending is Ending.EXITED and code == 0
         return CheckResult(
             name=self.name,
@@ -90,7 +99,7 @@ class CommandCheck:
                     exit_code=code,
                     hint=guardrail.hint,
                     log_file=shown_log,
-                    output=excerpt.text().rstrip("\n"),
+                    output=output.text() + (f"\n[ralph] {reason}" if reason else ""),
                 ),
                 guardrail.placement,
             ),
@@ -98,18 +107,43 @@ class CommandCheck:
             exit_code=code,
             seconds=exit_.seconds,
             log_file=shown_log,
-            reason=_remark(exit_, guardrail),
+            reason=reason,
+            last_lines=() if passed else output.last_lines(),
         )
 
+    def _shown(self, log_name: str) -> str:
+        """As the agent can open it: in a git worktree the state folder is elsewhere."""
+        link = self._state_folder / log_name
+        return str(link.relative_to(self._root) if link.is_relative_to(self._root) else link)
 
-def _reader(excerpt: Excerpt) -> Callable[[list[bytes]], None]:
-    def read(lines: list[bytes]) -> None:
-        for line in lines:
-            if excerpt.is_full:
-                return
-            excerpt.add(line.decode(errors="replace") + "\n")
 
-    return read
+class _Output:
+    """What is kept of the output while it streams by: an excerpt for the agent, the end for the screen."""
+
+    def __init__(self, excerpt: Excerpt) -> None:
+        self._excerpt = excerpt
+        self._end = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""
+
+    def take(self, chunk: bytes) -> None:
+        self._end = (self._end + chunk)[-END_BYTES:]
+        if not self._excerpt.is_full:
+            self._add(self._decoder.decode(chunk))
+
+    def _add(self, text: str) -> None:
+        # Line ends wait until something follows: the last ones are nobody's information and must not count.
+        text = self._held + text
+        kept = text.rstrip("\n")
+        self._held = text[len(kept) :]
+        self._excerpt.add(kept)
+
+    def text(self) -> str:
+        return self._excerpt.text()
+
+    def last_lines(self) -> tuple[str, ...]:
+        lines = self._end.decode(errors="replace").strip().splitlines()
+        return tuple(line.rstrip()[:LINE_CHARS] for line in lines[-LAST_LINES:])
 
 
 def _exit_code(exit_: Exit) -> int:
@@ -123,13 +157,15 @@ def _exit_code(exit_: Exit) -> int:
             return SIGNAL_BASE - code if code < 0 else code
 
 
-def _remark(exit_: Exit, guardrail: Guardrail) -> str:
+def _reason(exit_: Exit, code: int, guardrail: Guardrail) -> str:
     match exit_.ending:
         case Ending.NOT_STARTED:
-            return f"[ralph] could not be started: {exit_.error}"
+            return f"could not be started: {exit_.error}"
         case Ending.TIMED_OUT:
-            return f"[ralph] ended after {guardrail.timeout:g} s: it ran out of time"
+            return f"ended after {guardrail.timeout:g} s: it ran out of time"
+        case Ending.IDLE:
+            return f"ended: it printed nothing for {guardrail.idle_timeout:g} s"
         case Ending.STOPPED:
-            return "[ralph] ended: the run was stopped"
+            return "ended: the run was stopped"
         case _:
-            return ""
+            return SHELL_SAYS.get(code, "")

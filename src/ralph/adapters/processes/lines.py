@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LONGEST_LINE = 256 * 1024 * 1024
+LONGEST_LINE = 64 * 1024 * 1024
 """A longer line is handed out in parts of this size, so that output without any newline cannot eat the memory."""
 
 

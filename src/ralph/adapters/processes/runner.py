@@ -63,6 +63,7 @@ class PosixProcessRunner:
         timeouts: Timeouts = _NO_LIMITS,
         on_start: Callable[[Running], None] | None = None,
         on_lines: Callable[[list[bytes]], None] | None = None,
+        on_output: Callable[[bytes], None] | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
         log: Path | None = None,
         stop: Awaitable[object] | None = None,
@@ -70,7 +71,7 @@ class PosixProcessRunner:
         stopping = asyncio.ensure_future(stop) if stop is not None else None
         log_file = LogFile(log) if log is not None else None
         stderr_log = LogFile(Path(f"{log}.stderr")) if log is not None else None
-        stdout_sink = Sink(self._redactor, log=log_file, on_lines=on_lines)
+        stdout_sink = Sink(self._redactor, log=log_file, on_lines=on_lines, on_chunk=on_output)
         stderr_sink = Sink(self._redactor, log=stderr_log, on_chunk=on_stderr)
         try:
             if stopping is not None and stopping.done():

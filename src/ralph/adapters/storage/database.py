@@ -83,6 +83,9 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise _explained(error, path) from error
+    except (FileExistsError, NotADirectoryError) as error:
+        message = f"cannot write {path}: something else of that name is in the way"
+        raise StoreError(message, hint="Move it away; ralph needs a directory there.") from error
     except OSError as error:
         message = f"cannot write {path}: {error.strerror or error}"
         raise StoreError(

@@ -12,7 +12,7 @@ from typing import Self
 from ralph.adapters.storage.database import open_database, store_errors
 from ralph.adapters.storage.files import make_state_folder, point_link
 from ralph.adapters.storage.wire import encode_event, encode_state
-from ralph.domain.loop_events import IterationEnded, IterationStarted, LoopEvent, RunEnded
+from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded
 from ralph.domain.state import LoopState
 from ralph.engine.ports import SessionFiles
 
@@ -29,6 +29,7 @@ END_ITERATION = """UPDATE iterations
     WHERE run_id = ? AND iteration = ? AND attempt = ?"""
 ADD_EVENT = "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?, ?, ?, ?)"
 
+SESSION_BYTES = 16 * 1024 * 1024
 FLUSH_BYTES = 256 * 1024
 
 
@@ -53,24 +54,18 @@ class SqliteJournal:
         self._iteration = 0
         self._events: list[tuple[str, int, float, str, bytes]] = []
         self._event_bytes = 0
+        self._acted_bytes = 0
         self._statements: list[Statement] = []
         self._last_at = now
         with store_errors(folder):
             make_state_folder(folder)
+        self._database = open_database(self._path)
+        with store_errors(folder):
             self._run_folder.mkdir(parents=True)
             _forget_links(folder)
-        self._database = open_database(self._path)
         with store_errors(self._path):
             given = (run_id, profile, agent, str(root), json.dumps(options))
             self._database.execute(START_RUN, (*given, encode_state(LoopState()), now, now))
-
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    @property
-    def run_folder(self) -> Path:
-        return self._run_folder
 
     # --- files ---
 
@@ -106,9 +101,14 @@ class SqliteJournal:
         self._last_at = at
         if isinstance(event, IterationStarted):
             self._iteration = event.iteration
+            self._acted_bytes = 0
         if statement := self._statement(event, at):
             self._statements.append(statement)
         data = encode_event(event)
+        if isinstance(event, AgentActed):
+            self._acted_bytes += len(data)
+            if self._acted_bytes > SESSION_BYTES:
+                return  # the session's log has it all; the record must not grow with an agent's chatter
         self._events.append((self._run_id, self._iteration, at, event.kind, data))
         self._event_bytes += len(data)
         if self._event_bytes > FLUSH_BYTES:
@@ -156,10 +156,7 @@ class SqliteJournal:
                 database.execute("PRAGMA synchronous = FULL")
             try:
                 database.execute("BEGIN IMMEDIATE")
-                database.executemany(
-                    "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?, ?, ?, ?)",
-                    self._events,
-                )
+                database.executemany(ADD_EVENT, self._events)
                 for sql, values in self._statements:
                     database.execute(sql, values)
                 database.execute("COMMIT")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from ralph.domain.assignment import Assignment, Drained, Offer
 from ralph.domain.decision import Accept, Decision
 from ralph.domain.evidence import Evidence
 from ralph.domain.state import LoopState
+from ralph.errors import UsageError
+
+READ_AGAIN = 5
+READ_AGAIN_SECONDS = 0.1
 
 
 class PromptWork:
@@ -20,7 +25,16 @@ class PromptWork:
     async def next(self, state: LoopState) -> Offer:
         if self._accepted:
             return Drained(self._accepted)
-        return Assignment(key="prompt", objective=self._read())
+        return Assignment(key="prompt", objective=await self._read_patiently())
+
+    async def _read_patiently(self) -> str:
+        """Editors replace a file by another one: it may be away for a moment."""
+        for _ in range(READ_AGAIN):
+            try:
+                return self._read()
+            except UsageError:
+                await asyncio.sleep(READ_AGAIN_SECONDS)
+        return self._read()
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         if isinstance(decision, Accept):

@@ -13,9 +13,9 @@ from ralph.domain.workflow import Item, Step, Workflow
 
 
 class ItemStore(Protocol[Item]):
-    """Where items live. ``open_items`` come in the order in which they are to be worked on."""
+    """Where items live. ``items`` come in the order in which they are to be worked on."""
 
-    def open_items(self) -> Sequence[Item]: ...
+    def items(self) -> Sequence[Item]: ...
 
     def get(self, key: str) -> Item: ...
 
@@ -40,7 +40,7 @@ class WorkflowWork(Generic[Item]):
         self._used: dict[tuple[str, str], int] = {}
 
     async def next(self, state: LoopState) -> Offer:
-        for item in self._store.open_items():
+        for item in self._store.items():
             step = self._workflow.next_step(item)
             if step is not None:
                 key = self._store.key(item)
@@ -54,7 +54,10 @@ class WorkflowWork(Generic[Item]):
                     acceptance=step.acceptance,
                     subject=item,
                 )
-        return Drained("every item is done")
+        given_up = [self._store.key(item) for item in self._store.items() if self._workflow.is_given_up(item)]
+        return Drained(
+            "given up: " + ", ".join(given_up) if given_up else "every item is done", tuple(given_up)
+        )
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         key, role = assignment.key.rsplit("/", 1)

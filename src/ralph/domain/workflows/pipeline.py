@@ -36,6 +36,9 @@ class Pipeline:
             remarks=(*item.remarks, f"{step.role}: {reason}"),
         )
 
+    def is_given_up(self, item: Task) -> bool:
+        return item.status is TaskStatus.FAILED
+
     def audit(self, before: Task, after: Task, step: Step) -> tuple[Violation, ...]:
         """The agents of a pipeline do not touch the task itself."""
         return () if before == after else (Violation(before.id, "only the harness moves a task on"),)

@@ -31,6 +31,9 @@ class ReviewCycle:
         """What the agent legally wrote stands; there is nothing for the harness to add."""
         return item
 
+    def is_given_up(self, item: Story) -> bool:
+        return False
+
     def audit(self, before: Story, after: Story, step: Step) -> tuple[Violation, ...]:
         if after in self._legal(before, after, step):
             return ()

@@ -18,5 +18,8 @@ class Single:
     def advance(self, item: Task, step: Step, *, accepted: bool, reason: str = "") -> Task:
         return replace(item, status=TaskStatus.DONE if accepted else TaskStatus.FAILED)
 
+    def is_given_up(self, item: Task) -> bool:
+        return item.status is TaskStatus.FAILED
+
     def audit(self, before: Task, after: Task, step: Step) -> tuple[Violation, ...]:
         return ()

@@ -77,7 +77,8 @@ def settings(agent: Path) -> str:
     return json.dumps(
         {
             "maximumIterations": 6,
-            "agent": {"command": str(agent), "adapter": "claude"},
+            # With permissions chosen here, the header need not warn of an agent that may do anything.
+            "agent": {"command": str(agent), "adapter": "claude", "flags": ["--permission-mode=acceptEdits"]},
             "guardrails": [{"command": "./run-tests", "hint": "Fix shop.py; do not touch the tests."}],
             "scm": {"command": "git", "tasks": ["commit"]},
         },

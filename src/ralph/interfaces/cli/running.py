@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
@@ -11,14 +10,11 @@ from collections.abc import Sequence
 
 from ralph.adapters.clock import SystemClock
 from ralph.config.schema import OutputSettings
-from ralph.domain.decision import Outcome
-from ralph.domain.loop_events import RunEnded, StopRequested
-from ralph.domain.report import Spend
+from ralph.domain.loop_events import StopRequested
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
 from ralph.engine.recording import Listener
 from ralph.engine.stopping import StopToken
-from ralph.errors import RalphError
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import StatusLine
 from ralph.interfaces.cli.console.terminal import Look, detect_look
@@ -67,16 +63,13 @@ def _look(stream: object, output: OutputSettings) -> Look:
 
 async def _run(plan: Plan, listeners: Sequence[Listener], status: StatusLine | None) -> RunResult:
     control = StopToken()
-    with assembled(plan, control, listeners, complain=_complain) as parts:
+    async with assembled(plan, control, listeners, complain=_complain) as parts:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, _on_signal, control, parts)
         ticker = asyncio.create_task(_tick(status)) if status is not None else None
         try:
             return await run_loop(parts)
-        except Exception as error:
-            _record_failure(parts, error)
-            raise
         finally:
             if ticker is not None:
                 ticker.cancel()
@@ -88,13 +81,6 @@ async def _run(plan: Plan, listeners: Sequence[Listener], status: StatusLine | N
 
 def _on_signal(control: StopToken, parts: LoopParts) -> None:
     parts.publish(StopRequested(now=control.request()))
-
-
-def _record_failure(parts: LoopParts, error: Exception) -> None:
-    """The record says how it ended, if it can still be written; the error itself goes on to the edge."""
-    reason = error.message if isinstance(error, RalphError) else f"internal error: {error!r}"
-    with contextlib.suppress(RalphError):
-        parts.journal.append(RunEnded(Outcome.FAILED, reason, 0, Spend(), 0.0), at=parts.clock.now())
 
 
 async def _tick(status: StatusLine) -> None:

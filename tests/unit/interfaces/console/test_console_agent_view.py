@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC
 
 import pytest
@@ -27,6 +28,7 @@ from ralph.domain.agent_events import (
 from ralph.interfaces.cli.console.agent_view import MAX_NOISE_CHARS, MAX_OPEN_TOOLS, AgentView
 from ralph.interfaces.cli.console.terminal import Look
 
+PLAIN = Look(max_lines=5, max_chars=1000)
 NOON = 1_700_000_000.0  # 22:13:20 UTC
 USAGE = Usage(340_000, 45_000, 850_000, 10_000)
 TODO = TodoChanged(
@@ -39,11 +41,11 @@ TODO = TodoChanged(
 
 
 def rendered(*events: AgentEvent, look: Look | None = None, verbose: bool = False) -> str:
-    return AgentView(look or Look(), verbose=verbose, zone=UTC).render(events, NOON)
+    return AgentView(look or PLAIN, verbose=verbose, zone=UTC).render(events, NOON)
 
 
 def test_a_session_has_the_form_of_the_seed() -> None:
-    view = AgentView(Look(max_lines=1))
+    view = AgentView(replace(PLAIN, max_lines=1))
     view.tools, view.errors = 57, 4
     events = (
         ToolStarted("1", "Read", "/path/to/file.go"),
@@ -183,9 +185,9 @@ GOLDEN = [
 @pytest.mark.parametrize(("event", "emoji", "ascii_", "color"), GOLDEN)
 def test_each_event_has_its_lines(event: AgentEvent, emoji: str, ascii_: str, color: str) -> None:
     assert rendered(event) == emoji
-    assert rendered(event, look=Look(emoji=False)) == ascii_
+    assert rendered(event, look=replace(PLAIN, emoji=False)) == ascii_
     assert ascii_.isascii()
-    assert rendered(event, look=Look(color=True)) == color
+    assert rendered(event, look=replace(PLAIN, color=True)) == color
 
 
 @pytest.mark.parametrize(("event", "emoji", "ascii_", "color"), GOLDEN)
@@ -194,7 +196,7 @@ def test_ascii_with_color_differs_from_ascii_only_by_color(
 ) -> None:
     import re
 
-    colored = rendered(event, look=Look(emoji=False, color=True))
+    colored = rendered(event, look=replace(PLAIN, emoji=False, color=True))
     assert re.sub(r"\x1b\[\d+m", "", colored) == ascii_
     assert colored.count("\x1b[") % 2 == 0  # whatever is switched on is switched off
 
@@ -218,14 +220,14 @@ def test_a_result_finds_the_name_of_its_call() -> None:
 
 
 def test_calls_without_an_end_do_not_fill_the_memory() -> None:
-    view = AgentView(Look())
+    view = AgentView(PLAIN)
     view.render([ToolStarted(str(number), f"T{number}") for number in range(MAX_OPEN_TOOLS + 1)])
     assert view.render([ToolEnded("0")]) == "✅ Result ← tool (no output)\n"
     assert view.render([ToolEnded("1")]) == "✅ Result ← T1 (no output)\n"
 
 
 def test_figures_are_those_of_the_session() -> None:
-    view = AgentView(Look())
+    view = AgentView(PLAIN)
     view.begin(100.0)
     view.render([ToolStarted("1", "A"), ToolEnded("1", is_error=True)], 101.0)
     assert view.render([TurnEnded()], 112.3).endswith("✅ Complete (tools: 1, errors: 1, time: 12.3s)\n")
@@ -234,7 +236,7 @@ def test_figures_are_those_of_the_session() -> None:
 
 
 def test_pieces_are_written_as_they_are_and_closed_before_other_lines() -> None:
-    view = AgentView(Look())
+    view = AgentView(PLAIN)
     assert view.render([Text("one\ntw", final=False)]) == "one\ntw"
     assert view.line_is_open
     assert view.render([Text("o", final=False), Notice("note")]) == "o\nnote\n"
@@ -294,12 +296,12 @@ def test_an_answer_that_comes_only_with_the_end_is_shown() -> None:
 def test_tool_output_is_bounded(
     event: ToolEnded, max_lines: int | None, max_chars: int | None, body: list[str]
 ) -> None:
-    lines = rendered(event, look=Look(max_lines=max_lines, max_chars=max_chars)).splitlines()[1:]
+    lines = rendered(event, look=replace(PLAIN, max_lines=max_lines, max_chars=max_chars)).splitlines()[1:]
     assert [line[5:] for line in lines] == body
 
 
 def test_every_line_has_its_time() -> None:
-    view = AgentView(Look(timestamps=True), zone=UTC)
+    view = AgentView(replace(PLAIN, timestamps=True), zone=UTC)
     assert view.render([Text("a\nb", final=False)], NOON) == "[22:13:20] a\n[22:13:20] b"
     assert view.render([Text("c\n", final=False), Text("d")], NOON + 1) == "c\n[22:13:21] d\n"
     assert view.render([Unknown("x")], NOON + 2) == ""
@@ -321,13 +323,13 @@ def test_a_long_line_of_noise_is_cut(torn: bool) -> None:
 
 
 def test_noise_is_counted() -> None:
-    view = AgentView(Look())
+    view = AgentView(PLAIN)
     view.render([Noise("a"), Noise("b", torn=True)])
     assert view.noise == 2
 
 
 def test_figures_are_kept_without_rendering() -> None:
-    view = AgentView(Look())
+    view = AgentView(PLAIN)
     view.count([ToolStarted("1", "A"), ToolEnded("1", is_error=True), Noise("x"), Text("t")])
     assert (view.tools, view.errors, view.noise) == (1, 1, 1)
 
@@ -402,5 +404,5 @@ def test_rendering_never_raises_and_lets_no_control_character_through(
 
 @given(st.lists(events, max_size=8))
 def test_batches_make_no_difference(stream: list[AgentEvent]) -> None:
-    whole, single = AgentView(Look(), zone=UTC), AgentView(Look(), zone=UTC)
+    whole, single = AgentView(PLAIN, zone=UTC), AgentView(PLAIN, zone=UTC)
     assert whole.render(stream, NOON) == "".join(single.render([event], NOON) for event in stream)

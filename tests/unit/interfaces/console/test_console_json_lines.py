@@ -106,7 +106,14 @@ def record(event: LoopEvent) -> dict[str, Any]:
         (CheckStarted("n", "c"), {"type": "check_started", "name": "n", "command": "c"}),
         (
             CheckEnded(
-                CheckResult("n", Verdict.FAILED, feedback=Feedback("f", Placement.PREPEND), exit_code=1)
+                CheckResult(
+                    "n",
+                    Verdict.FAILED,
+                    feedback=Feedback("f", Placement.PREPEND),
+                    exit_code=1,
+                    last_lines=("one", "two"),
+                    spend=SPEND,
+                )
             ),
             {
                 "type": "check_ended",
@@ -120,6 +127,8 @@ def record(event: LoopEvent) -> dict[str, Any]:
                     "seconds": 0.0,
                     "log_file": "",
                     "reason": "",
+                    "last_lines": ["one", "two"],
+                    "spend": SPEND_JSON,
                 },
             },
         ),
@@ -176,9 +185,10 @@ def test_each_event_is_one_object(event: LoopEvent, expected: dict[str, Any]) ->
     ],
     ids=["none", "transient", "rate limited", "fatal"],
 )
-def test_a_fault_names_its_kind(fault: Fault | None, expected: dict[str, Any] | None) -> None:
+def test_a_fault_names_its_type(fault: Fault | None, expected: dict[str, Any] | None) -> None:
     parsed = record(AgentEnded("exited", 1, 2.0, SPEND, 3, 1, fault, stderr="x"))
     assert parsed["fault"] == expected
+    assert expected is None or next(iter(parsed["fault"])) == "type"
     assert (parsed["type"], parsed["spend"], parsed["stderr"]) == ("agent_ended", SPEND_JSON, "x")
 
 
@@ -218,10 +228,8 @@ def test_any_text_stays_on_one_line_and_parses(text: str) -> None:
 def test_lines_are_utf8_and_flushed_at_once() -> None:
     read_end, write_end = os.pipe()
     with os.fdopen(read_end, "rb") as reader, os.fdopen(write_end, "w", encoding="ascii") as out:
-        lines = JsonLines(out)
-        lines(Warned("é"), AT)
+        JsonLines(out)(Warned("é"), AT)
         assert json.loads(reader.readline())["message"] == "é"
-        assert not lines.out_closed
 
 
 def test_a_reader_that_left_is_no_error() -> None:
@@ -229,6 +237,5 @@ def test_a_reader_that_left_is_no_error() -> None:
     os.close(read_end)
     with os.fdopen(write_end, "w") as out:
         lines = JsonLines(out)
-        lines(Warned("x"), AT)
-        lines(Warned("y"), AT)
-        assert lines.out_closed
+        for _ in range(3):
+            lines(Warned("x"), AT)

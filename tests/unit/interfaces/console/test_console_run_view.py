@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC
 
 import pytest
@@ -39,6 +40,7 @@ from ralph.domain.report import Fatal, RateLimited, Spend, Transient
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.terminal import Look, display_width
 
+PLAIN = Look(max_lines=5, max_chars=1000)
 AT = 1_700_000_000.0  # 22:13:20 UTC
 SPEND = Spend(5.76, Usage(340_000, 45_000, 850_000, 10_000), 367.0)
 LOG = ".ralph/guardrail_001_make_test.log"
@@ -56,7 +58,7 @@ def told(
     console = Console(
         out,
         err,
-        look or Look(),
+        look or PLAIN,
         verbose=verbose,
         stream_agent_output=stream,
         json_lines=json_lines,
@@ -98,6 +100,12 @@ GOLDEN = [
         id="guardrail started",
     ),
     pytest.param(
+        CheckStarted("unit tests", "make test"),
+        "▶ Guardrail: unit tests\n",
+        "[RUN] Guardrail: unit tests\n",
+        id="named guardrail started",
+    ),
+    pytest.param(
         CheckStarted("semantic"), "▶ Check: semantic\n", "[RUN] Check: semantic\n", id="check started"
     ),
     pytest.param(
@@ -107,15 +115,43 @@ GOLDEN = [
         id="guardrail passed",
     ),
     pytest.param(
-        check(Verdict.FAILED, feedback=Feedback("x"), log_file=LOG),
-        f"❌ Guardrail failed: make test (exit 1, 1.2s) → APPEND  log: {LOG}\n",
-        f"[ERR] Guardrail failed: make test (exit 1, 1.2s) -> APPEND  log: {LOG}\n",
+        CheckEnded(CheckResult("unit tests", Verdict.PASSED, command="make test", exit_code=0, seconds=1.2)),
+        "✅ Guardrail passed: unit tests (1.2s)\n",
+        "[OK] Guardrail passed: unit tests (1.2s)\n",
+        id="named guardrail passed",
+    ),
+    pytest.param(
+        check(Verdict.FAILED, feedback=Feedback("x"), log_file=LOG, last_lines=("E  assert 1", "1 failed")),
+        "❌ Guardrail failed: make test (exit 1, 1.2s) → its output goes into the next prompt (APPEND)\n"
+        f"  ⎿  E  assert 1\n     1 failed\n   log: {LOG}\n",
+        "[ERR] Guardrail failed: make test (exit 1, 1.2s) -> its output goes into the next prompt (APPEND)\n"
+        f"  |_  E  assert 1\n      1 failed\n   log: {LOG}\n",
         id="guardrail failed",
     ),
     pytest.param(
+        check(Verdict.FAILED, feedback=Feedback("x", Placement.PREPEND), log_file=LOG),
+        "❌ Guardrail failed: make test (exit 1, 1.2s) → its output goes into the next prompt (PREPEND)\n"
+        f"   log: {LOG}\n",
+        "[ERR] Guardrail failed: make test (exit 1, 1.2s) -> its output goes into the next prompt (PREPEND)\n"
+        f"   log: {LOG}\n",
+        id="guardrail failed in silence",
+    ),
+    pytest.param(
+        check(Verdict.FAILED, exit_code=124, reason="ended after 1 s: it ran out of time"),
+        "❌ Guardrail failed: make test (exit 124: ended after 1 s: it ran out of time)\n",
+        "[ERR] Guardrail failed: make test (exit 124: ended after 1 s: it ran out of time)\n",
+        id="guardrail out of time",
+    ),
+    pytest.param(
+        check(Verdict.FAILED, command="", exit_code=None, reason="T-1 unchanged", feedback=Feedback("x")),
+        "❌ Check failed: make test (T-1 unchanged, 1.2s) → its message goes into the next prompt (APPEND)\n",
+        "[ERR] Check failed: make test (T-1 unchanged, 1.2s) -> its message goes into the next prompt (APPEND)\n",
+        id="check failed",
+    ),
+    pytest.param(
         check(Verdict.ERRORED, exit_code=None, reason="timed out", feedback=Feedback("x", Placement.REPLACE)),
-        "❌ Guardrail errored: make test (timed out, 1.2s) → REPLACE\n",
-        "[ERR] Guardrail errored: make test (timed out, 1.2s) -> REPLACE\n",
+        "❌ Guardrail errored: make test (timed out, 1.2s) → its output replaces the next prompt (REPLACE)\n",
+        "[ERR] Guardrail errored: make test (timed out, 1.2s) -> its output replaces the next prompt (REPLACE)\n",
         id="guardrail errored",
     ),
     pytest.param(
@@ -152,8 +188,8 @@ GOLDEN = [
     ),
     pytest.param(
         IterationEnded(1, 1, "Continue", "failing: make test", False, False, SPEND, 2),
-        "🔄 Going on: failing: make test\n",
-        "[NEXT] Going on: failing: make test\n",
+        "🔄 Not done yet: failing: make test\n",
+        "[NEXT] Not done yet: failing: make test\n",
         id="continued",
     ),
     pytest.param(
@@ -188,8 +224,10 @@ GOLDEN = [
     ),
     pytest.param(
         StopRequested(False),
-        "Received signal, shutting down...\n",
-        "Received signal, shutting down...\n",
+        "Received signal, shutting down...\n"
+        "   The present step may finish first; press Ctrl-C again to end it now.\n",
+        "Received signal, shutting down...\n"
+        "   The present step may finish first; press Ctrl-C again to end it now.\n",
         id="stop",
     ),
     pytest.param(
@@ -273,20 +311,32 @@ GOLDEN = [
         "[ERR] Agent failed: claude not found (0.0s)\n   hint: install it\n",
         id="fatal fault",
     ),
+    pytest.param(
+        AgentStarted("claude -p", 1, purpose="commit"),
+        "asking the agent for a commit message\n",
+        "asking the agent for a commit message\n",
+        id="asked for a commit message",
+    ),
+    pytest.param(
+        AgentStarted("claude -p", 1, purpose="verification"),
+        "asking the agent (verification)\n",
+        "asking the agent (verification)\n",
+        id="asked for something else",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("event", "emoji", "ascii_"), GOLDEN)
 def test_each_event_has_its_lines_on_stderr(event: LoopEvent, emoji: str, ascii_: str) -> None:
     assert told(event) == ("", emoji)
-    assert told(event, look=Look(emoji=False)) == ("", ascii_)
+    assert told(event, look=replace(PLAIN, emoji=False)) == ("", ascii_)
     assert ascii_.isascii()
 
 
 @pytest.mark.parametrize(("event", "emoji", "ascii_"), GOLDEN)
 @pytest.mark.parametrize("emoji_on", [True, False])
 def test_color_adds_nothing_but_color(event: LoopEvent, emoji: str, ascii_: str, emoji_on: bool) -> None:
-    _, err = told(event, look=Look(emoji=emoji_on, color=True))
+    _, err = told(event, look=replace(PLAIN, emoji=emoji_on, color=True))
     assert re.sub(r"\x1b\[\d+m", "", err) == (emoji if emoji_on else ascii_)
     assert err.count("\x1b[") == 2 * err.count("\x1b[0m")
     if err and not isinstance(event, StopRequested):
@@ -311,7 +361,7 @@ def test_an_iteration_has_a_header(event: IterationStarted, title: str) -> None:
 @pytest.mark.parametrize("timestamps", [True, False])
 def test_the_header_is_never_wider_than_the_terminal(width: int, timestamps: bool) -> None:
     event = IterationStarted(2, 3, 10, "日本語", role="coder")
-    _, err = told(event, look=Look(width=width, timestamps=timestamps))
+    _, err = told(event, look=replace(PLAIN, width=width, timestamps=timestamps))
     longest = max(display_width(line) for line in err.splitlines())
     assert longest <= max(width, 12 if timestamps else 1)
 
@@ -319,11 +369,10 @@ def test_the_header_is_never_wider_than_the_terminal(width: int, timestamps: boo
 VERBOSE = [
     (IterationStarted(1, 1, 10, "prompt"), "[ralph] Iteration 1/10 starting"),
     (
-        IterationStarted(
-            1, 1, 10, "prompt", prompt="Do\nit " + "x" * 300, prompt_chars=306, prompt_file="p.txt"
-        ),
+        IterationStarted(1, 1, 10, "prompt", prompt="Do\nit " + "x" * 194, prompt_chars=306),
         "[ralph] Prompt (first 200 chars): Do it " + "x" * 194,
     ),
+    (IterationStarted(1, 1, 10, "prompt", prompt="Do it", prompt_chars=5), "[ralph] Prompt: Do it"),
     (
         IterationStarted(1, 1, 10, "prompt", prompt="x", prompt_chars=306, prompt_file="p.txt"),
         "[ralph] Prompt file: p.txt (306 chars)",
@@ -361,12 +410,85 @@ def test_verbose_lines_have_the_form_of_the_seed(event: LoopEvent, line: str) ->
     assert "[ralph]" not in told(event)[1]
 
 
-def test_details_of_others_are_told_only_when_verbose() -> None:
-    for verbose, expected in ((True, "[ralph] Loading settings from .ralph/settings.json\n"), (False, "")):
-        err = io.StringIO()
-        console = Console(io.StringIO(), err, Look(), verbose=verbose, stream_agent_output=True)
-        console.detail("Loading settings from .ralph/settings.json")
-        assert err.getvalue() == expected
+def test_only_the_end_of_a_checks_output_is_shown_and_no_line_is_endless() -> None:
+    numbers = tuple(str(number) for number in range(8))
+    _, err = told(check(Verdict.FAILED, last_lines=(*numbers, "x" * 10_000)))
+    assert err.splitlines()[1:] == ["  ⎿  4", "     5", "     6", "     7", "     " + "x" * 500]
+
+
+def test_a_checks_output_cannot_imitate_more_lines_or_escape() -> None:
+    lines = ("\x1b[2J\x1b[31mred\x1b[0m", "1%\r2%\r3%\r4%\r5%\r6%", "")
+    _, err = told(check(Verdict.FAILED, last_lines=lines))
+    assert err.splitlines()[1:] == ["  ⎿  2%", "     3%", "     4%", "     5%", "     6%"]
+    assert len(told(check(Verdict.FAILED, last_lines=("", "\x1b[0m")))[1].splitlines()) == 1
+
+
+def iteration_ended(decision: str, reason: str) -> IterationEnded:
+    return IterationEnded(1, 1, decision, reason, False, False, Spend(), 2)
+
+
+def agent_failed(reason: str, stderr: str = "") -> AgentEnded:
+    return AgentEnded("exited", 1, 2, Spend(), fault=Transient(reason), stderr=stderr)
+
+
+def test_the_reason_of_a_fault_is_read_once() -> None:
+    reason = "overloaded: try later"
+    _, err = told(
+        agent_failed(reason, "overloaded: try later\n"),
+        iteration_ended("retry", reason),
+        PauseBegan(reason, AT + 5),
+    )
+    assert err == (
+        "⚠ Agent failed: overloaded: try later (2.0s)\n🔄 Trying again\n⏳ Waiting 5.0s, until 22:13:25\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("stderr", "shown"),
+    [
+        ("HTTP 529\n", []),
+        ("\n\x1b[31m  HTTP 529\x1b[0m \n\n", []),
+        ("HTTP 529 and more\n", ["   HTTP 529 and more"]),
+        ("HTTP 529\nHTTP 529\n", ["   HTTP 529", "   HTTP 529"]),
+    ],
+    ids=["the same", "the same but for its looks", "more than the reason", "two lines"],
+)
+def test_an_stderr_that_the_reason_quotes_is_left_out(stderr: str, shown: list[str]) -> None:
+    _, err = told(agent_failed("API error: HTTP 529", stderr))
+    assert err.splitlines()[1:] == shown
+
+
+def test_a_reason_that_is_news_is_told() -> None:
+    _, err = told(
+        agent_failed("overloaded"),
+        iteration_ended("stop", "overloaded (attempt 4 of 4)"),
+        PauseBegan("delay between iterations", AT + 5),
+        AgentEnded("exited", 1, 2, Spend()),
+        iteration_ended("retry", "overloaded"),
+    )
+    assert [line for line in err.splitlines() if "Agent" not in line] == [
+        "⏹ Stopping: overloaded (attempt 4 of 4)",
+        "⏳ Waiting 5.0s, until 22:13:25: delay between iterations",
+        "🔄 Trying again: overloaded",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("concerns", "reason", "title"),
+    [
+        ((), "claimed, 1 check passed", "✅ Completed"),
+        (("weak proof",), "claimed, 1 check passed", "✅ Completed with concerns"),
+        ((), "all tasks are done", "✅ Completed: all tasks are done"),
+    ],
+)
+def test_the_reason_of_the_last_acceptance_is_not_repeated_at_the_end(
+    concerns: tuple[str, ...], reason: str, title: str
+) -> None:
+    _, err = told(
+        iteration_ended("accept", "claimed, 1 check passed"),
+        RunEnded(Outcome.COMPLETED, reason, 1, Spend(), 1, concerns),
+    )
+    assert err.splitlines()[:3] == ["✅ Accepted: claimed, 1 check passed", "", title]
 
 
 SESSION = (
@@ -397,7 +519,12 @@ def test_an_agent_that_is_not_streamed_is_summed_up(stream: bool, json_lines: bo
 def test_a_look_of_its_own_for_stdout() -> None:
     out, err = io.StringIO(), io.StringIO()
     console = Console(
-        out, err, Look(color=True), out_look=Look(emoji=False), verbose=False, stream_agent_output=True
+        out,
+        err,
+        replace(PLAIN, color=True),
+        out_look=replace(PLAIN, emoji=False),
+        verbose=False,
+        stream_agent_output=True,
     )
     console(AgentActed((ToolStarted("1", "Read", "a"),)), AT)
     console(Warned("careful"), AT)
@@ -406,7 +533,7 @@ def test_a_look_of_its_own_for_stdout() -> None:
 
 def test_an_open_line_of_the_agent_is_closed_before_talk_on_the_same_screen() -> None:
     screen = io.StringIO()
-    console = Console(screen, screen, Look(), verbose=False, stream_agent_output=True)
+    console = Console(screen, screen, PLAIN, verbose=False, stream_agent_output=True)
     console(AgentActed((Text("half", final=False),)), AT)
     console(Warned("careful"), AT)
     console(AgentActed((Text(" and half"),)), AT)
@@ -422,7 +549,9 @@ def test_talk_elsewhere_does_not_cut_the_agents_line() -> None:
 
 
 def test_every_line_has_its_time() -> None:
-    _, err = told(RunStarted("r", "basic", "a", "/", 1), check(Verdict.PASSED), look=Look(timestamps=True))
+    _, err = told(
+        RunStarted("r", "basic", "a", "/", 1), check(Verdict.PASSED), look=replace(PLAIN, timestamps=True)
+    )
     assert all(line.startswith("[22:13:20] ") for line in err.splitlines())
 
 
@@ -431,20 +560,17 @@ def test_only_the_end_of_a_long_stderr_is_shown() -> None:
     assert err.splitlines()[1:] == [f"   {number}" for number in range(40, 50)]
 
 
-@pytest.mark.parametrize(
-    ("close_out", "expected"), [(True, (True, False)), (False, (False, True))], ids=["stdout", "stderr"]
-)
-def test_a_reader_that_left_ends_only_its_own_stream(close_out: bool, expected: tuple[bool, bool]) -> None:
+@pytest.mark.parametrize("close_out", [True, False], ids=["stdout", "stderr"])
+def test_a_reader_that_left_ends_only_its_own_stream(close_out: bool) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     memory = io.StringIO()
     with os.fdopen(write_end, "w") as gone:
         out, err = (gone, memory) if close_out else (memory, gone)
-        console = Console(out, err, Look(), verbose=False, stream_agent_output=True)
+        console = Console(out, err, PLAIN, verbose=False, stream_agent_output=True)
         for _ in range(3):
             console(AgentActed((Text("words"),)), AT)
             console(Warned("careful"), AT)
-        assert (console.out_closed, console.err_closed) == expected
     assert memory.getvalue() == ("⚠ careful\n" if close_out else "words\n") * 3
 
 
@@ -485,6 +611,7 @@ loop_events = st.one_of(
             seconds,
             hostile,
             reason=hostile,
+            last_lines=st.tuples(hostile, hostile),
         ),
     ),
     st.builds(ClaimsSought, st.tuples(hostile)),
@@ -519,7 +646,7 @@ loop_events = st.one_of(
 def test_nothing_that_happens_raises_or_reaches_the_terminal_raw(
     events: list[LoopEvent], verbose: bool, timestamps: bool, width: int
 ) -> None:
-    out, err = told(*events, verbose=verbose, look=Look(timestamps=timestamps, width=width))
+    out, err = told(*events, verbose=verbose, look=replace(PLAIN, timestamps=timestamps, width=width))
     assert not any(char in out + err for char in "\x1b\r\x07\u202e\x00")
 
 
@@ -546,7 +673,9 @@ def test_a_flood_is_rendered_in_no_time() -> None:
         batch.append(Notice("a note"))
     event = AgentActed(tuple(batch))
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - the null device is no path to care for
-        console = Console(nowhere, nowhere, Look(color=True), verbose=False, stream_agent_output=True)
+        console = Console(
+            nowhere, nowhere, replace(PLAIN, color=True), verbose=False, stream_agent_output=True
+        )
         started = time.process_time()
         for _ in range(400):
             console(event, AT)

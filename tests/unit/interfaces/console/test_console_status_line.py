@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from datetime import UTC
 
 import pytest
@@ -18,13 +19,14 @@ from ralph.domain.loop_events import (
     IterationStarted,
     PauseBegan,
     RunEnded,
+    StopRequested,
 )
 from ralph.domain.report import Spend
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import ERASE, StatusLine
 from ralph.interfaces.cli.console.terminal import Look, display_width
 
-LIVE = Look(live=True)
+LIVE = Look(max_lines=5, max_chars=1000, live=True)
 START = 1_700_000_000.0  # 22:13:20 UTC
 
 
@@ -71,7 +73,7 @@ def test_silence_of_the_agent_is_told() -> None:
 
 
 def test_ascii_and_color_looks() -> None:
-    terminal = Terminal(Look(live=True, emoji=False, color=True))
+    terminal = Terminal(replace(LIVE, emoji=False, color=True))
     terminal.start_agent()
     terminal.status.tick()
     assert terminal.written() == f"{ERASE}\x1b[2m[WAIT] iteration 2/10 - 0s - last activity 0s ago\x1b[0m"
@@ -81,8 +83,7 @@ def test_it_is_redrawn_in_place_only_when_it_changed() -> None:
     terminal = Terminal()
     terminal.start_agent()
     terminal.status.tick()
-    assert terminal.status.shown
-    terminal.written()
+    assert terminal.written()
     terminal.clock.time += 0.5
     terminal.status.tick()
     assert terminal.written() == ""
@@ -116,7 +117,7 @@ def test_a_flood_never_touches_it() -> None:
 
 
 def test_nothing_is_drawn_where_nobody_watches() -> None:
-    terminal = Terminal(Look(live=False))
+    terminal = Terminal(replace(LIVE, live=False))
     terminal.start_agent()
     terminal.status.tick()
     terminal.status.clear()
@@ -142,6 +143,8 @@ def test_checks_actions_and_pauses_are_told() -> None:
     assert status.text() == "⏳ iteration 3 · 12s · guardrail make test"
     status.observe(CheckEnded(CheckResult("make test", Verdict.PASSED)), START + 72)
     assert status.text() == "⏳ iteration 3 · 1m12s"
+    status.observe(CheckStarted("unit tests", "make test"), START + 72)
+    assert status.text() == "⏳ iteration 3 · 0s · guardrail unit tests"
     status.observe(CheckStarted("string match"), START + 72)
     assert status.text() == "⏳ iteration 3 · 0s · check string match"
     status.observe(ActionStarted("scm"), START + 72)
@@ -152,10 +155,24 @@ def test_checks_actions_and_pauses_are_told() -> None:
     assert status.text() == "⏳ waiting until 22:19:32 · 5m0s left · rate limited"
 
 
+def test_a_requested_stop_is_told_until_it_has_happened() -> None:
+    terminal = Terminal()
+    terminal.start_agent()
+    status = terminal.status
+    status.observe(StopRequested(now=False), START)
+    assert status.text() == "⏳ stopping after this step · iteration 2/10 · 0s · last activity 0s ago"
+    status.observe(CheckStarted("make", "make"), START)
+    assert status.text() == "⏳ stopping after this step · iteration 2/10 · 0s · guardrail make"
+    status.observe(StopRequested(now=True), START)
+    assert status.text() == "⏳ stopping now · iteration 2/10 · 0s · guardrail make"
+    status.observe(RunEnded(Outcome.CANCELLED, "", 1, Spend(), 1), START)
+    assert status.text() == ""
+
+
 @pytest.mark.parametrize("width", [1, 2, 5, 10, 20, 40, 41])
 @pytest.mark.parametrize("emoji", [True, False])
 def test_it_is_never_as_wide_as_the_terminal(width: int, emoji: bool) -> None:
-    terminal = Terminal(Look(live=True, emoji=emoji), width)
+    terminal = Terminal(replace(LIVE, emoji=emoji), width)
     terminal.status.observe(IterationStarted(2, 1, 10, "prompt"), START)
     terminal.status.observe(CheckStarted("日本語のテスト", "日本語のテスト"), START)
     terminal.status.tick()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
+from typing import TextIO
 
 import pytest
 
@@ -36,6 +37,12 @@ class Stream(io.StringIO):
 TERMINAL = {"TERM": "xterm-256color", "LANG": "en_US.UTF-8"}
 
 
+def detected(
+    stream: TextIO, environ: Mapping[str, str], *, emoji: Choice = "auto", color: Choice = "auto"
+) -> Look:
+    return detect_look(stream, environ, max_lines=5, max_chars=1000, emoji=emoji, color=color)
+
+
 @pytest.mark.parametrize(
     ("environ", "tty", "choice", "expected"),
     [
@@ -59,7 +66,7 @@ TERMINAL = {"TERM": "xterm-256color", "LANG": "en_US.UTF-8"}
 def test_color_is_shown_where_it_is_wanted(
     environ: Mapping[str, str], tty: bool, choice: Choice, expected: bool
 ) -> None:
-    assert detect_look(Stream(tty=tty), environ, color=choice).color is expected
+    assert detected(Stream(tty=tty), environ, color=choice).color is expected
 
 
 @pytest.mark.parametrize(
@@ -90,7 +97,7 @@ def test_color_is_shown_where_it_is_wanted(
 def test_emoji_are_shown_where_they_can_be_seen(
     environ: Mapping[str, str], encoding: str, choice: Choice, expected: bool
 ) -> None:
-    assert detect_look(Stream(encoding=encoding), environ, emoji=choice).emoji is expected
+    assert detected(Stream(encoding=encoding), environ, emoji=choice).emoji is expected
 
 
 @pytest.mark.parametrize(
@@ -106,7 +113,7 @@ def test_emoji_are_shown_where_they_can_be_seen(
 def test_a_line_is_redrawn_only_where_somebody_watches(
     environ: Mapping[str, str], tty: bool, expected: bool
 ) -> None:
-    assert detect_look(Stream(tty=tty), environ).live is expected
+    assert detected(Stream(tty=tty), environ).live is expected
 
 
 def test_options_reach_the_look() -> None:
@@ -117,7 +124,7 @@ def test_options_reach_the_look() -> None:
 def test_a_closed_stream_is_no_terminal() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     stream.close()
-    look = detect_look(stream, TERMINAL)
+    look = detected(stream, TERMINAL)
     assert (look.color, look.live, look.width) == (False, False, 80)
 
 
@@ -129,7 +136,7 @@ def test_the_width_of_a_real_terminal_is_asked_for() -> None:
     controller, terminal = os.openpty()
     with os.fdopen(controller, "rb"), os.fdopen(terminal, "w") as stream:
         fcntl.ioctl(stream.fileno(), termios.TIOCSWINSZ, struct.pack("HHHH", 24, 57, 0, 0))
-        look = detect_look(stream, TERMINAL)
+        look = detected(stream, TERMINAL)
         assert (look.width, look.live, look.color) == (57, True, True)
         fcntl.ioctl(stream.fileno(), termios.TIOCSWINSZ, struct.pack("HHHH", 24, 0, 0, 0))
         assert terminal_width(stream, 33) == 33

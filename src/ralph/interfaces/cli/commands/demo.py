@@ -124,6 +124,6 @@ def _say_what_is_left(project: Path, result: RunResult) -> None:
         f"Run's files: {next(runs.iterdir(), runs)}",
         f"             ({result.iterations} iterations: prompts, the agent's raw stream, guardrail logs)",
         "",
-        "Next: cd into a project of yours and run `ralph init`.",
+        "Next: install ralph (`pip install .`), go to a project of yours and run `ralph init`.",
     ]
     print("\n".join(lines), file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ Examples:
     "--prompt-file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="File with the prompt; read anew for every iteration.",
+    help="File with the prompt, read anew for every iteration; - for standard input.",
 )
 @click.option(
     "-m",
@@ -99,6 +100,13 @@ Examples:
     help="End a session that prints nothing for so long; 0: never.  [default: 1800]",
 )
 @click.option(
+    "--guardrail",
+    "guardrails",
+    metavar="COMMAND",
+    multiple=True,
+    help="One more command that must pass after every session; may be repeated.",
+)
+@click.option(
     "--guardrail-timeout",
     type=Positive(),
     metavar="SECONDS",
@@ -124,6 +132,7 @@ def command(
     agent_flags: tuple[str, ...],
     agent_timeout: float | None,
     idle_timeout: float | None,
+    guardrails: tuple[str, ...],
     guardrail_timeout: float | None,
     profile: str,
     project_dir: Path | None,
@@ -149,7 +158,7 @@ def command(
         ("guardrailTimeout", guardrail_timeout, "--guardrail-timeout"),
     ]
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
-    flags += _agent_flags(root.state, agent, agent_flags)
+    flags += _added(root.state, agent, agent_flags, guardrails)
     loaded = load(root.state, environ=os.environ, flags=flags)
     for warning in loaded.warnings:
         print(f"ralph: warning: {warning}", file=sys.stderr)
@@ -177,25 +186,39 @@ def _prompt(text: str | None, file: Path | None) -> Prompt:
     if text is not None and not text.strip():
         message = "--prompt is empty"
         raise UsageError(message, hint="say what the agent is to do")
+    if file == Path("-"):
+        return _prompt(sys.stdin.read(), None)
     return Prompt(text, file.resolve() if file is not None else None)
 
 
-def _agent_flags(state: Path, agent: str | None, extra: tuple[str, ...]) -> list[Flag]:
-    """``--agent`` names another program: the flags that the settings have for theirs are not for it."""
+def _added(
+    state: Path, agent: str | None, agent_flags: tuple[str, ...], guardrails: tuple[str, ...]
+) -> list[Flag]:
+    """What adds to lists in the settings. ``--agent`` names another program: their flags are not for that one."""
     from ralph.config.loading import inspect
 
-    if agent is None and not extra:
+    if agent is None and not agent_flags and not guardrails:
         return []
-    found = inspect(state, environ=os.environ).settings
-    configured = found.agent if found is not None else None
+    values = inspect(state, environ=os.environ).merged.values
     flags: list[Flag] = []
-    kept: tuple[str, ...] = configured.flags if configured is not None else ()
+    configured = values.get("agent")
+    kept = _list(configured, "flags")
     if agent is not None:
         flags.append((("agent", "command"), agent, "--agent"))
-        if configured is not None and configured.command != agent:
+        if isinstance(configured, dict) and configured.get("command") != agent:
             flags.append((("agent", "adapter"), None, "--agent"))
-            kept = ()
-    return [*flags, (("agent", "flags"), [*kept, *extra], "--agent-flag")]
+            kept = []
+    if agent is not None or agent_flags:
+        flags.append((("agent", "flags"), [*kept, *agent_flags], "--agent-flag"))
+    if guardrails:
+        added = [{"command": guardrail} for guardrail in guardrails]
+        flags.append((("guardrails",), [*_list(values, "guardrails"), *added], "--guardrail"))
+    return flags
+
+
+def _list(values: object, key: str) -> list[object]:
+    value = values.get(key) if isinstance(values, Mapping) else None
+    return value if isinstance(value, list) else []
 
 
 def _say_settings(loaded: Loaded) -> None:
@@ -219,7 +242,7 @@ def _say_plan(plan: Plan) -> None:
         f"Profile:     {plan.profile.name} ({plan.profile.summary})",
         f"Iterations:  at most {settings.maximum_iterations}",
         f"Completion:  <{plan.profile.tag}>{settings.completion_response}</{plan.profile.tag}>",
-        f"Agent:       {plan.adapter.name}",
+        f"Agent:       {plan.agent}",
         f"Command:     {redact_argv(start.argv)}",
         f"Stdin:       {'the prompt' if start.stdin is not None else 'nothing'}",
         *(f"Note:        {note}" for note in plan.adapter.notes),
@@ -228,6 +251,7 @@ def _say_plan(plan: Plan) -> None:
             for guardrail in plan.guardrails
         ),
     ]
+    lines += [f"Warning:     {warning}" for warning in plan.warnings()]
     if settings.scm is not None:
         lines += [f"SCM:         {settings.scm.command} {task}" for task in settings.scm.tasks]
     print("\n".join(lines))

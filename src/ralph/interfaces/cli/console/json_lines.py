@@ -12,8 +12,6 @@ from ralph.domain.agent_events import Unknown
 from ralph.domain.loop_events import AgentActed, AgentEnded, LoopEvent
 from ralph.interfaces.cli.console.outlet import Outlet
 
-_FAULT_TYPES = {"Transient": "transient", "RateLimited": "rate_limited", "Fatal": "fatal"}
-
 
 class JsonLines:
     """A listener. Every line stands by itself: it is flushed when the event has happened."""
@@ -25,18 +23,13 @@ class JsonLines:
         self._outlet = Outlet(out)
         self._readers: dict[type, tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]] = {}
 
-    @property
-    def out_closed(self) -> bool:
-        return self._outlet.closed
-
     def __call__(self, event: LoopEvent, at: float) -> None:
         moment = datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="milliseconds")
         record = {"at": moment.replace("+00:00", "Z"), **self._fields(event)}
         if isinstance(event, AgentActed):
             record["events"] = [self._fields(acted) for acted in event.events]
         elif isinstance(event, AgentEnded) and event.fault is not None:
-            fault = event.fault
-            record["fault"] = {"type": _FAULT_TYPES[type(fault).__name__], **self._plain(fault)}
+            record["fault"] = self._fields(event.fault)
         try:
             line = self._encode(record)
         except UnicodeEncodeError:
@@ -47,11 +40,11 @@ class JsonLines:
                 line = line.replace(character, escape)
         self._outlet.write_utf8(line + b"\n")
 
-    def _fields(self, event: object) -> dict[str, Any]:
+    def _fields(self, value: object) -> dict[str, Any]:
         """``kind`` is called ``type`` on the wire; the type that an Unknown names gets another key."""
-        record = {"type": "", **self._plain(event)}
-        if isinstance(event, Unknown):
-            record["unknown_type"] = event.type
+        record = {"type": "", **self._plain(value)}
+        if isinstance(value, Unknown):
+            record["unknown_type"] = value.type
         record["type"] = record.pop("kind")
         return record
 

@@ -16,7 +16,6 @@ class Marks(NamedTuple):
     wait: str = "⏳"
     again: str = "🔄"
     stop: str = "⏹"
-    skip: str = "⏭"
     todo: str = "📋"
     todo_done: str = "✅"
     todo_active: str = "🔄"
@@ -40,7 +39,6 @@ ASCII = Marks(
     wait="[WAIT]",
     again="[NEXT]",
     stop="[STOP]",
-    skip="[SKIP]",
     todo="[TODO]",
     todo_done="[x]",
     todo_active="[>]",

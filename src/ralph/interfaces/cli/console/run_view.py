@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from ralph.domain.decision import Outcome
 from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.feedback import Placement
 from ralph.domain.loop_events import (
     ActionEnded,
     ActionStarted,
@@ -38,10 +39,14 @@ from ralph.interfaces.cli.console.terminal import Look, display_width, fit, same
 from ralph.interfaces.cli.console.timestamps import Timestamps
 
 STOP_MESSAGE = "Received signal, shutting down..."
+STOP_HINT = "   The present step may finish first; press Ctrl-C again to end it now."
 STOP_NOW_MESSAGE = "Second signal: ending the agent now..."
 
-PROMPT_CHARS = 200
 STDERR_LINES = 10
+CHECK_LINES = 5
+CHECK_LINE_CHARS = 500
+"""Of each of the last lines of a check: one may be megabytes long."""
+
 _RULE_WIDTH = 72
 
 _ENDINGS: dict[str, str] = {
@@ -50,9 +55,10 @@ _ENDINGS: dict[str, str] = {
     Ending.STOPPED: "was stopped",
     Ending.NOT_STARTED: "could not be started",
 }
+_REQUESTS = {"commit": "asking the agent for a commit message"}
 _DECISIONS = {
     "accept": "Accepted",
-    "continue": "Going on",
+    "continue": "Not done yet",  # also after the last iteration that is allowed
     "retry": "Trying again",
     "giveup": "Given up",
     "stop": "Stopping",
@@ -91,6 +97,10 @@ class Console:
         self._timestamps = Timestamps(zone)
         self._view = AgentView(look if out_look is None else out_look, verbose=verbose, zone=zone)
         self._at = 0.0
+        # Reasons that are on the screen already, so that nobody reads one twice.
+        self._fault_reason = ""
+        self._decision_reason = ""
+        self._accept_reason = ""
         self._renderers: dict[type, Callable[[Any], list[str]]] = {
             RunStarted: self._run_started,
             IterationStarted: self._iteration_started,
@@ -109,15 +119,6 @@ class Console:
             RunEnded: self._run_ended,
         }
 
-    @property
-    def out_closed(self) -> bool:
-        """Nobody reads stdout any more."""
-        return self._out.closed
-
-    @property
-    def err_closed(self) -> bool:
-        return self._err.closed
-
     def __call__(self, event: LoopEvent, at: float) -> None:
         self._at = at
         if self._status is not None:
@@ -128,10 +129,6 @@ class Console:
         renderer = self._renderers.get(type(event))
         if renderer is not None:  # an event of a newer engine is no reason to fail
             self._say(renderer(event))
-
-    def detail(self, message: str) -> None:
-        """A ``[ralph] …`` line of ``--verbose``."""
-        self._say(self._detail(message))
 
     # Writing.
 
@@ -163,6 +160,7 @@ class Console:
             self._status.held = False
 
     def _detail(self, message: str) -> list[str]:
+        """A ``[ralph] …`` line of ``--verbose``."""
         return [f"[ralph] {clean_line(message)}"] if self._verbose else []
 
     def _good(self, text: str) -> str:
@@ -200,7 +198,9 @@ class Console:
             title += f" {self._marks.dot} {event.role} {self._marks.dot} {event.assignment}"
         if event.attempt > 1:
             title += f" (attempt {event.attempt})"
-        prompt = self._detail(f"Prompt (first {PROMPT_CHARS} chars): {event.prompt[:PROMPT_CHARS]}")
+        shown = len(event.prompt)
+        part = f" (first {plural(shown, 'char')})" if shown < event.prompt_chars else ""
+        prompt = self._detail(f"Prompt{part}: {event.prompt}")
         if event.prompt_file:
             prompt += self._detail(f"Prompt file: {event.prompt_file} ({plural(event.prompt_chars, 'char')})")
         return ["", self._rule(clean_line(title)), *self._detail(f"Iteration {count} starting"), *prompt]
@@ -214,8 +214,13 @@ class Console:
 
     def _agent_started(self, event: AgentStarted) -> list[str]:
         self._view.begin(self._at)
-        purpose = "" if event.purpose == "iteration" else f" ({event.purpose})"
-        return self._detail(f"Agent command{purpose}: {event.command}")
+        if event.purpose == "iteration":
+            return self._detail(f"Agent command: {event.command}")
+        request = _REQUESTS.get(event.purpose, f"asking the agent ({event.purpose})")
+        return [
+            self._dim(clean_line(request)),
+            *self._detail(f"Agent command ({event.purpose}): {event.command}"),
+        ]
 
     def _agent_ended(self, event: AgentEnded) -> list[str]:
         self._close_agent_line()
@@ -229,6 +234,7 @@ class Console:
         who = "Agent" if event.purpose == "iteration" else f"Agent ({clean_line(event.purpose)})"
         lines: list[str] = []
         troubled = True
+        self._fault_reason = event.fault.reason if event.fault is not None else ""
         if event.fault is not None:
             lines.append(self._fault(who, event))
         elif event.ending != Ending.EXITED:
@@ -243,8 +249,9 @@ class Console:
         if isinstance(event.fault, Fatal) and event.fault.hint:
             lines.append(f"   hint: {clean_line(event.fault.hint)}")
         if event.stderr and (troubled or self._verbose):
-            tail = clean(event.stderr).rstrip("\n").split("\n")[-STDERR_LINES:]
-            lines += [self._dim(f"   {line}") for line in tail]
+            tail = clean(event.stderr).strip("\n").split("\n")[-STDERR_LINES:]
+            if len(tail) > 1 or tail[0].strip() not in clean_line(self._fault_reason):
+                lines += [self._dim(f"   {line}") for line in tail]
         code = f"exited with code {event.exit_code}" if event.exit_code is not None else event.ending
         lines += self._detail(f"Agent {code} ({duration(event.seconds)})")
         if event.noise_lines or event.unknown_events:
@@ -270,15 +277,15 @@ class Console:
         return [self._odd(f"Ended {number} {what} left behind: {names}")]
 
     def _check_started(self, event: CheckStarted) -> list[str]:
-        label = f"Guardrail: {event.command}" if event.command else f"Check: {event.name}"
+        label = f"{'Guardrail' if event.command else 'Check'}: {event.name or event.command}"
         line = f"{self._colors.cyan}{self._marks.run}{self._colors.off} {clean_line(label)}"
         running = f"guardrail: {event.command}" if event.command else f"check: {event.name}"
         return [line, *self._detail(f"Running {running}")]
 
     def _check_ended(self, event: CheckEnded) -> list[str]:
         result = event.result
-        what, name = ("Guardrail", result.command) if result.command else ("Check", result.name)
-        name = clean_line(name)
+        what = "Guardrail" if result.command else "Check"
+        name = clean_line(result.name or result.command)
         took = duration(result.seconds)
         reason = clean_line(result.reason)
         match result.verdict:
@@ -287,22 +294,44 @@ class Console:
             case Verdict.SKIPPED:
                 why = f" ({reason})" if reason else ""
                 say = self._bad if result.required else self._odd
-                lines = [say(f"{what} skipped: {name}{why}{self._consequence(result)}")]
+                lines = [
+                    say(f"{what} skipped: {name}{why}{self._consequence(result)}"),
+                    *self._traces(result),
+                ]
             case Verdict.FAILED | Verdict.ERRORED:
-                facts = [f"exit {result.exit_code}" if result.exit_code is not None else "", reason, took]
-                about = ", ".join(fact for fact in facts if fact)
+                if result.exit_code is None:
+                    about = f"{reason}, {took}" if reason else took
+                else:  # a reason tells why the command was ended, and when
+                    about = f"exit {result.exit_code}" + (f": {reason}" if reason else f", {took}")
+                say = self._bad if result.required else self._odd
                 text = f"{what} {result.verdict.value}: {name} ({about}){self._consequence(result)}"
-                lines = [self._bad(text) if result.required else self._odd(text)]
+                lines = [say(text), *self._traces(result)]
         if result.exit_code is not None:
             return lines + self._detail(f"{what} exited with code {result.exit_code} ({took})")
         return lines + self._detail(f"{what} {result.verdict.value} without an exit code ({took})")
 
     def _consequence(self, result: CheckResult) -> str:
-        """What a failure leads to: where its message goes in the next prompt, and where the log is."""
-        action = f" {self._marks.right} {result.feedback.placement.value}" if result.feedback else ""
+        """What a failure leads to, with the name that the settings have for it."""
         optional = "" if result.required else " (not required)"
-        log = f"  log: {clean_line(result.log_file)}" if result.log_file else ""
-        return f"{optional}{action}{log}"
+        if result.feedback is None:
+            return optional
+        placement = result.feedback.placement
+        words = "its output" if result.command else "its message"
+        does = "replaces" if placement is Placement.REPLACE else "goes into"
+        return f"{optional} {self._marks.right} {words} {does} the next prompt ({placement.value})"
+
+    def _traces(self, result: CheckResult) -> list[str]:
+        """The end of what it printed, and where all of it is."""
+        lines: list[str] = []
+        end = "\n".join(line[:CHECK_LINE_CHARS] for line in result.last_lines[-CHECK_LINES:])
+        if end := clean(end).strip("\n"):
+            margin = f"  {self._marks.branch}  "
+            for row in end.split("\n")[-CHECK_LINES:]:
+                lines.append(self._dim(margin + row))
+                margin = " " * len(margin)
+        if result.log_file:
+            lines.append(f"   log: {clean_line(result.log_file)}")
+        return lines
 
     def _claims_sought(self, event: ClaimsSought) -> list[str]:
         return self._detail(f"Completion detection: {', '.join(event.found) or 'no claim found'}")
@@ -322,7 +351,11 @@ class Console:
 
     def _iteration_ended(self, event: IterationEnded) -> list[str]:
         name = event.decision.lower().replace("_", "").replace(" ", "")
-        text = clean_line(f"{_DECISIONS.get(name, event.decision)}: {event.reason}")
+        why = "" if event.reason == self._fault_reason else f": {event.reason}"
+        text = clean_line(f"{_DECISIONS.get(name, event.decision)}{why}")
+        self._decision_reason = event.reason
+        if name == "accept":
+            self._accept_reason = event.reason
         match name:
             case "accept":
                 line = self._good(text)
@@ -344,10 +377,12 @@ class Console:
     def _pause_began(self, event: PauseBegan) -> list[str]:
         until = self._timestamps.clock_time(event.until, beside=self._at)
         left = duration(event.until - self._at)
-        return [self._odd(f"Waiting {left}, until {until}: {clean_line(event.reason)}", self._marks.wait)]
+        told = event.reason in (self._decision_reason, self._fault_reason)
+        why = "" if told else f": {clean_line(event.reason)}"
+        return [self._odd(f"Waiting {left}, until {until}{why}", self._marks.wait)]
 
     def _stop_requested(self, event: StopRequested) -> list[str]:
-        return [STOP_NOW_MESSAGE if event.now else STOP_MESSAGE]
+        return [STOP_NOW_MESSAGE] if event.now else [STOP_MESSAGE, STOP_HINT]
 
     def _warned(self, event: Warned) -> list[str]:
         return [self._odd(clean_line(event.message))]
@@ -356,7 +391,9 @@ class Console:
         reason = clean_line(event.reason)
         match event.outcome:
             case Outcome.COMPLETED:
-                title = self._good(f"Completed{' with concerns' if event.concerns else ''}: {reason}")
+                concerns = " with concerns" if event.concerns else ""
+                why = "" if event.reason == self._accept_reason else f": {reason}"
+                title = self._good(f"Completed{concerns}{why}")
             case Outcome.EXHAUSTED:
                 title = self._bad(f"Not completed: {reason}")
             case Outcome.WAITING:

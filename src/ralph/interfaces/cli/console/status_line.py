@@ -19,6 +19,7 @@ from ralph.domain.loop_events import (
     LoopEvent,
     PauseBegan,
     RunEnded,
+    StopRequested,
 )
 from ralph.interfaces.cli.console.figures import money, plural, whole_duration
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
@@ -61,6 +62,7 @@ class StatusLine:
         self._drawn = ""
         self._disturbed = False
         self.held = False
+        self._stopping = ""
         self._iteration = ""
         self._iteration_at = 0.0
         self._step = ""
@@ -70,10 +72,6 @@ class StatusLine:
         self._paused_until: float | None = None
         self._tools = 0
         self._cost: float | None = None
-
-    @property
-    def shown(self) -> bool:
-        return bool(self._drawn)
 
     def observe(self, event: LoopEvent, at: float) -> None:
         """Take the event's figures; writes nothing."""
@@ -96,8 +94,8 @@ class StatusLine:
                 self._agent_active = True
                 self._tools = 0
             case CheckStarted():
-                name = f"guardrail {event.command}" if event.command else f"check {event.name}"
-                self._begin(clean_line(name), at)
+                what = "guardrail" if event.command else "check"
+                self._begin(clean_line(f"{what} {event.name or event.command}"), at)
             case ActionStarted():
                 self._begin(clean_line(event.name), at)
             case PauseBegan():
@@ -109,8 +107,10 @@ class StatusLine:
                     self._cost = (self._cost or 0.0) + event.spend.cost_usd
             case CheckEnded() | ActionEnded():
                 self._begin("", at)
+            case StopRequested():
+                self._stopping = "stopping now" if event.now else "stopping after this step"
             case RunEnded():
-                self._iteration = ""
+                self._iteration = self._stopping = ""
                 self._begin("", at)
             case _:
                 pass
@@ -137,7 +137,7 @@ class StatusLine:
     def text(self) -> str:
         """What it says now, uncut; empty when there is nothing to wait for."""
         now = self._clock.now()
-        parts: list[str] = []
+        parts = [self._stopping]
         if self._paused_until is not None:
             until = self._timestamps.clock_time(self._paused_until, beside=now)
             left = whole_duration(self._paused_until - now)

@@ -10,8 +10,6 @@ from typing import Literal, TextIO
 Choice = Literal["auto", "always", "never"]
 
 DEFAULT_WIDTH = 80
-DEFAULT_MAX_LINES = 5
-DEFAULT_MAX_CHARS = 1000
 
 _SAMPLE = "⏺✅❌📋🔄⏸📊⏳⎿←→·…"
 _C_LOCALES = ("C", "POSIX")
@@ -19,15 +17,15 @@ _C_LOCALES = ("C", "POSIX")
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """How to print. ``max_lines`` and ``max_chars`` bound a tool's output; None shows all of it."""
 
+    max_lines: int | None
+    max_chars: int | None
     emoji: bool = True
     color: bool = False
     timestamps: bool = False
-    max_lines: int | None = DEFAULT_MAX_LINES
-    max_chars: int | None = DEFAULT_MAX_CHARS
     width: int = DEFAULT_WIDTH
     live: bool = False
 
@@ -36,11 +34,11 @@ def detect_look(
     stream: TextIO,
     environ: Mapping[str, str],
     *,
+    max_lines: int | None,
+    max_chars: int | None,
     emoji: Choice = "auto",
     color: Choice = "auto",
     timestamps: bool = False,
-    max_lines: int | None = DEFAULT_MAX_LINES,
-    max_chars: int | None = DEFAULT_MAX_CHARS,
 ) -> Look:
     """The look for one stream. A flag (always, never) beats the environment, the environment beats guessing."""
     tty = is_terminal(stream)
