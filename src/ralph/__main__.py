@@ -9,11 +9,21 @@ from ralph import __version__
 
 def main() -> None:
     if sys.argv[1:] in (["--version"], ["-v"]):
-        print(f"ralph {__version__}")
+        try:
+            print(f"ralph {__version__}", flush=True)
+        except OSError:
+            sys.exit(4)
         return
-    from ralph.interfaces.cli.main import main as cli
+    import gc
 
-    sys.exit(cli(sys.argv[1:]))
+    gc.disable()  # nothing that is made while modules are loaded is garbage; a run switches it on again
+    try:
+        from ralph.interfaces.cli.main import main as cli
+
+        code = cli(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tomllib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path, PurePath
 from time import gmtime, strftime
 
@@ -110,7 +110,7 @@ class Plan:
 
 
 def load_profile(name: str) -> Profile:
-    folder = resources.files("ralph") / "profiles"
+    folder = Path(__file__).with_name("profiles")
     known = sorted(
         entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")
     )
@@ -191,7 +191,9 @@ def _require_agent(command: str, name: str, workspace: Path, path: str) -> None:
 def _require_scm(settings: Settings, workspace: Path, path: str) -> None:
     if settings.scm is None or not settings.scm.tasks:
         return
-    program = split_flags([settings.scm.command])[0]
+    program = _words("scm.command", settings.scm.command)[0]
+    for task in settings.scm.tasks:
+        _words("scm.tasks", task)
     if shutil.which(program, path=path) is None and not (workspace / program).is_file():
         message = f"scm.command not found: {program}"
         raise ConfigError(message, hint="install it, or remove scm from .ralph/settings.json")
@@ -199,6 +201,18 @@ def _require_scm(settings: Settings, workspace: Path, path: str) -> None:
     if is_git and not any((folder / ".git").exists() for folder in (workspace, *workspace.parents)):
         message = f"scm is configured, but {workspace} is not a git repository"
         raise ConfigError(message, hint="run `git init` there, or remove scm from .ralph/settings.json")
+
+
+def _words(key: str, text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        message = f"{key}: cannot split {text!r} into words: {str(error).lower()}"
+        raise ConfigError(message, hint="close the quote, or escape it with a backslash") from error
+    if not words:
+        message = f"{key}: {text!r} is empty"
+        raise ConfigError(message, hint="name a command")
+    return words
 
 
 def new_run_id(now: float) -> str:

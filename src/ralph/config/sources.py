@@ -36,8 +36,12 @@ Flag = tuple[tuple[str, ...], object, str]
 
 def read_file(root: Path, name: str, problems: list[Problem], warnings: list[Problem]) -> Layer | None:
     """The layer of one file; None if there is no such file or it cannot be used, which ``problems`` tells."""
+    file = root / name
     try:
-        data = (root / name).read_bytes()
+        if file.exists() and not file.is_file() and not file.is_dir():
+            problems.append(Problem(name, "", "is not a regular file", "remove it"))
+            return None
+        data = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:

@@ -122,7 +122,8 @@ class Usage:
 class TurnEnded:
     """The agent says that its turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
 
-    ``error`` is empty on success. ``usage`` and ``cost_usd`` are of this turn unless ``cumulative``.
+    ``error`` is empty on success. ``text`` repeats what was said; what was not said before comes as Text too.
+    ``usage`` and ``cost_usd`` are of this turn unless ``cumulative``.
     """
 
     text: str = ""

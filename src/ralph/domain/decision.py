@@ -185,6 +185,8 @@ def _why_not(evidence: Evidence, demand: Acceptance) -> str:
         return "the session ran out of time"
     if evidence.report.ending is Ending.IDLE:
         return "the session went silent and was ended"
+    if not evidence.report.is_orderly:
+        return f"the agent failed (exit code {evidence.report.exit_code}): what it said does not count"
     if evidence.report.tags:
         said = ", ".join(f"<{tag.name}>{tag.content[:40]}</{tag.name}>" for tag in evidence.report.tags[:3])
         return f"no claim of completion (it said {said})"

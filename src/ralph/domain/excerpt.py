@@ -39,7 +39,8 @@ class Excerpt:
             piece = text[:room]
             self._head.append(piece)
             self._head_size += len(piece)
-            text = text[room:]
+        # Only its end can count: a piece of 50 MB must not be copied whole.
+        text = text[max(room, len(text) - self._tail_limit, 0) :]
         if text and self._tail_limit:
             self._tail.append(text)
             self._tail_size += len(text)

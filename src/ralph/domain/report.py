@@ -76,6 +76,7 @@ class AgentReport:
 
     ending: Ending = Ending.EXITED
     exit_code: int | None = 0
+    is_orderly: bool = True  # it came to its own end: its last turn ended well, or it exited with 0
     text: str = ""
     tags: tuple[Tag, ...] = ()
     fault: Fault | None = None

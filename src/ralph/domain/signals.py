@@ -10,6 +10,8 @@ from enum import StrEnum
 MAX_TAG_CHARS = 20_000
 """A tag whose content is longer than this is not a claim; bounds the memory of the scanner."""
 
+MAX_TAGS = 1_000
+
 
 class Claim(StrEnum):
     DONE = "done"
@@ -69,6 +71,10 @@ class TagScanner:
                 self._searched = max(0, len(self._rest) - self._longest)
                 return
             else:
+                if len(self.tags) >= MAX_TAGS:
+                    del self.tags[
+                        MAX_TAGS // 2
+                    ]  # the first ones decide, or the last: not those in the middle
                 self.tags.append(Tag(name, self._innermost(name, self._rest[start:end]).strip()))
                 self._forget(closing.end())
         # Perhaps the beginning of an opening.

@@ -26,13 +26,18 @@ DECIDING_LIMIT = 200
 """Structured errors and limits kept for the fault classification."""
 
 
+MOST_TOKENS = 2**53
+MOST_USD = 1e6
+"""Numbers beyond these are mistakes, and would be our mistake if we added them up."""
+
+
 class Transcript:
     """Takes events in order, in bounded memory whatever the agent prints."""
 
     def __init__(self, tags: Iterable[str]) -> None:
         self._scanner = TagScanner(tags)
         self._text = Excerpt(TEXT_LIMIT, Keep.BOTH)
-        self._last_block = ""
+        self.has_ended_well = False  # the last turn did, in the agent's own words
         self._usage = Usage()
         self._cost: float | None = None
         self.tools = 0
@@ -70,17 +75,15 @@ class Transcript:
         if final:
             self._scanner.end_block()
             self._text.add("\n")
-            self._last_block = text
 
     def _end_turn(self, turn: TurnEnded) -> None:
         self._keep(turn)
-        self.denials += turn.denials
-        self._usage = turn.usage if turn.cumulative else self._usage + turn.usage
-        if turn.cost_usd is not None:
+        self.has_ended_well = not turn.error
+        self.denials = (*self.denials, *turn.denials)[:DECIDING_LIMIT]
+        usage = _believable(turn.usage)
+        self._usage = usage if turn.cumulative else self._usage + usage
+        if turn.cost_usd is not None and 0 <= turn.cost_usd < MOST_USD:
             self._cost = turn.cost_usd if turn.cumulative else (self._cost or 0.0) + turn.cost_usd
-        # The final answer usually repeats the last block. An error's text is the program's, not the model's.
-        if turn.text and not turn.error and turn.text.strip() != self._last_block.strip():
-            self._hear(turn.text, final=True)
 
     def _keep(self, event: AgentEvent) -> None:
         if len(self._deciding) >= DECIDING_LIMIT:
@@ -111,3 +114,8 @@ class Transcript:
     def is_empty(self) -> bool:
         """The session said nothing and did nothing."""
         return not self.tools and not self.text.strip()
+
+
+def _believable(usage: Usage) -> Usage:
+    counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+    return usage if all(0 <= count < MOST_TOKENS for count in counts) else Usage()

@@ -87,7 +87,8 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState) -
         cwd=parts.root,
         role=assignment.role,
         environment={"RALPH_ITERATION": str(number), **assignment.environment},
-        parts=(assignment.objective, *(item.text for item in feedback)),
+        # Secrets are taken out of the output before it is read, so the texts must be without them too.
+        parts=tuple(map(parts.redact, (prompt, assignment.objective, *(item.text for item in feedback)))),
     )
     return await parts.agent.run(request, parts.publish, stop=parts.control.stop_now())
 

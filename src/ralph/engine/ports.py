@@ -115,7 +115,9 @@ class AgentRequest:
 class StreamParser(Protocol):
     """Lines of one session → events. Keeps what it needs between lines; never raises on what an agent prints."""
 
-    def parse(self, line: bytes) -> Sequence[AgentEvent]: ...
+    def parse(self, lines: Sequence[bytes]) -> list[AgentEvent]:
+        """Many at once: a stream may have a hundred thousand."""
+        ...
 
     def finish(self) -> Sequence[AgentEvent]:
         """The output is over: what was held back."""

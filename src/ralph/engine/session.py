@@ -92,6 +92,7 @@ class AgentSession:
         return AgentReport(
             ending=exit_.ending,
             exit_code=exit_.code,
+            is_orderly=exit_.ending is Ending.EXITED and (transcript.has_ended_well or exit_.code == 0),
             text=transcript.text,
             tags=transcript.tags,
             fault=fault,
@@ -124,11 +125,7 @@ class _Listener:
         self._publish(AgentStarted(self._command_line, running.pid, self._purpose))
 
     def lines(self, lines: list[bytes]) -> None:
-        events: list[AgentEvent] = []
-        parse = self._parser.parse
-        for line in lines:
-            events += parse(line)
-        self._take(events, has_long=max(map(len, lines)) > SHOWN_CHARS)
+        self._take(self._parser.parse(lines), has_long=max(map(len, lines)) > SHOWN_CHARS)
 
     def stderr(self, chunk: bytes) -> None:
         self.stderr_tail.add(chunk.decode(errors="replace"))

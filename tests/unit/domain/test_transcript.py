@@ -14,7 +14,7 @@ from ralph.domain.agent_events import (
     Unknown,
     Usage,
 )
-from ralph.domain.signals import Tag
+from ralph.domain.signals import MAX_TAGS, Tag
 from ralph.domain.transcript import DECIDING_LIMIT, TEXT_LIMIT, Transcript
 
 CLAIM = "<response>DONE</response>"
@@ -40,10 +40,6 @@ def test_only_the_assistants_own_words_are_searched() -> None:
     assert taken.text == ""
 
 
-def test_the_final_answer_counts_even_without_a_text_block() -> None:
-    assert transcript(TurnEnded(text=CLAIM)).tags == (Tag("response", "DONE"),)
-
-
 def test_a_final_answer_that_repeats_the_last_words_is_heard_once() -> None:
     taken = transcript(Text(CLAIM), TurnEnded(text=CLAIM + "\n"))
     assert taken.tags == (Tag("response", "DONE"),)
@@ -63,6 +59,15 @@ def test_spend_adds_up_over_turns_and_takes_running_totals_as_they_are() -> None
     )
     assert (added.usage, added.cost_usd) == (Usage(20, 2, 10, 4), 0.75)
     assert (total.usage, total.cost_usd) == (one, 0.75)
+
+
+def test_figures_that_cannot_be_are_not_added_up() -> None:
+    taken = transcript(
+        TurnEnded(usage=Usage(2**63, 5), cost_usd=1e308),
+        TurnEnded(usage=Usage(-1, 5), cost_usd=-5.0),
+        TurnEnded(usage=Usage(7, 1), cost_usd=float("nan")),
+    )
+    assert (taken.usage, taken.cost_usd) == (Usage(7, 1), None)
 
 
 def test_unknown_cost_stays_unknown() -> None:
@@ -89,6 +94,8 @@ def test_memory_is_bounded_whatever_is_said() -> None:
         taken.take([Text("x" * 100_000, final=False)])
     taken.take([Text(CLAIM)])
     taken.take([ErrorReported("again")] * 3 * DECIDING_LIMIT)
+    taken.take([Text("<response>x</response>" * 5 * MAX_TAGS)])
     assert len(taken.text) < TEXT_LIMIT + 100
     assert len(taken.deciding) == DECIDING_LIMIT
-    assert taken.tags == (Tag("response", "DONE"),)
+    assert taken.tags[0] == Tag("response", "DONE")
+    assert len(taken.tags) == MAX_TAGS

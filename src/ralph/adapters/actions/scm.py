@@ -87,6 +87,9 @@ class ScmAction:
                 f"git cannot commit: {identity.output.splitlines()[-1] if identity.output else 'no identity'}"
             )
             raise ConfigError(message, hint='set user.name and user.email with "git config", or remove scm')
+        if await self._has_conflicts(None):
+            message = "a merge is under way, with conflicts"
+            raise ConfigError(message, hint="resolve them first: a commit would take them for resolved")
         self._not_ours = await self._untracked(None)
         changed = await self._scm(None, "diff", "--quiet", "HEAD", "--", *NOT_OWN)
         return self._warnings(has_changes=changed.code == 1)
@@ -119,6 +122,9 @@ class ScmAction:
     async def _commit(self, judging: Judging) -> ActionResult:
         flags = "-am"
         if self._is_git:
+            if await self._has_conflicts(judging):
+                told = "There are merge conflicts. Resolve them; nothing can be committed before."
+                return ActionResult(False, "there are merge conflicts", feedback=Feedback(told))
             # Staged first; then it is known whether there is anything to commit before a call is spent.
             staged = await self._stage(judging)
             if not staged.ok:
@@ -148,6 +154,9 @@ class ScmAction:
                     judging, "--literal-pathspecs", "add", "--", *new[start : start + BATCH]
                 )
         return ran
+
+    async def _has_conflicts(self, judging: Judging | None) -> bool:
+        return bool((await self._scm(judging, "ls-files", "--unmerged", merge_stderr=False)).output)
 
     async def _untracked(self, judging: Judging | None) -> frozenset[str]:
         listed = await self._scm(

@@ -229,15 +229,42 @@ class ClaudeStreamParser:
     def __init__(self) -> None:
         self._open_tools: dict[str, str] = {}
         self._todo = TodoList()
-        self._spoke = False  # the assistant itself said something since the last result
+        self._spoke = False  # somebody said something since the last result: then its text is no news
         self._api_error = False  # claude reported the failure of this turn already
         self._cost_so_far = 0.0
 
-    def parse(self, line: bytes) -> Sequence[AgentEvent]:
-        try:
-            event: _Line = _decode_line(line)
-        except UNREADABLE:
-            return self._odd(line)
+    def parse(self, lines: Sequence[bytes]) -> list[AgentEvent]:
+        events: list[AgentEvent] = []
+        add, open_tools = events.append, self._open_tools
+        for line in lines:
+            try:
+                event: _Line = _decode_line(line)
+            except UNREADABLE:
+                events += self._odd(line)
+                continue
+            # Nearly every line is one block of one of three kinds: those are done here, without further calls.
+            if type(event) is _Assistant:
+                content = event.message.content
+                if len(content) == 1 and event.message.model != SYNTHETIC_MODEL:
+                    block, parent = content[0], event.parent_tool_use_id or ""
+                    if type(block) is _Text and block.text:
+                        self._spoke = True
+                        add(Text(block.text, True, parent))
+                        continue
+                    if type(block) is _ToolUse:
+                        add(self._tool_use(block, parent))
+                        continue
+            elif type(event) is _User and len(event.message.content) == 1:
+                block = event.message.content[0]
+                if type(block) is _ToolResult and type(block.content) is str:
+                    name = open_tools.pop(block.tool_use_id, None)
+                    if name is not None:
+                        add(_tool_ended(block, name, block.content, event.parent_tool_use_id or ""))
+                        continue
+            events += self._event(event, line)
+        return events
+
+    def _event(self, event: _Line, line: bytes) -> Sequence[AgentEvent]:
         if isinstance(event, _Assistant):
             message = event.message
             if message.model == SYNTHETIC_MODEL:
@@ -262,8 +289,7 @@ class ClaudeStreamParser:
         for block in (_Text(content),) if isinstance(content, str) else content:
             if isinstance(block, _Text):
                 if block.text:
-                    if not parent:
-                        self._spoke = True
+                    self._spoke = True
                     events.append(Text(block.text, True, parent))
             elif isinstance(block, _ToolUse):
                 events.append(self._tool_use(block, parent))
@@ -305,9 +331,7 @@ class ClaudeStreamParser:
                         if not failed:
                             continue
                         name = answered.tool
-                events.append(
-                    ToolEnded(identity, name, head(output), failed, count_lines(output), len(output), parent)
-                )
+                events.append(_tool_ended(block, name, output, parent))
             elif isinstance(block, _Text) and not parent and block.text.strip():
                 # Hook feedback, interruptions, the prompt replayed: never the assistant's own words.
                 events.append(Notice(one_line(block.text)))
@@ -316,6 +340,7 @@ class ClaudeStreamParser:
     # --- claude itself
 
     def _synthetic(self, content: list[_Block] | str, line: bytes) -> Sequence[AgentEvent]:
+        self._spoke = True
         if isinstance(content, str):
             text = content
         else:
@@ -384,10 +409,10 @@ class ClaudeStreamParser:
         if clean is None:
             return (noise(line),)
         try:
-            _decode_line(clean)
+            event: _Line = _decode_line(clean)
         except UNREADABLE:
             return self._loose(clean)
-        return self.parse(clean)
+        return self._event(event, clean)
 
     def _loose(self, line: bytes) -> Sequence[AgentEvent]:
         """A line of a type we know, with something in it that we do not."""
@@ -426,6 +451,11 @@ class ClaudeStreamParser:
 
 
 # --- single events -----------------------------------------------------------------------------------------
+
+
+def _tool_ended(result: _ToolResult, name: str, output: str, parent: str) -> ToolEnded:
+    failed = result.is_error is True
+    return ToolEnded(result.tool_use_id, name, head(output), failed, count_lines(output), len(output), parent)
 
 
 def _limit(info: _LimitInfo) -> Sequence[AgentEvent]:

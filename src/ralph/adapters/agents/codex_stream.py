@@ -219,7 +219,10 @@ class CodexStreamParser:
         self._words = ""
         self._todo: TodoChanged | None = None
 
-    def parse(self, line: bytes) -> Sequence[AgentEvent]:
+    def parse(self, lines: Sequence[bytes]) -> list[AgentEvent]:
+        return [event for line in lines for event in self._parse_line(line)]
+
+    def _parse_line(self, line: bytes) -> Sequence[AgentEvent]:
         try:
             event: _Line = _decode_line(line)
         except UNREADABLE:
@@ -307,7 +310,7 @@ class CodexStreamParser:
             _decode_line(clean)
         except UNREADABLE:
             return self._loose(clean)
-        return self.parse(clean)
+        return self._parse_line(clean)
 
     def _loose(self, line: bytes) -> Sequence[AgentEvent]:
         try:

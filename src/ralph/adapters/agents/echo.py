@@ -12,12 +12,13 @@ import re
 from collections import deque
 from collections.abc import Iterable
 
-# A letter, except that of a written-out line break or tab: ``\n`` stands for white space in a JSON string.
-_LETTER: re.Pattern[str] = re.compile(r"(?<!\\)[^\W\d_]|(?<=\\)[^\W\d_nrt]")
-_LETTERS: re.Pattern[str] = re.compile(r"[^\W\d_]+")
+# A word's letters, except that of a written-out line break or tab: ``\n`` stands for white space in a JSON string.
+_WORD: re.Pattern[str] = re.compile(r"(?:(?<!\\)[^\W\d_]|(?<=\\)[^\W\d_nrt])[^\W\d_]*+")
+_BETWEEN = r"(?:[\W\d_]|(?<=\\)[nrt])*+"
 # What closes the echo's last word. Never a "<": that opens a tag of the agent's own.
-_CLOSING: re.Pattern[str] = re.compile(r"(?:[^\w\s<]|_)*+")
+_CLOSING: re.Pattern[str] = re.compile(r"(?:\\[nrt]|[^\w\s<]|_)*+")
 _WORDLESS_REST: re.Pattern[str] = re.compile(r"(?:(?![\n<])[\W\d_])*+\n")
+_OPENING_LETTERS = 8
 _SPARE_CHARS = 64 * 1024
 
 
@@ -39,14 +40,14 @@ class EchoFilter:
     """
 
     def __init__(self, text: str) -> None:
-        self.letters = "".join(_LETTER.findall(text)) if "</" in text else ""
-        first = _LETTER.search(text)
-        word = first and _LETTERS.match(text, first.start())
-        self._first = word[0] if word else ""
+        words = _WORD.findall(text) if "</" in text else []
+        self.letters = "".join(words)
+        self._first = words[0] if words else ""
+        self._opening: re.Pattern[str] | None = None
         self._borders: list[int] = []
         # However much white space and decoration an echo is spread over: this bounds what is held.
         self._most_held = 4 * len(text) + _SPARE_CHARS
-        # Places count from the beginning of the output.
+        # Places count from any beginning while something is held, else from that of the present piece.
         self._matched: deque[int] = deque()  # the place of each letter matched so far
         self._seen = 0
         self._held_from = 0
@@ -60,8 +61,7 @@ class EchoFilter:
     def feed(self, text: str) -> str:
         """The text that is now known to be no part of an echo."""
         if not self._matched and self._first not in text:
-            self._is_at_line_start = text.endswith("\n")
-            self._seen += len(text)
+            self._is_at_line_start = text[-1:] == "\n"
             return text
         return self._search(text)
 
@@ -72,37 +72,51 @@ class EchoFilter:
         self._held.clear()
         return held
 
+    def _prepare(self) -> re.Pattern[str]:
+        """What only output with the first word in it needs; gives the pattern of how an echo opens.
+
+        A few letters more than the first word, or the end of the piece: most false starts end there, cheaply.
+        """
+        self._borders = _borders(self.letters)
+        rest = ""
+        for letter in reversed(self.letters[len(self._first) :][:_OPENING_LETTERS]):
+            rest = f"{_BETWEEN}(?:{letter}{rest}|\\Z)"
+        self._opening = re.compile(self._first + rest)
+        return self._opening
+
     def _search(self, text: str) -> str:
-        letters, matched = self.letters, self._matched
-        borders = self._borders = self._borders or _borders(letters)
-        start = self._seen
+        opening = self._opening or self._prepare()
+        matched = self._matched
+        start = self._seen = self._seen if matched else 0
         kept: list[str] = []
         kept_to = hold_from = self._held_from if matched else start
         position = 0
         wordless_from = -1 if matched else 0  # since here this line has no letter; -1: it has
-        while matched or (hit := text.find(self._first, position)) >= 0:
+        while True:
             if not matched:
-                newline = text.rfind("\n", position, hit)
+                hit = opening.search(text, position)
+                if not hit:
+                    break
+                newline = text.rfind("\n", position, hit.start())
                 if newline >= 0:
                     wordless_from = newline + 1
+                position = hit.start()
                 # A quote mark or bullet before the echo goes with it.
-                is_wordless = wordless_from >= 0 and not _LETTER.search(text, wordless_from, hit)
-                hold_from = start + (wordless_from if is_wordless else hit)
-                wordless_from, position = -1, hit
-            for letter in _LETTER.finditer(text, position):
-                while matched and letters[len(matched)] != letter[0]:
-                    for _ in range(len(matched) - borders[len(matched) - 1]):
-                        matched.popleft()
-                    hold_from = matched[0] if matched else start + letter.start()
-                if letters[len(matched)] != letter[0]:
-                    position = letter.end()
-                    break
-                matched.append(start + letter.start())
-                if len(matched) == len(letters):
+                is_wordless = wordless_from >= 0 and not _WORD.search(text, wordless_from, position)
+                hold_from = start + (wordless_from if is_wordless else position)
+                wordless_from = -1
+            for word in _WORD.finditer(text, position):
+                place = start + word.start()
+                first = matched[0] if matched else place
+                position = word.start() + self._take(word[0], place)
+                if matched and matched[0] != first:
+                    hold_from = matched[0]
+                if len(matched) == len(self.letters):
                     matched.clear()
                     self._keep(kept, self._cut(kept_to, hold_from, text))
-                    wordless_from = position = self._end_of_echo(text, letter.end())
+                    wordless_from = position = self._end_of_echo(text, position)
                     kept_to = start + position
+                if not matched:
                     break
             else:
                 break
@@ -119,6 +133,23 @@ class EchoFilter:
         self._held_from = hold_from
         self._seen = end
         return "".join(kept)
+
+    def _take(self, word: str, place: int) -> int:
+        """Match on; how many letters were looked at when the match was complete, lost, or the word over."""
+        letters, matched = self.letters, self._matched
+        if letters.startswith(word, len(matched)):
+            matched.extend(range(place, place + len(word)))
+            return len(word)
+        for index, letter in enumerate(word):
+            while matched and letters[len(matched)] != letter:
+                for _ in range(len(matched) - self._borders[len(matched) - 1]):
+                    matched.popleft()
+            if letters[len(matched)] != letter:
+                return index + 1
+            matched.append(place + index)
+            if len(matched) == len(letters):
+                return index + 1
+        return len(word)
 
     def _end_of_echo(self, text: str, position: int) -> int:
         """Behind the marks that close its last word; behind the line, if there is no more on it."""

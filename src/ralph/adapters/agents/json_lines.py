@@ -20,6 +20,8 @@ class Kind(msgspec.Struct, gc=False):
     subtype: str = ""
 
 
+LONGEST_REPAIR = 4 * 1024 * 1024
+
 decode_kind = msgspec.json.Decoder(Kind).decode
 
 
@@ -29,6 +31,8 @@ def repaired(line: bytes) -> bytes | None:
     Agents written in JavaScript cut strings in the middle of a surrogate pair, and tools print bytes that are
     no UTF-8. The standard library reads both; what cannot be said in UTF-8 becomes a question mark.
     """
+    if len(line) > LONGEST_REPAIR:
+        return None  # as Python objects it would take many times its size
     try:
         value = json.loads(line.decode("utf-8", "replace"))
         if not isinstance(value, dict):

@@ -22,13 +22,17 @@ class PlainTextParser:
     def __init__(self, *sent: str) -> None:
         self._filters = echo_filters(sent)
 
-    def parse(self, line: bytes) -> Sequence[AgentEvent]:
+    def parse(self, lines: Sequence[bytes]) -> list[AgentEvent]:
+        text = "".join(map(self._own_words, lines))
+        return [Text(text, False)] if text else []
+
+    def _own_words(self, line: bytes) -> str:
         text = without_ansi(line.decode("utf-8", "replace").removesuffix("\r")) + "\n"
         for filter_ in self._filters:
             text = filter_.feed(text)
             if not text:
-                return ()
-        return (Text(text, False),)
+                break
+        return text
 
     def finish(self) -> Sequence[AgentEvent]:
         rest = ""

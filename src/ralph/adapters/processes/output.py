@@ -24,8 +24,10 @@ class LogFile:
         self._descriptor: int | None = None
 
     def open(self) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        # What stands there already may be an agent's trap: a link to somebody's file, a pipe that nobody reads.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
+            self._path.unlink(missing_ok=True)
             self._descriptor = os.open(self._path, flags, 0o666)
         except OSError as error:
             raise self._unwritable(error) from error

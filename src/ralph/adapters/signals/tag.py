@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ralph.domain.report import Ending
 from ralph.domain.signals import Claim, Signal, any_tag_claims, first_tag_claims
 from ralph.engine.ports import Judging
 
@@ -12,7 +11,7 @@ from ralph.engine.ports import Judging
 class TagProbe:
     """``first``: the first tag decides (001), otherwise any matching one (000, 002).
 
-    A stage's own promise goes before the profile's. Only a session that ended by itself is taken at its word.
+    A stage's own promise goes before the profile's. A session that was ended, or that failed, is not taken at its word.
     """
 
     def __init__(self, name: str, expected: str, *, first: bool) -> None:
@@ -21,7 +20,7 @@ class TagProbe:
         self._claims = first_tag_claims if first else any_tag_claims
 
     async def look(self, judging: Judging) -> Sequence[Signal]:
-        if judging.report.ending is not Ending.EXITED:
+        if not judging.report.is_orderly:
             return ()
         expected = judging.assignment.promise or self._expected
         if self._claims(judging.report.tags, self._name, expected):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 
 from ralph.errors import StoreError
@@ -61,7 +60,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _migrations() -> list[str]:
-    folder = resources.files("ralph.adapters.storage") / "migrations"
+    folder = Path(__file__).with_name("migrations")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [(folder / name).read_text() for name in names]
 

@@ -79,7 +79,9 @@ class SqliteJournal:
             self._run_folder / f"prompt_{name}.txt", self._run_folder / f"agent_{name}.ndjson"
         )
         with store_errors(files.prompt):
-            files.prompt.write_text(prompt, encoding="utf-8", newline="")
+            files.prompt.unlink(missing_ok=True)  # an agent may have put a link there
+            with files.prompt.open("x", encoding="utf-8", newline="") as file:
+                file.write(prompt)
             if not purpose:
                 self._link(f"prompt_{iteration:03}.txt", files.prompt)
         return files

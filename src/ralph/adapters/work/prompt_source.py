@@ -10,6 +10,12 @@ from ralph.errors import UsageError
 def read_prompt_file(path: Path) -> str:
     """The prompt in a file, whole; says what is wrong with the file otherwise."""
     try:
+        # A pipe could be read once only, and might never end.
+        if path.exists() and not path.is_file() and not path.is_dir():
+            message = f"prompt file is not a regular file: {path}"
+            raise UsageError(
+                message, hint="it is read anew for every iteration; use -f - to read standard input once"
+            )
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         message = f"prompt file not found: {path}"

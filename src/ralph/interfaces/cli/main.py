@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from ralph import __version__
-from ralph.errors import RalphError
+from ralph.errors import RalphError, StoreError, UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
 
 COMMANDS = {
@@ -88,6 +90,12 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command and return the exit code. No traceback reaches a user."""
+    _open_closed_streams()
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        say_error(UsageError("the current directory no longer exists", hint="cd to another one"))
+        return ExitCode.USAGE
     try:
         result = _command_line().main(list(arguments) or ["run"], prog_name="ralph", standalone_mode=False)
         sys.stdout.flush()
@@ -103,14 +111,30 @@ def main(arguments: Sequence[str]) -> int:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`ralph … | head`): nothing more to say, and nothing to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return ExitCode.EXHAUSTED
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            _discard_output()
+            say_error(StoreError("cannot write the output: no space is left there"))
+            return ExitCode.CANNOT_RUN
         from ralph.interfaces.cli.crash import report_crash
 
         report_crash(error)
         return ExitCode.BUG
     return int(result) if isinstance(result, int) else ExitCode.COMPLETED
+
+
+def _open_closed_streams() -> None:
+    """Somebody started us with `>&-`: what is written there goes nowhere instead of failing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 (for good)
+
+
+def _discard_output() -> None:
+    """Else the interpreter tries once more to write it, at the very end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_error(error: RalphError) -> None:

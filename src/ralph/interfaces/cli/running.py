@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -21,6 +22,8 @@ from ralph.interfaces.cli.console.terminal import Look, detect_look
 from ralph.wiring import Plan, assembled
 
 TICK_SECONDS = 0.5
+GARBAGE_THRESHOLD = 20_000
+"""A flood of events makes many objects and hardly a cycle: looking for some every 700 objects costs a tenth."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -46,6 +49,9 @@ def run_on_console(
         from ralph.interfaces.cli.console.json_lines import JsonLines
 
         shown.append(JsonLines(sys.stdout))
+    gc.freeze()  # what was loaded so far stays for good
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    gc.enable()
     return asyncio.run(_run(plan, shown, status))
 
 
@@ -67,6 +73,10 @@ async def _run(plan: Plan, listeners: Sequence[Listener], status: StatusLine | N
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, _on_signal, control, parts)
+        if (
+            signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+        ):  # `nohup ralph run` goes on without its terminal
+            loop.add_signal_handler(signal.SIGHUP, _on_hangup, control, parts)
         ticker = asyncio.create_task(_tick(status)) if status is not None else None
         try:
             return await run_loop(parts)
@@ -77,6 +87,11 @@ async def _run(plan: Plan, listeners: Sequence[Listener], status: StatusLine | N
                 status.clear()
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
+
+
+def _on_hangup(control: StopToken, parts: LoopParts) -> None:
+    """The terminal is gone, and with it whoever could say stop a second time."""
+    parts.publish(StopRequested(now=control.request(now=True)))
 
 
 def _on_signal(control: StopToken, parts: LoopParts) -> None:

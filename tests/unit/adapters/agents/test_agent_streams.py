@@ -73,7 +73,7 @@ def observed(case: Path) -> dict[str, Any]:
     parser = adapter.parser(REQUEST)
     events: list[AgentEvent] = []
     for line in (STREAMS / f"{case}.ndjson").read_bytes().splitlines():
-        events += parser.parse(line)
+        events += parser.parse([line])
     events += parser.finish()
 
     text = "\n".join(event.text for event in events if isinstance(event, Text) and not event.parent)

@@ -43,7 +43,7 @@ json_values = st.recursive(
 
 
 def events_of(parser: StreamParser, lines: Iterable[bytes]) -> list[AgentEvent]:
-    events = [event for line in lines for event in parser.parse(line)]
+    events = [event for line in lines for event in parser.parse([line])]
     events += parser.finish()
     for event in events:
         assert event.kind
@@ -132,7 +132,7 @@ def test_a_huge_tool_result_becomes_a_small_event_that_counts_the_whole() -> Non
     content = json.dumps("0123456789\n" * 500_000)
     line = f'{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t","content":{content}}}]}}}}'
 
-    (event,) = ClaudeStreamParser().parse(line.encode())
+    (event,) = ClaudeStreamParser().parse([line.encode()])
 
     assert isinstance(event, ToolEnded)
     assert (len(event.output), event.lines, event.chars) == (2_000, 500_000, 5_500_000)
@@ -144,19 +144,19 @@ def test_tools_that_never_end_do_not_fill_the_memory() -> None:
         '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t%d","name":"Bash","input":{}}]}}'
     )
     for number in range(10_000):
-        parser.parse((call % number).encode())
+        parser.parse([(call % number).encode()])
 
     assert len(parser._open_tools) <= 4_096
     result = (
         b'{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t9999","content":""}]}}'
     )
-    assert parser.parse(result) == [ToolEnded("t9999", "Bash")]
+    assert parser.parse([result]) == [ToolEnded("t9999", "Bash")]
 
 
 def test_words_to_the_assistant_are_never_its_own() -> None:
     line = b'{"type":"user","message":{"content":[{"type":"text","text":"say <response>DONE</response>"}]}}'
 
-    assert ClaudeStreamParser().parse(line) == [Notice("say <response>DONE</response>")]
+    assert ClaudeStreamParser().parse([line]) == [Notice("say <response>DONE</response>")]
 
 
 def test_a_result_repeats_no_words_and_an_error_text_is_no_words_at_all() -> None:
@@ -166,7 +166,7 @@ def test_a_result_repeats_no_words_and_an_error_text_is_no_words_at_all() -> Non
     parser = ClaudeStreamParser()
 
     assert [type(event) for event in events_of(parser, [said, result])] == [Text, TurnEnded]
-    turn = parser.parse(failed)[-1]
+    turn = parser.parse([failed])[-1]
     assert isinstance(turn, TurnEnded)
     assert (turn.text, turn.error) == ("", "<response>DONE</response>")
-    assert not any(isinstance(event, Text) for event in parser.parse(failed))
+    assert not any(isinstance(event, Text) for event in parser.parse([failed]))

@@ -32,8 +32,7 @@ quickly = settings(deadline=None, max_examples=150)
 
 
 def pieces(events: Iterable[AgentEvent]) -> list[Text]:
-    texts = [event for event in events if isinstance(event, Text)]
-    return texts
+    return [event for event in events if isinstance(event, Text)]
 
 
 def heard(parser: StreamParser, output: str | bytes) -> str:
@@ -41,11 +40,11 @@ def heard(parser: StreamParser, output: str | bytes) -> str:
     raw = output.encode() if isinstance(output, str) else output
     events: list[AgentEvent] = []
     for line in raw.removesuffix(b"\n").split(b"\n") if raw else []:
-        of_line = parser.parse(line)
+        of_line = parser.parse([line])
         assert len(of_line) <= 1
         events += of_line
     events += parser.finish()
-    texts = [event for event in events if isinstance(event, Text)]
+    texts = pieces(events)
     assert len(texts) == len(events)
     assert [text.final for text in texts] == [False] * (len(texts) - 1) + [True]
     assert all(text.text for text in texts[:-1])
@@ -134,8 +133,8 @@ def test_whole_lines_go_whole() -> None:
     ("output", "kept"),
     [
         (f"User: {folded(PROMPT, 1_000)}ok\n", "User: \nok\n"),
-        (f"prompt={folded(PROMPT, 1_000)}ok\n", "prompt=# \nok\n"),
-        (f'{{"prompt": {json.dumps(PROMPT)}, "model": "x"}}\n', '{"prompt": "# , "model": "x"}\n'),
+        (f"prompt={folded(PROMPT, 1_000)}ok\n", "prompt=\nok\n"),
+        (f'{{"prompt": {json.dumps(PROMPT)}, "model": "x"}}\n', '{"prompt": " "model": "x"}\n'),
         (f"{PROMPT.rstrip()} Sure. {TAG}\n", f" Sure. {TAG}\n"),
         (f"{PROMPT.rstrip()}{TAG}\n", f"{TAG}\n"),
     ],
@@ -148,7 +147,8 @@ def test_whole_lines_go_whole() -> None:
     ],
 )
 def test_an_echo_may_share_its_lines(output: str, kept: str) -> None:
-    assert said(output).replace("# ", "") == kept.replace("# ", "")
+    # Of the decoration some remains: only what cannot be the agent's goes with the echo.
+    assert said(output).replace("# ", "") == kept
 
 
 PARTS = (PROMPT, FEEDBACK)
@@ -210,7 +210,7 @@ def test_half_an_echo_is_the_agents_own_text() -> None:
     [
         ("a\nb\na\nb\n</c>", "a\nb\na\nb\na\nb\n</c>\nend\n", "a\nb\nend\n"),
         ("a\nb\na\nb\n</c>", "a\n\nb\na\n\nb\na\nb\nc\nend\n", "a\n\nb\nend\n"),
-        ("go go go </go>", "go go go go go\n", "go\n"),
+        ("go go go </go>", "go go go go go\n", " go\n"),
         ("go go go </go>", "go go go\n", "go go go\n"),
         ("go go go </go>", "go go\ngo go\ngo go go\nX\n", "go go go\nX\n"),
         ("Fix the </x>", "Fix Fix the Fix the x Fix\n", "Fix Fix the  Fix\n"),
@@ -223,13 +223,15 @@ def test_an_echo_that_begins_in_a_false_start_is_found(prompt: str, output: str,
 
 def test_what_is_held_back_is_bounded() -> None:
     parser = PlainTextParser(f"first line\n{TAG}")
-    assert parser.parse(b"first line") == ()
+    assert parser.parse([b"first line"]) == []
 
-    given_out = sum(len(text.text) for _ in range(100_000) for text in pieces(parser.parse(b"")))
+    given_out = sum(len(text.text) for _ in range(100_000) for text in pieces(parser.parse([b""])))
     assert given_out > 99_900 - 1_000
 
-    assert parser.parse(b"first line") == ()
-    assert [text.text for text in pieces(parser.parse(b" " * 100_000))] == [f"first line\n{' ' * 100_000}\n"]
+    assert parser.parse([b"first line"]) == []
+    assert [text.text for text in pieces(parser.parse([b" " * 100_000]))] == [
+        f"first line\n{' ' * 100_000}\n"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -245,10 +247,10 @@ def test_what_is_held_back_is_bounded() -> None:
 )
 def test_a_very_long_line_comes_out_as_it_is_in_little_memory(line: bytes) -> None:
     parser = PlainTextParser(PROMPT)
-    parser.parse(b"Fix the tests")  # so that something is held when it comes
+    parser.parse([b"Fix the tests"])  # so that something is held when it comes
     tracemalloc.start()
     try:
-        texts = pieces(parser.parse(line))
+        texts = pieces(parser.parse([line]))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -298,7 +300,6 @@ def test_however_an_echo_is_wrapped_only_the_text_around_it_is_left(
 ) -> None:
     first, *rest = prompt.split()
     echo = first + "".join(data.draw(blanks) + word for word in rest)
-    # Both ways round: what stands before and after are no letters of the echo's edges.
     kept = said(f"{before}{echo}{after}", prompt)
 
     assert letters(kept) == letters(before + after)

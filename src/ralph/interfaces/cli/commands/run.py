@@ -186,9 +186,27 @@ def _prompt(text: str | None, file: Path | None) -> Prompt:
     if text is not None and not text.strip():
         message = "--prompt is empty"
         raise UsageError(message, hint="say what the agent is to do")
-    if file == Path("-"):
-        return _prompt(sys.stdin.read(), None)
-    return Prompt(text, file.resolve() if file is not None else None)
+    if file is not None and (file == Path("-") or file.is_fifo()):
+        return Prompt(_read_once(file))
+    if text is not None and not _is_text(text):
+        message = "--prompt holds bytes that are not UTF-8 text"
+        raise UsageError(message, hint="put it into a file and give that with --prompt-file")
+    return Prompt(text, file.absolute() if file is not None else None)
+
+
+def _read_once(file: Path) -> str:
+    """Standard input, or the pipe of a shell's ``<(…)``: it cannot be read anew, so it stays as it is."""
+    data = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
+    text = data.decode(errors="surrogateescape")
+    if not text.strip() or not _is_text(text):
+        what = "not UTF-8 text" if text.strip() else "empty"
+        message = f"the prompt on {'standard input' if file == Path('-') else file} is {what}"
+        raise UsageError(message, hint="say what the agent is to do")
+    return text
+
+
+def _is_text(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _added(

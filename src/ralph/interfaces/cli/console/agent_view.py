@@ -24,7 +24,7 @@ from ralph.domain.agent_events import (
 )
 from ralph.interfaces.cli.console.figures import plural, totals
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
-from ralph.interfaces.cli.console.safe_text import clean, clean_line, has_hostile
+from ralph.interfaces.cli.console.safe_text import clean, clean_line, is_harmless
 from ralph.interfaces.cli.console.terminal import Look
 from ralph.interfaces.cli.console.timestamps import Timestamps
 
@@ -99,7 +99,7 @@ class AgentView:
         for event in events:
             if type(event) is Text and not event.parent:
                 text = event.text
-                if has_hostile(text) is not None:
+                if not is_harmless(text):
                     text = clean(text)
                 if text:
                     add(text)
@@ -183,6 +183,15 @@ class AgentView:
         max_lines, max_chars = self._look.max_lines, self._look.max_chars
         if max_lines == 0 or max_chars == 0:
             return ""
+        # Nearly always: short and harmless, shown as it is.
+        if (
+            len(output) >= chars
+            and (max_chars is None or chars <= max_chars)
+            and (max_lines is None or lines <= max_lines)
+            and is_harmless(output)
+        ):
+            rows_below = output.rstrip("\n").replace("\n", self._below)
+            return f"{self._branch}{rows_below}{self._colors.off}\n"
         if len(output) >= chars:  # the whole of it: what we count is what there is
             output = output.rstrip("\n")
             lines, chars = output.count("\n") + 1, len(output)

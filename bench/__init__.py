@@ -1,0 +1,1 @@
+"""What ralph costs, measured against a baseline in the same run. ``make bench``."""

@@ -1,0 +1,58 @@
+"""``python -m bench``: measures everything in one run and prints one table.
+
+The bars are information: a missed one is said, and is no failure. Only a measurement that could not be made
+ends with exit code 1. Everything is written to a temporary folder (TMPDIR), so that is the disk that is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench import iterations, memory, startup, streams
+from bench.child import CannotMeasure
+from bench.row import Row
+from bench.table import as_data, render, summary
+
+MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
+    "startup": ("Start-up: CPU, baseline `python -c pass`", startup.measure),
+    "iterations": ("Iterations: time each, baseline a shell loop", iterations.measure),
+    "streams": ("Streams: time without start-up, baseline json.loads of each line", streams.measure),
+    "memory": ("Memory: peak, baseline a session of three lines", memory.measure),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what ralph costs.")
+    parser.add_argument("--only", action="append", choices=list(MEASUREMENTS), help="may be repeated")
+    parser.add_argument("--json", action="store_true", help="rows as JSON on stdout")
+    given = parser.parse_args(arguments)
+
+    sections: dict[str, list[Row]] = {}
+    problems: list[str] = []
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="ralph-bench-") as folder:
+        for name in given.only or MEASUREMENTS:
+            title, measure = MEASUREMENTS[name]
+            print(f"measuring {name} …", file=sys.stderr, flush=True)
+            try:
+                sections[title] = measure(Path(folder))
+            except CannotMeasure as error:
+                problems.append(f"{name}: {error}")
+    if given.json:
+        print(json.dumps(as_data(sections), indent=2))
+    else:
+        print(render(sections))
+        print(f"\n{summary(sections)} ({time.monotonic() - began:.0f} s)")
+    for problem in problems:
+        print(f"bench: could not measure {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""Where an iteration's time goes: its processes and its record, each alone. Prints milliseconds as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from statistics import median
+
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.processes.shell import shell_argv
+from ralph.adapters.storage.journal import SqliteJournal
+from ralph.domain.agent_events import Text
+from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted
+from ralph.domain.report import Spend
+from ralph.domain.state import LoopState
+from ralph.engine.ports import Command
+
+TIMES = 150
+
+
+async def main(folder: Path) -> dict[str, float]:
+    agent, guardrail = ("/bin/echo", "working"), tuple(shell_argv("true"))
+    runner = PosixProcessRunner(run_id="bench", base_environment=os.environ)
+
+    async def bare_spawns() -> None:
+        for argv in (agent, guardrail):
+            # The thing itself, blocking as a shell would: that is what the runner is compared with.
+            subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=True)  # noqa: ASYNC221
+
+    async def runs() -> None:
+        for argv in (agent, guardrail):
+            await runner.run(Command(argv, folder), on_lines=_ignore, log=folder / "bench.log")
+
+    with SqliteJournal(
+        folder / ".ralph", "bench", profile="basic", agent="plain", root=folder, options={}, now=time.time()
+    ) as journal:
+
+        async def record() -> None:
+            """An iteration's files, events and its two durable commits."""
+            state = LoopState()
+            journal.open_session("Do the work.", iteration=1, attempt=1)
+            started = IterationStarted(iteration=1, attempt=1, maximum=None, assignment="prompt")
+            journal.append(started, at=time.time())
+            journal.commit(state)
+            journal.append(AgentActed((Text("working\n"),)), at=time.time())
+            ended = IterationEnded(
+                iteration=1,
+                attempt=1,
+                decision="continue",
+                reason="no claim of completion",
+                claimed=False,
+                proven=True,
+                spend=Spend(),
+                seconds=0.0,
+            )
+            journal.append(ended, at=time.time())
+            journal.commit(state)
+
+        works: dict[str, Callable[[], Awaitable[None]]] = {
+            "bare spawns": bare_spawns,
+            "runner": runs,
+            "journal": record,
+        }
+        times: dict[str, list[float]] = {name: [] for name in works}
+        for _ in range(TIMES):
+            for name, work in works.items():
+                began = time.perf_counter()
+                await work()
+                times[name].append(time.perf_counter() - began)
+    return {name: 1000 * median(taken) for name, taken in times.items()}
+
+
+def _ignore(lines: list[bytes]) -> None:
+    """Framed, and heard by nobody."""
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(main(Path(sys.argv[1])))))

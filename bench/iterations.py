@@ -1,0 +1,100 @@
+"""What one iteration costs more than the same agent and guardrail in a bare shell loop."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from bench.child import LONGEST, CannotMeasure, interleaved
+from bench.project import PROMPT, Project, new_project
+from bench.row import Bar, Row, as_difference
+
+MANY = 200
+ROUNDS = 5
+AGENT = ("/bin/echo", "working")
+SHELL_LOOP = """i=0
+while [ $i -lt {number} ]; do
+    {agent} < prompt.txt
+    {guardrail}
+    i=$((i + 1))
+done"""
+
+
+def measure(folder: Path) -> list[Row]:
+    measures: dict[str, Callable[[], float]] = {}
+    with ExitStack() as cleaning:
+        # Each run gets a new folder, and all are deleted at the end: where many files were deleted in the last
+        # seconds, ext4 takes ten times as long to make one, and we would measure our own cleaning.
+        projects = (
+            cleaning.enter_context(new_project(folder, f"iterations-{number}"))
+            for number in itertools.count()
+        )
+        for name, guardrails in (("guarded", ["true"]), ("unguarded", [])):
+            for number in (1, MANY):
+                measures[f"{name} shell {number}"] = partial(_shell_loop, projects, guardrails, number)
+                measures[f"{name} ralph {number}"] = partial(_ralph_loop, projects, guardrails, number)
+        walls = interleaved(measures, rounds=ROUNDS)
+        parts = _parts(next(projects))
+
+    def row(title: str, name: str, bar: Bar | None = None) -> Row:
+        ralph = _each(walls[f"{name} ralph 1"], walls[f"{name} ralph {MANY}"])
+        shell = _each(walls[f"{name} shell 1"], walls[f"{name} shell {MANY}"])
+        return as_difference(title, ralph, "ms", shell, bar)
+
+    bare = parts["bare spawns"]
+    return [
+        row("one iteration, one guardrail", "guarded", Bar(5)),
+        row("one iteration, no guardrail", "unguarded"),
+        as_difference("of that: starting and watching two processes", parts["runner"], "ms", bare),
+        as_difference("of that: the durable record", parts["journal"], "ms", 0.0),
+    ]
+
+
+def _shell_loop(projects: Iterator[Project], guardrails: Sequence[str], number: int) -> float:
+    project = next(projects)
+    (project.root / "prompt.txt").write_text(PROMPT)
+    checks = [f"sh -c {shlex.quote(command)}" for command in guardrails] or [":"]
+    script = SHELL_LOOP.format(number=number, agent=shlex.join(AGENT), guardrail="\n".join(checks))
+    return project.run(["/bin/sh", "-c", script]).wall
+
+
+def _ralph_loop(projects: Iterator[Project], guardrails: Sequence[str], number: int) -> float:
+    project = next(projects)
+    program, *flags = AGENT
+    project.settings(
+        agent={"command": program, "flags": flags},
+        guardrails=[{"command": command} for command in guardrails],
+    )
+    return project.ralph_run(number).wall
+
+
+def _each(ones: Sequence[float], manies: Sequence[float]) -> float:
+    """Milliseconds for one more iteration: the start-up, in both, cancels out."""
+    each = [(many - one) / (MANY - 1) for one, many in zip(ones, manies, strict=True)]
+    return 1000 * median(each)
+
+
+def _parts(project: Project) -> dict[str, float]:
+    """In a process of its own: ralph's modules would make ours too big for the memory measurements."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "bench.iteration_parts", str(project.root)],
+        cwd=Path(__file__).parent.parent,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        check=False,
+    )
+    if ran.returncode:
+        message = f"the parts of an iteration: {ran.stderr.strip()[-2000:]}"
+        raise CannotMeasure(message)
+    parts: dict[str, float] = json.loads(ran.stdout)
+    return parts

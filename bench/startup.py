@@ -1,0 +1,62 @@
+"""CPU from the start of ralph to its answer, or to the agent's exec, as a multiple of a bare Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import ralph.adapters.processes.watcher_main
+from bench.child import CannotMeasure, interleaved
+from bench.project import Project, new_project
+from bench.row import Bar, Row, as_ratio
+
+ROUNDS = 15
+
+# The agent's first deed is to note what its parent has used so far, in nanoseconds, over all its threads.
+NOTES_PARENT = """total=0
+for file in /proc/$PPID/task/*/schedstat; do
+    read -r used waited slices < "$file"
+    total=$((total + used))
+done
+echo $total > {note}
+echo working"""
+
+
+def measure(folder: Path) -> list[Row]:
+    if sys.platform != "linux":
+        message = "the CPU that ralph has used when the agent starts can only be read on Linux"
+        raise CannotMeasure(message)
+    with new_project(folder, "startup") as project:
+        note = folder / "startup.note"
+        project.program("agent", NOTES_PARENT.format(note=note))
+        project.settings(agent={"command": "agent"}, guardrails=[{"command": "true"}])
+        measures: dict[str, Callable[[], float]] = {
+            "python": lambda: project.python("pass").cpu,
+            "version": lambda: project.ralph("--version").cpu,
+            "help": lambda: project.ralph("--help").cpu,
+            "exec": lambda: _until_exec(project, note),
+            "watcher": lambda: _watcher(project, folder),
+        }
+        found = {name: 1000 * median(costs) for name, costs in interleaved(measures, rounds=ROUNDS).items()}
+    python = found["python"]
+    return [
+        as_ratio("ralph --version", found["version"], "ms", python, Bar(2.5)),
+        as_ratio("ralph --help", found["help"], "ms", python, Bar(5)),
+        as_ratio("ralph run, until the agent's exec", found["exec"], "ms", python, Bar(15)),
+        as_ratio("the watcher beside it", found["watcher"], "ms", python),
+    ]
+
+
+def _until_exec(project: Project, note: Path) -> float:
+    project.ralph_run(1)
+    return int(note.read_text()) / 1e9
+
+
+def _watcher(project: Project, folder: Path) -> float:
+    """As ``start_watcher`` starts it; the byte is ralph's leave, so it ends at once."""
+    leave = folder / "startup.leave"
+    leave.write_bytes(b"b")
+    program = ralph.adapters.processes.watcher_main.__file__
+    return project.run([sys.executable, "-I", "-S", program, "bench"], stdin=leave).cpu

@@ -1,0 +1,98 @@
+"""A flood of events through ``ralph run``, against a bare ``json.loads`` of every line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from bench.child import Cost, interleaved
+from bench.project import Project, new_project
+from bench.row import Bar, Row, Sense, as_speed
+from bench.stream_data import MEGABYTE, write_idle, write_stream
+
+AS_FAST = Bar(1, Sense.AT_LEAST)
+EVENTS = 100_000
+WHOLE_EVENTS = 190_000
+
+BARE_PASS = """import json, sys
+with open(sys.argv[1], "rb") as file:
+    for line in file:
+        json.loads(line)"""
+
+
+def measure(folder: Path) -> list[Row]:
+    with new_project(folder, "streams") as project:
+        idle, stream, long_stream = (folder / f"{name}.ndjson" for name in ("idle", "stream", "long_stream"))
+        write_idle(idle)
+        size = write_stream(stream, events=EVENTS)
+        rows = _compare(
+            project,
+            f"{EVENTS:,} events, {size / MEGABYTE:.0f} MB, short lines",
+            idle,
+            stream,
+            rounds=5,
+            variants={", --no-stream-agent-output": ("--no-stream-agent-output",), ", --json": ("--json",)},
+        )
+        stream.unlink()
+        size = write_stream(long_stream, events=WHOLE_EVENTS, whole=True)
+        rows += _compare(
+            project,
+            f"{WHOLE_EVENTS:,} events, {size / MEGABYTE:.0f} MB, whole lines",
+            idle,
+            long_stream,
+            rounds=3,
+            variants={},
+        )
+        long_stream.unlink()
+    return rows
+
+
+def _compare(
+    project: Project,
+    name: str,
+    idle: Path,
+    stream: Path,
+    *,
+    rounds: int,
+    variants: dict[str, tuple[str, ...]],
+) -> list[Row]:
+    """The start-up is measured with a stream of three lines, and subtracted on both sides."""
+    plays: dict[str, tuple[str, ...]] = {"": (), **variants}
+    measures: dict[str, Callable[[], Cost]] = {
+        "bare idle": lambda: project.python(BARE_PASS, str(idle)),
+        "bare": lambda: project.python(BARE_PASS, str(stream)),
+    }
+    for variant, flags in plays.items():
+        measures[f"ralph{variant} idle"] = session(project, idle, *flags)
+        measures[f"ralph{variant}"] = session(project, stream, *flags)
+    costs = interleaved(measures, rounds=rounds)
+
+    def wall(what: str) -> float:
+        return _without_start_up([cost.wall for cost in costs[what]], [c.wall for c in costs[f"{what} idle"]])
+
+    def cpu(what: str) -> float:
+        return _without_start_up([cost.cpu for cost in costs[what]], [c.cpu for c in costs[f"{what} idle"]])
+
+    rows = [
+        as_speed(name + variant, wall(f"ralph{variant}"), "s", wall("bare"), None if variant else AS_FAST)
+        for variant in plays
+    ]
+    return [*rows, as_speed(f"{name}, CPU", cpu("ralph"), "s", cpu("bare"))]
+
+
+def _without_start_up(whole: list[float], start_up: list[float]) -> float:
+    return median(whole) - median(start_up)
+
+
+def session(project: Project, stream: Path, *flags: str) -> Callable[[], Cost]:
+    """One session of a claude that prints this file."""
+
+    def play() -> Cost:
+        project.program("claude", f"exec cat {stream}")
+        project.settings(agent={"command": "claude"})
+        cost = project.ralph_run(1, *flags)
+        project.forget_runs()
+        return cost
+
+    return play
