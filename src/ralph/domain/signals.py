@@ -56,8 +56,13 @@ class TagScanner:
         self._searched = 0
         self.tags: list[Tag] = []
 
+    @property
+    def is_inside(self) -> bool:
+        """What comes next may belong to a tag that has begun."""
+        return bool(self._rest)
+
     def feed(self, text: str) -> None:
-        if not self._names or (not self._rest and "<" not in text):
+        if not self._names or not (self.is_inside or "<" in text):
             return
         self._rest += text
         while (opening := self._open.search(self._rest)) is not None:
@@ -83,7 +88,8 @@ class TagScanner:
 
     def end_block(self) -> None:
         """The block of text is over: half a tag in it never becomes a whole one."""
-        self._forget(len(self._rest))
+        if self._rest:
+            self._forget(len(self._rest))
 
     def _forget(self, length: int) -> None:
         self._rest = self._rest[length:]

@@ -48,33 +48,38 @@ class Transcript:
         self._deciding: list[AgentEvent] = []
 
     def take(self, events: Sequence[AgentEvent]) -> None:
+        heard: list[str] = []
+        scanner = self._scanner
         for event in events:
-            kind = type(event)
-            if kind is Text:
-                assert isinstance(event, Text)
+            if isinstance(event, Text):
                 if not event.parent:
-                    self._hear(event.text, final=event.final)
-            elif kind is ToolStarted:
+                    text = event.text
+                    if "<" in text or scanner.is_inside:
+                        scanner.feed(text)
+                    heard.append(text)
+                    if event.final:
+                        heard.append("\n")
+                        scanner.end_block()
+            elif isinstance(event, ToolStarted):
                 self.tools += 1
-            elif kind is ToolEnded:
-                assert isinstance(event, ToolEnded)
+            elif isinstance(event, ToolEnded):
                 self.tool_errors += event.is_error
-            elif kind is TurnEnded:
-                assert isinstance(event, TurnEnded)
-                self._end_turn(event)
-            elif kind is LimitReported or kind is ErrorReported:
-                self._keep(event)
-            elif kind is Noise:
-                self.noise_lines += 1
-            elif kind is Unknown:
-                self.unknown_events += 1
+            else:
+                self._note(event)
+        self._text.add("".join(heard))
 
-    def _hear(self, text: str, *, final: bool) -> None:
-        self._scanner.feed(text)
-        self._text.add(text)
-        if final:
-            self._scanner.end_block()
-            self._text.add("\n")
+    def _note(self, event: AgentEvent) -> None:
+        match event:
+            case TurnEnded():
+                self._end_turn(event)
+            case LimitReported() | ErrorReported():
+                self._keep(event)
+            case Noise():
+                self.noise_lines += 1
+            case Unknown():
+                self.unknown_events += 1
+            case _:
+                pass
 
     def _end_turn(self, turn: TurnEnded) -> None:
         self._keep(turn)

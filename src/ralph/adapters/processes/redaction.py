@@ -56,6 +56,7 @@ class Redactor:
         self._texts = tuple(texts)
         self._blocks = tuple(text.encode("utf-8", "surrogateescape") for text in texts)
         self._text_pattern = re.compile("|".join(map(re.escape, self._texts)))
+        self._longest = max(map(len, self._blocks), default=0)
         self._block_pattern = re.compile(b"|".join(map(re.escape, self._blocks)))
 
     def __bool__(self) -> bool:
@@ -83,7 +84,7 @@ class Redactor:
         held = max((_overlap(block, secret) for secret in self._blocks), default=0)
         safe = len(block) - held
         if held and safe:
-            for found in self._block_pattern.finditer(block):
+            for found in self._block_pattern.finditer(block, max(0, safe - self._longest)):
                 if found.start() >= safe:
                     break
                 safe = max(safe, found.end())  # never cut through a secret that is there already

@@ -29,7 +29,7 @@ END_ITERATION = """UPDATE iterations
     WHERE run_id = ? AND iteration = ? AND attempt = ?"""
 ADD_EVENT = "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?, ?, ?, ?)"
 
-SESSION_BYTES = 16 * 1024 * 1024
+SESSION_BYTES = 8 * 1024 * 1024
 FLUSH_BYTES = 256 * 1024
 
 
