@@ -76,6 +76,8 @@ class TodoStatus(StrEnum):
 
 @dataclass(slots=True, frozen=True)
 class TodoItem:
+    """One entry of the agent's own task list."""
+
     text: str
     status: TodoStatus
 

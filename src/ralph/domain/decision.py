@@ -33,6 +33,8 @@ class Acceptance(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Accept:
+    """The assignment is done."""
+
     reason: str
 
 
@@ -62,6 +64,8 @@ class GiveUp:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
+    """The run ends here."""
+
     outcome: Outcome
     reason: str
     hint: str = ""

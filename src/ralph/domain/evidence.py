@@ -19,6 +19,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
+    """What one check found."""
+
     name: str
     verdict: Verdict
     required: bool = True
@@ -38,6 +40,8 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
+    """Everything a decision is made from."""
+
     report: AgentReport
     signals: tuple[Signal, ...] = ()
     results: tuple[CheckResult, ...] = ()

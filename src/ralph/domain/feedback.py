@@ -18,6 +18,8 @@ class Placement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
+    """One message and its place."""
+
     text: str
     placement: Placement = Placement.APPEND
 

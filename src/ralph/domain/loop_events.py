@@ -12,6 +12,8 @@ from ralph.domain.report import Fault, Spend
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
+    """The first event of a run."""
+
     run_id: str
     profile: str
     agent: str
@@ -38,6 +40,8 @@ class IterationStarted:
 
 @dataclass(frozen=True, slots=True)
 class AgentStarted:
+    """The agent's process is there."""
+
     command: str  # shell-quoted and redacted
     pid: int
     purpose: str = "iteration"
@@ -54,6 +58,8 @@ class AgentActed:
 
 @dataclass(frozen=True, slots=True)
 class AgentEnded:
+    """The agent's process is gone; what it did in figures."""
+
     ending: str
     exit_code: int | None
     seconds: float
@@ -79,6 +85,8 @@ class ProcessesEnded:
 
 @dataclass(frozen=True, slots=True)
 class CheckStarted:
+    """A check begins."""
+
     name: str
     command: str = ""
     kind: str = field(default="check_started", init=False)
@@ -86,6 +94,8 @@ class CheckStarted:
 
 @dataclass(frozen=True, slots=True)
 class CheckEnded:
+    """A check is over."""
+
     result: CheckResult
     kind: str = field(default="check_ended", init=False)
 
@@ -100,12 +110,16 @@ class ClaimsSought:
 
 @dataclass(frozen=True, slots=True)
 class ActionStarted:
+    """An action begins."""
+
     name: str
     kind: str = field(default="action_started", init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ActionEnded:
+    """An action is over."""
+
     name: str
     ok: bool
     message: str = ""
@@ -139,18 +153,24 @@ class PauseBegan:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
+    """The user wants it to end: after this step, or ``now``."""
+
     now: bool
     kind: str = field(default="stop_requested", init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Warned:
+    """Something the user should know."""
+
     message: str
     kind: str = field(default="warned", init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
+    """The last event of a run."""
+
     outcome: Outcome
     reason: str
     iterations: int

@@ -9,6 +9,8 @@ from ralph.domain.decision import Acceptance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
+    """The values of one ``profiles/<name>.toml``."""
+
     name: str
     summary: str
     tag: str

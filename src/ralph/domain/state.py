@@ -12,6 +12,8 @@ from ralph.domain.report import RateLimited, Spend
 
 @dataclass(frozen=True, slots=True)
 class LoopState:
+    """Immutable; each step of the loop makes the next one."""
+
     iteration: int = 0  # judged sessions so far; the next one is iteration + 1
     attempt: int = 0  # launches of the next iteration so far
     troubles: Troubles = Troubles()

@@ -16,6 +16,8 @@ class Review(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
+    """What the review cycle needs to know of it."""
+
     id: str
     title: str
     passes: bool = False

@@ -36,6 +36,8 @@ def as_given(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopParts:
+    """What ``run_loop`` runs."""
+
     work: Work
     agent: Agent
     journal: Journal

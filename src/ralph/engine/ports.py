@@ -254,6 +254,8 @@ class PromptStyle(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SessionFiles:
+    """Where one session's prompt and raw output are."""
+
     prompt: Path
     log: Path
 

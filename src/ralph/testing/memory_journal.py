@@ -12,6 +12,8 @@ from ralph.engine.ports import SessionFiles
 
 @dataclass(slots=True)
 class MemoryJournal:
+    """What was recorded, for the test to look at."""
+
     folder: Path = Path("memory")
     events: list[LoopEvent] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)

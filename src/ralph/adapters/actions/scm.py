@@ -35,6 +35,8 @@ BATCH = 200  # file names per command line
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
+    """How one command of the SCM ended."""
+
     code: int | None
     output: str
 

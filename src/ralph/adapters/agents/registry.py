@@ -18,6 +18,8 @@ PLAIN: Final = "plain"
 
 @dataclass(frozen=True, slots=True)
 class _Row:
+    """One agent."""
+
     module: str  # imported only when this agent is used: a run needs one of them
     adapter: str
     install: str

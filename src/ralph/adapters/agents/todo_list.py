@@ -66,6 +66,8 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
+    """A change that its tool has not answered yet."""
+
     tool: str
     before: dict[str, TodoItem | None]  # what the call changed, as it was
     created: str = ""  # the task a TaskCreate made

@@ -29,6 +29,8 @@ LINE_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class Guardrail:
+    """One guardrail, everything resolved."""
+
     command: str
     slug: str
     placement: Placement = Placement.APPEND

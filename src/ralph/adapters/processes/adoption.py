@@ -38,6 +38,8 @@ class Spawn:
 
 @dataclass(eq=False, slots=True)
 class _Household:
+    """The children of this process."""
+
     spawns: dict[int, Spawn] = field(default_factory=dict)  # by the pid of their root
     others: set[int] = field(default_factory=set)  # our own children that are no spawns: watchers
     since: float = 0.0  # since when at least one spawn has been alive, in the process table's time

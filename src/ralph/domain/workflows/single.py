@@ -10,6 +10,8 @@ from ralph.domain.workflow import Step, Violation
 
 @dataclass(frozen=True, slots=True)
 class Single:
+    """A workflow of one step."""
+
     step: Step
 
     def next_step(self, item: Task) -> Step | None:
