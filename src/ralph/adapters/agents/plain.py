@@ -30,7 +30,7 @@ class PlainAdapter:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return ("plain output: all that it prints counts as its words, except an echo of the prompt",)
+        return ()
 
     def command(self, request: AgentRequest) -> Command:
         if "prompt" in self._names and not fits_in_argument(request.prompt):
