@@ -24,10 +24,12 @@ class LogFile:
         self._descriptor: int | None = None
 
     def open(self) -> None:
-        # What stands there already may be an agent's trap: a link to somebody's file, a pipe that nobody reads.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CLOEXEC
         try:
-            self._path.unlink(missing_ok=True)
+            if self._path.is_symlink() or not self._path.is_char_device():
+                # What stands there may be an agent's trap: a link to somebody's file, a pipe that nobody reads.
+                self._path.unlink(missing_ok=True)
+                flags |= os.O_CREAT | os.O_EXCL
             self._descriptor = os.open(self._path, flags, 0o666)
         except OSError as error:
             raise self._unwritable(error) from error
