@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import shutil
 import tomllib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from time import gmtime, strftime
 
 from ralph.adapters.actions.scm import ScmAction
+from ralph.adapters.advice.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
 from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for, infer, split_flags
 from ralph.adapters.checks.command import CommandCheck, Guardrail
 from ralph.adapters.clock import SystemClock
+from ralph.adapters.control.run_control import RunControl
+from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.processes.redaction import Redactor, redact_argv, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.shell import shell_argv
-from ralph.adapters.processes.watcher import start_watcher
+from ralph.adapters.processes.watcher import end_run_processes, start_watcher
 from ralph.adapters.signals.tag import TagProbe
-from ralph.adapters.storage.journal import SqliteJournal
+from ralph.adapters.storage.claims import Claims
+from ralph.adapters.storage.controls import Controls
+from ralph.adapters.storage.database import open_state_database
+from ralph.adapters.storage.journal import SqliteJournal, TakenUp
+from ralph.adapters.storage.receipts import write_receipt
+from ralph.adapters.storage.run_request import RunRequest, save_request
 from ralph.adapters.work.prompt_source import read_prompt_file
 from ralph.adapters.work.prompt_work import PromptWork
-from ralph.config.loading import missing_for_run
+from ralph.adapters.workspace.git import GitWorkspace
+from ralph.config.loading import effective, missing_for_run
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import Settings
+from ralph.config.sources import Flag
 from ralph.domain.assignment import Assignment
 from ralph.domain.budget import Budget, Pace
+from ralph.domain.claim import Mode
 from ralph.domain.decision import Acceptance, Rules
 from ralph.domain.feedback import Feedback
 from ralph.domain.loop_events import RunStarted, Warned
@@ -36,8 +48,18 @@ from ralph.domain.profile import Profile
 from ralph.domain.prompt import compose, with_iteration_count
 from ralph.domain.signals import any_tag_claims, find_tags
 from ralph.domain.slug import unique_slugs
+from ralph.domain.state import LoopState
 from ralph.engine.parts import LoopParts
-from ralph.engine.ports import Action, AgentAdapter, AgentRequest, Command, Control, Timeouts
+from ralph.engine.ports import (
+    Action,
+    Adviser,
+    AgentAdapter,
+    AgentRequest,
+    Command,
+    Control,
+    Publish,
+    Timeouts,
+)
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession
 from ralph.errors import AgentUnavailable, ConfigError, UsageError
@@ -67,10 +89,22 @@ class Plan:
     prompt: Prompt
     adapter: AgentAdapter
     guardrails: tuple[Guardrail, ...]
+    flags: tuple[Flag, ...] = ()  # what was given on the command line, for `ralph resume`
+    resumes: str = ""  # the run to go on with; empty: a new one
 
     @property
     def state_folder(self) -> Path:
         return self.root.state / STATE_FOLDER
+
+    def request(self) -> RunRequest:
+        return RunRequest(
+            profile=self.profile.name,
+            prompt=self.prompt.text,
+            prompt_file=str(self.prompt.file) if self.prompt.file is not None else None,
+            workspace=str(self.root.workspace),
+            flags=self.flags,
+            settings=effective(self.settings),
+        )
 
     @property
     def agent(self) -> str:
@@ -127,6 +161,8 @@ def plan_run(
     prompt: Prompt,
     *,
     profile: str = "basic",
+    flags: Sequence[Flag] = (),
+    resumes: str = "",
     environ: Mapping[str, str] = os.environ,
 ) -> Plan:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
@@ -161,7 +197,16 @@ def plan_run(
     path = settings.agent.environment.get("PATH", environ.get("PATH", os.defpath))
     _require_agent(settings.agent.command, name, root.workspace, path)
     _require_scm(settings, root.workspace, path)
-    return Plan(load_profile(profile), settings, root, prompt, adapter, guardrails)
+    return Plan(
+        load_profile(profile),
+        settings,
+        root,
+        prompt,
+        adapter,
+        guardrails,
+        flags=tuple(flags),
+        resumes=resumes,
+    )
 
 
 def _require_agent(command: str, name: str, workspace: Path, path: str) -> None:
@@ -197,10 +242,13 @@ def _require_scm(settings: Settings, workspace: Path, path: str) -> None:
     if shutil.which(program, path=path) is None and not (workspace / program).is_file():
         message = f"scm.command not found: {program}"
         raise ConfigError(message, hint="install it, or remove scm from .ralph/settings.json")
-    is_git = PurePath(program).name == "git"
-    if is_git and not any((folder / ".git").exists() for folder in (workspace, *workspace.parents)):
+    if PurePath(program).name == "git" and not _is_in_git(workspace):
         message = f"scm is configured, but {workspace} is not a git repository"
         raise ConfigError(message, hint="run `git init` there, or remove scm from .ralph/settings.json")
+
+
+def _is_in_git(workspace: Path) -> bool:
+    return any((folder / ".git").exists() for folder in (workspace, *workspace.parents))
 
 
 def _words(key: str, text: str) -> list[str]:
@@ -229,10 +277,12 @@ async def assembled(
     complain: Callable[[str], None],
     environ: Mapping[str, str] = os.environ,
 ) -> AsyncIterator[LoopParts]:
-    """The parts of a run, with its record opened and its watcher on guard until the block ends."""
+    """The parts of a run, with its workspace claimed, its record open and its watcher on guard until the block ends."""
     settings, clock = plan.settings, SystemClock()
     workspace = plan.root.workspace
-    run_id = new_run_id(clock.now())
+    run_id = plan.resumes or new_run_id(clock.now())
+    parent_id = environ.get("RALPH_RUN_ID", "")
+    me = this_process()
     environment = {**environ, **settings.agent.environment}
     redactor = Redactor(secrets_in(environment))
     options = {
@@ -243,17 +293,28 @@ async def assembled(
         "agent": redactor.redact(redact_argv([settings.agent.command, *split_flags(settings.agent.flags)])),
     }
     with (
-        SqliteJournal(
-            plan.state_folder,
-            run_id,
-            profile=plan.profile.name,
-            agent=plan.agent,
-            root=workspace,
-            options=options,
-            now=clock.now(),
-        ) as journal,
+        closing(open_state_database(plan.state_folder)) as database,
+        Claims(database, me=me, started_of=started_of).holding(
+            str(workspace), Mode.EXECUTING, run_id=run_id, inherited=parent_id, now=clock.now()
+        ),
+        SqliteJournal(plan.state_folder, database, run_id, owner=me, now=clock.now()) as journal,
         start_watcher(run_id),
     ):
+        if plan.resumes:
+            end_run_processes(run_id)  # whatever an earlier process of this run could not end
+            taken_up = journal.take_up()
+        else:
+            # Before the run is on record: one that can be seen can be resumed.
+            save_request(journal.run_folder, plan.request())
+            journal.begin(
+                profile=plan.profile.name,
+                agent=plan.agent,
+                root=workspace,
+                options=options,
+                parent_id=parent_id,
+            )
+            taken_up = TakenUp(LoopState(), was_cut=False)
+        controls = Controls(database, plan.state_folder / "ralph.db", run_id)
         runner = PosixProcessRunner(run_id=run_id, base_environment=environ, redactor=redactor)
         agent_runner = PosixProcessRunner(run_id=run_id, base_environment=environment, redactor=redactor)
         session = AgentSession(
@@ -286,6 +347,7 @@ async def assembled(
                 runner=runner,
                 journal=journal,
                 root=workspace,
+                memory=journal.run_folder / "untracked_before.json",
                 completion=settings.completion_response,
                 timeout=settings.scm.timeout,
             )
@@ -303,7 +365,17 @@ async def assembled(
         )
         for warning in warnings:
             publish(Warned(warning))
-        yield LoopParts(
+        budget = Budget(
+            iterations=settings.maximum_iterations,
+            cost_usd=settings.limits.max_cost,
+            tokens=settings.limits.max_tokens,
+            seconds=settings.limits.max_time,
+            stuck_after=settings.limits.stuck_after,
+        )
+        advisers: list[Adviser] = [SteeringAdviser(controls, clock, publish), StuckAdviser(budget)]
+        if taken_up.was_cut:
+            advisers.append(InterruptionAdviser(taken_up.state.iteration))
+        parts = LoopParts(
             root=workspace,
             work=PromptWork(plan.prompt.read),
             agent=session,
@@ -317,8 +389,12 @@ async def assembled(
                 acceptance=plan.profile.acceptance,
                 max_attempts=settings.limits.max_attempts,
                 faults_count=plan.profile.faults_count,
+                wait_for_limits=settings.limits.wait_for_limits,
             ),
-            budget=Budget(iterations=settings.maximum_iterations),
+            budget=budget,
+            advisers=advisers,
+            workspace=GitWorkspace(workspace, runner) if _is_in_git(workspace) else None,
+            state=taken_up.state,
             pace=Pace(plan.profile.restart_delay),
             journal=journal,
             clock=clock,
@@ -326,6 +402,31 @@ async def assembled(
             publish=publish,
             redact=redactor.redact,
         )
+        async with listening(control, controls, publish, complain):
+            yield parts
+        journal.flush()
+        write_receipt(database, journal.run_folder, run_id)
+
+
+@asynccontextmanager
+async def listening(
+    control: Control, controls: Controls, publish: Publish, complain: Callable[[str], None]
+) -> AsyncIterator[None]:
+    """Hear what other terminals ask, if the control can."""
+    if not isinstance(control, RunControl):
+        yield
+        return
+
+    def report(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            complain(f"requests from other terminals are no longer heard: {error}")
+
+    task = asyncio.create_task(control.watch(controls, publish))
+    task.add_done_callback(report)
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 class _PromptStyle:

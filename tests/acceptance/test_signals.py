@@ -4,54 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from .conftest import DONE, PROMPT, Project
-
-
-def wait_for(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"timed out: {what}"
-        time.sleep(0.01)
-
-
-@contextmanager
-def running(project: Project, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ralph", "run", *arguments],
-        cwd=project.root,
-        env=project.env(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, err = process.communicate(timeout=30)
-    return process.returncode, err
-
-
-def alive(pid_file: Path) -> bool:
-    """A zombie that nobody has collected yet is dead enough."""
-    try:
-        stat = Path(f"/proc/{pid_file.read_text().strip()}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return stat.rsplit(")", 1)[1].split()[0] != "Z"
+from .running import alive, ended, kinds, running, wait_for
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -67,7 +25,7 @@ def test_the_first_signal_lets_the_agent_finish_and_exits_130(
     with running(project, "-p", PROMPT) as process:
         wait_for(started.exists, "the agent's start")
         process.send_signal(number)
-        wait_for(lambda: b"stop_requested" in b"".join(_events(project)), "the request on record")
+        wait_for(lambda: "stop_requested" in kinds(project), "the request on record")
         go.touch()
         code, err = ended(process)
 
@@ -76,10 +34,6 @@ def test_the_first_signal_lets_the_agent_finish_and_exits_130(
     assert (project.root / "finished").exists()
     assert not (project.root / "judged").exists()
     assert project.rows("SELECT outcome FROM runs") == [("cancelled",)]
-
-
-def _events(project: Project) -> list[bytes]:
-    return [kind.encode() for (kind,) in project.rows("SELECT kind FROM events")]
 
 
 def test_the_second_signal_ends_the_whole_tree_now(project: Project, tmp_path: Path) -> None:
@@ -91,7 +45,7 @@ def test_the_second_signal_ends_the_whole_tree_now(project: Project, tmp_path: P
     with running(project, "-p", PROMPT) as process:
         wait_for(lambda: stubborn.exists() and bool(stubborn.read_text().strip()), "the tool's start")
         process.send_signal(signal.SIGINT)
-        wait_for(lambda: b"stop_requested" in b"".join(_events(project)), "the first request on record")
+        wait_for(lambda: "stop_requested" in kinds(project), "the first request on record")
         process.send_signal(signal.SIGINT)
         code, err = ended(process)
 
@@ -113,7 +67,7 @@ def test_a_guardrail_under_way_is_allowed_to_finish(project: Project) -> None:
     with running(project, "-p", PROMPT) as process:
         wait_for((project.root / "started").exists, "the guardrail's start")
         process.send_signal(signal.SIGINT)
-        wait_for(lambda: b"stop_requested" in b"".join(_events(project)), "the request on record")
+        wait_for(lambda: "stop_requested" in kinds(project), "the request on record")
         (project.root / "go").touch()
         code, _ = ended(process)
 

@@ -150,15 +150,15 @@ class Whole(Kind[int]):
         return int(text) if _WHOLE.fullmatch(text.strip()) else text
 
 
-class TimeLimit(Kind[float | None]):
-    """Seconds, or None for no limit."""
+class Limit(Kind[float | None]):
+    """So much of something, by default seconds; None for no limit."""
 
-    def __init__(self, *, zero_is_off: bool = False) -> None:
+    def __init__(self, *, unit: str = "seconds", zero_is_off: bool = False) -> None:
         self.zero_is_off = zero_is_off
         self.expected = (
-            "a number of seconds (0 or null: no limit)"
+            f"a number of {unit} (0 or null: no limit)"
             if zero_is_off
-            else "a number of seconds above 0 (null: no limit)"
+            else f"a number of {unit} above 0 (null: no limit)"
         )
 
     def read(self, value: object, at: Reading) -> float | None:

@@ -79,6 +79,13 @@ def load(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = ()) 
     return Loaded(found.root, found.settings, found.merged, found.warnings, found.files)
 
 
+def effective(settings: Settings) -> dict[str, object]:
+    """As JSON, defaults included: what two runs can be compared by."""
+    values = SETTINGS.dump(settings)
+    assert isinstance(values, dict)
+    return values
+
+
 def missing_for_run(settings: Settings) -> Problem | None:
     """What ``ralph run`` needs besides valid settings."""
     if settings.agent.command:

@@ -12,12 +12,12 @@ from enum import StrEnum
 
 from ralph.config.kinds import (
     Choice,
+    Limit,
     ListOf,
     Nullable,
     Sections,
     Table,
     Text,
-    TimeLimit,
     Variables,
     Whole,
     YesNo,
@@ -59,10 +59,10 @@ class AgentSettings:
         "How to talk to the program; null: inferred from the command's name.",
     )
     timeout: float | None = setting(
-        TimeLimit(), None, "Seconds after which a session is ended, however busy it is; null: never."
+        Limit(), None, "Seconds after which a session is ended, however busy it is; null: never."
     )
     idle_timeout: float | None = setting(
-        TimeLimit(zero_is_off=True),
+        Limit(zero_is_off=True),
         1800.0,
         "Seconds without any output after which a session is ended; null or 0: never.",
     )
@@ -83,7 +83,7 @@ class GuardrailSettings:
     )
     hint: str = setting(Text(), "", "Guidance for the agent when this guardrail fails; never truncated.")
     timeout: float | None = setting(
-        TimeLimit(), None, "Seconds it may take; a timeout is a failure. null: `guardrailTimeout`."
+        Limit(), None, "Seconds it may take; a timeout is a failure. null: `guardrailTimeout`."
     )
     keep: Keep | None = setting(
         Nullable(_KEEP), None, "Which end of a long output the agent gets to see; null: `truncation.keep`."
@@ -113,7 +113,7 @@ class ScmSettings:
         "What it is run with, in order; `commit` gets a message that the agent writes.",
     )
     timeout: float | None = setting(
-        TimeLimit(), 600.0, "Seconds one of its commands may take, hooks included; null: any time."
+        Limit(), 600.0, "Seconds one of its commands may take, hooks included; null: any time."
     )
 
 
@@ -136,6 +136,23 @@ class LimitsSettings:
         Whole(minimum=1),
         4,
         "Launches of one iteration while passing faults, such as an overloaded server, last.",
+    )
+    max_cost: float | None = setting(
+        Limit(unit="US dollars"),
+        None,
+        "US dollars a run may cost, as far as the agent reports it; null: any.",
+    )
+    max_tokens: int | None = setting(
+        Nullable(Whole(minimum=1)), None, "Tokens a run may use; null: any number."
+    )
+    max_time: float | None = setting(Limit(), None, "Seconds a run may take in all; null: any time.")
+    wait_for_limits: bool = setting(
+        YesNo(), True, "Wait until a usage limit resets; false: end the run with exit code 5."
+    )
+    stuck_after: int = setting(
+        Whole(minimum=0),
+        5,
+        "Iterations in a row that change nothing, or fail in the same words, after which a run is ended; 0: never.",
     )
 
 
@@ -161,10 +178,10 @@ class Settings:
         "Commands that must succeed after every agent response.",
     )
     guardrail_timeout: float | None = setting(
-        TimeLimit(), None, "Seconds a guardrail may take that has no timeout of its own; null: any time."
+        Limit(), None, "Seconds a guardrail may take that has no timeout of its own; null: any time."
     )
     guardrail_idle_timeout: float | None = setting(
-        TimeLimit(zero_is_off=True),
+        Limit(zero_is_off=True),
         1800.0,
         "Seconds without any output after which a guardrail is ended and has failed; null or 0: never.",
     )

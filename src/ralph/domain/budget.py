@@ -24,7 +24,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may use; None is unlimited. ``stuck_after``: iterations in a row that changed nothing."""
+    """What a run may use; None is unlimited. ``stuck_after``: iterations in a row without progress; 0 is off."""
 
     iterations: int | None = None
     cost_usd: float | None = None
@@ -44,8 +44,9 @@ class Budget:
             return f"budget reached: {spend.usage.total} of {self.tokens} tokens"
         if self.seconds is not None and state.elapsed(now) >= self.seconds:
             return f"time is over: {self.seconds:g} s"
-        if self.stuck_after is not None and state.unchanged >= self.stuck_after:
-            return f"stuck: {state.unchanged} iterations in a row changed nothing"
+        if self.stuck_after and state.standstill >= self.stuck_after:
+            what = "changed nothing" if state.unchanged >= state.repeated else "failed in the same way"
+            return f"stuck: {state.standstill} iterations in a row {what}"
         return None
 
 

@@ -29,6 +29,7 @@ class CheckResult:
     exit_code: int | None = None
     seconds: float = 0.0
     log_file: str = ""
+    output_sha256: str = ""
     reason: str = ""
     last_lines: tuple[str, ...] = ()  # the end of its output, for the screen
     spend: Spend = Spend()  # of agent calls the check made
@@ -47,6 +48,7 @@ class Evidence:
     results: tuple[CheckResult, ...] = ()
     remarks: tuple[Feedback, ...] = ()  # for the next prompt, besides what the checks say
     fingerprint: str = ""  # of the workspace after the session; empty: not taken
+    commit: str = ""  # that was checked
 
     @property
     def proven(self) -> bool:

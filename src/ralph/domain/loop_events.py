@@ -139,6 +139,7 @@ class IterationEnded:
     proven: bool
     spend: Spend
     seconds: float
+    commit: str = ""  # that was checked; empty: not known
     kind: str = field(default="iteration_ended", init=False)
 
 
@@ -149,6 +150,28 @@ class PauseBegan:
     reason: str
     until: float
     kind: str = field(default="pause_began", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    """The user wants it to wait; it does so between two sessions."""
+
+    kind: str = field(default="run_paused", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunUnpaused:
+    """The user lets it go on."""
+
+    kind: str = field(default="run_unpaused", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """A word of the user's went into the prompt of the next session."""
+
+    text: str
+    kind: str = field(default="steered", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +218,9 @@ LoopEvent = (
     | ActionEnded
     | IterationEnded
     | PauseBegan
+    | RunPaused
+    | RunUnpaused
+    | Steered
     | StopRequested
     | Warned
     | RunEnded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.domain.decision import Continue, Decision, Outcome, Retry, Stop, Troubles
+from ralph.domain.decision import Accept, Continue, Decision, Outcome, Retry, Stop, Troubles
 from ralph.domain.evidence import Evidence
 from ralph.domain.feedback import Feedback
 from ralph.domain.report import RateLimited, Spend
@@ -22,8 +22,10 @@ class LoopState:
     feedback: tuple[Feedback, ...] = ()  # for the next prompt
     failing: tuple[str, ...] = ()  # the checks that did not hold last time
     concerns: tuple[str, ...] = ()
+    accepted: str = ""  # the assignment that was accepted last, and why: a resumed run must not do it again
     fingerprint: str = ""
-    unchanged: int = 0
+    unchanged: int = 0  # iterations in a row that left the workspace as it was
+    repeated: int = 0  # iterations in a row that failed in exactly the same words
     started_at: float = 0.0
     earlier_seconds: float = 0.0  # used by this run before it was resumed
 
@@ -52,7 +54,8 @@ class LoopState:
             decision.outcome is Outcome.CANCELLED or evidence.report.fault is not None
         ):
             return self
-        same = bool(evidence.fingerprint) and evidence.fingerprint == self.fingerprint
+        unchanged = bool(evidence.fingerprint) and evidence.fingerprint == self.fingerprint
+        repeated = bool(evidence.failing) and evidence.feedback == self.feedback
         return replace(
             self,
             iteration=self.iteration + 1,
@@ -60,9 +63,20 @@ class LoopState:
             troubles=Troubles(),
             feedback=decision.feedback if isinstance(decision, Continue) else (),
             failing=evidence.failing,
+            accepted=self.assignment if isinstance(decision, Accept) else self.accepted,
             fingerprint=evidence.fingerprint,
-            unchanged=self.unchanged + 1 if same else 0,
+            unchanged=self.unchanged + 1 if unchanged else 0,
+            repeated=self.repeated + 1 if repeated else 0,
         )
+
+    def resumed(self, at: float) -> LoopState:
+        """As a later process takes it up; ``at`` is when the earlier one was last heard of."""
+        return replace(self, earlier_seconds=self.elapsed(at), started_at=at)
+
+    @property
+    def standstill(self) -> int:
+        """Iterations in a row without any sign of progress."""
+        return max(self.unchanged, self.repeated)
 
     def _more_troubles(self, evidence: Evidence) -> Troubles:
         # A limit says nothing about passing faults: having waited one out must not use up the retries.

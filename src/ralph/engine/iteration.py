@@ -21,7 +21,7 @@ from ralph.domain.report import AgentReport
 from ralph.domain.signals import Signal
 from ralph.domain.state import LoopState
 from ralph.engine.parts import LoopParts
-from ralph.engine.ports import AgentRequest, Check, Judging, Trigger, When
+from ralph.engine.ports import AgentRequest, Check, Judging, Snapshot, Trigger, When
 
 PROMPT_SHOWN = 200
 """Characters of the prompt that the event carries (seed 001's verbose line); the file has it whole."""
@@ -55,6 +55,7 @@ async def iterate(
             proven=evidence.proven and evidence.has_proof,
             spend=state.spend - spent_before,
             seconds=parts.clock.monotonic() - began,
+            commit=evidence.commit,
         )
     )
     return state, evidence, decision
@@ -114,10 +115,12 @@ async def _judge(
         if control.stopping:
             return evidence, _interrupted(), state
     remark = remark_on(report.ending)
+    snapshot = await parts.workspace.snapshot() if parts.workspace is not None else Snapshot()
     evidence = replace(
         evidence,
         remarks=(remark,) if remark is not None else (),
-        fingerprint=await parts.workspace.fingerprint() if parts.workspace is not None else "",
+        fingerprint=snapshot.fingerprint,
+        commit=snapshot.commit,
     )
     if evidence.proven:
         state, evidence = await _act(parts, Trigger.ON_PROOF, judging, state, evidence)

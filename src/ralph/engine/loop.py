@@ -38,12 +38,9 @@ class RunResult:
         return self.state.concerns
 
 
-async def run_loop(parts: LoopParts, state: LoopState | None = None) -> RunResult:
-    """Iterate until the work is drained, a limit is reached, or somebody says stop.
-
-    ``state`` is where an interrupted run stood; limits and spend go on from there.
-    """
-    state = replace(state or LoopState(), started_at=parts.clock.now())
+async def run_loop(parts: LoopParts) -> RunResult:
+    """Iterate until the work is drained, a limit is reached, or somebody says stop."""
+    state = replace(parts.state, started_at=parts.clock.now())
     while True:
         try:
             stop, state = await _turn(parts, state)

@@ -11,6 +11,7 @@ from ralph.domain.budget import Budget, Pace
 from ralph.domain.decision import Rules
 from ralph.domain.feedback import Feedback
 from ralph.domain.prompt import compose
+from ralph.domain.state import LoopState
 from ralph.engine.ports import (
     Action,
     Adviser,
@@ -54,4 +55,5 @@ class LoopParts:
     budget: Budget = Budget()
     pace: Pace = Pace()
     workspace: Workspace | None = None
+    state: LoopState = LoopState()  # where an interrupted run stood; limits and spend go on from there
     redact: Callable[[str], str] = str  # takes secrets out of what is shown and recorded

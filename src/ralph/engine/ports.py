@@ -282,10 +282,16 @@ class Journal(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """``fingerprint`` changes whenever the work changed: commits, edits, new files. Empty: not known."""
+
+    fingerprint: str = ""
+    commit: str = ""
+
+
 class Workspace(Protocol):
-    async def fingerprint(self) -> str:
-        """Changes whenever the work changed: commits, edits, new files."""
-        ...
+    async def snapshot(self) -> Snapshot: ...
 
 
 class Clock(Protocol):

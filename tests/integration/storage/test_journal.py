@@ -9,16 +9,18 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from ralph.adapters.storage.database import open_database
+from ralph.adapters.storage.database import open_database, open_state_database
 from ralph.adapters.storage.files import point_link, write_atomic
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
 from ralph.domain.agent_events import Text, Usage
+from ralph.domain.claim import Owner
 from ralph.domain.decision import Outcome
 from ralph.domain.feedback import Feedback, Placement
 from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, RunEnded, Warned
@@ -26,11 +28,17 @@ from ralph.domain.report import Spend
 from ralph.domain.state import LoopState
 from ralph.errors import StoreError
 
+ME = Owner(pid=1, process_started="1", boot_id="b", host="h")
 
-def journal(folder: Path, run_id: str = "r1") -> SqliteJournal:
-    return SqliteJournal(
-        folder, run_id, profile="basic", agent="claude", root=folder, options={"prompt": "x"}, now=1.0
-    )
+
+@contextmanager
+def journal(folder: Path, run_id: str = "r1", *, now: float = 1.0) -> Iterator[SqliteJournal]:
+    with (
+        closing(open_state_database(folder)) as database,
+        SqliteJournal(folder, database, run_id, owner=ME, now=now) as record,
+    ):
+        record.begin(profile="basic", agent="claude", root=folder, options={"prompt": "x"})
+        yield record
 
 
 def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
@@ -87,10 +95,15 @@ def test_what_was_committed_survives_sigkill_and_the_database_stays_sound(tmp_pa
         """
         import sys
         from pathlib import Path
+        from ralph.adapters.storage.database import open_state_database
         from ralph.adapters.storage.journal import SqliteJournal
+        from ralph.domain.claim import Owner
         from ralph.domain.loop_events import Warned
         from ralph.domain.state import LoopState
-        record = SqliteJournal(Path(sys.argv[1]), "r1", profile="p", agent="a", root=Path("."), options={}, now=1.0)
+        folder = Path(sys.argv[1])
+        owner = Owner(pid=1, process_started="1", boot_id="b", host="h")
+        record = SqliteJournal(folder, open_state_database(folder), "r1", owner=owner, now=1.0)
+        record.begin(profile="p", agent="a", root=folder, options={})
         number = 0
         while True:
             number += 1
@@ -169,3 +182,23 @@ def test_an_atomic_write_leaves_the_old_file_if_it_fails(tmp_path: Path) -> None
         write_atomic(path, 7)  # type: ignore[arg-type]
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_a_run_is_taken_up_where_it_stood(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        record.append(IterationStarted(1, 1, 10, "prompt"), at=2.0)
+        record.append(IterationEnded(1, 1, "continue", "red", True, False, Spend(), 1.0), at=4.0)
+        record.commit(LoopState(iteration=1, started_at=1.0, feedback=(Feedback("red"),)))
+        record.append(IterationStarted(2, 1, 10, "prompt"), at=5.0)
+        record.commit(LoopState(iteration=1, attempt=1, started_at=1.0, feedback=(Feedback("red"),)))
+    later = Owner(pid=2, process_started="2", boot_id="b", host="h")
+    with (
+        closing(open_state_database(tmp_path)) as database,
+        SqliteJournal(tmp_path, database, "r1", owner=later, now=100.0) as record,
+    ):
+        taken_up = record.take_up()
+    assert taken_up.was_cut
+    assert (taken_up.state.iteration, taken_up.state.attempt) == (1, 1)
+    assert taken_up.state.feedback == (Feedback("red"),)
+    assert taken_up.state.earlier_seconds == 4.0, "from its start to when it was last heard of"
+    assert rows(tmp_path, "SELECT pid, outcome FROM runs") == [(2, None)]

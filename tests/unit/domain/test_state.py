@@ -89,6 +89,8 @@ def test_a_clock_that_goes_back_gives_no_time_back() -> None:
         (Budget(tokens=10), LoopState(spend=Spend(usage=Usage(5, 5))), "budget reached: 10 of 10 tokens"),
         (Budget(seconds=60), LoopState(started_at=940.0), "time is over: 60 s"),
         (Budget(stuck_after=3), LoopState(unchanged=3), "stuck: 3 iterations in a row changed nothing"),
+        (Budget(stuck_after=3), LoopState(repeated=3), "stuck: 3 iterations in a row failed in the same way"),
+        (Budget(stuck_after=0), LoopState(unchanged=99), None),
         (Budget(), LoopState(iteration=10**6), None),
     ],
 )

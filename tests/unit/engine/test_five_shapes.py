@@ -133,8 +133,8 @@ def test_a_promise_loop_goes_on_from_its_persisted_state_after_a_kill(tmp_path: 
                     prompt=work.prompt,
                     probes=[TagProbe("promise", "SHIPPED", first=False)],
                     budget=Budget(iterations=4),
-                ),
-                work.saved(),
+                    state=work.saved() or LoopState(),
+                )
             )
 
         return asyncio.run(go())

@@ -22,7 +22,7 @@ from ralph.domain.report import Fatal, RateLimited, Spend, Transient
 from ralph.domain.state import LoopState
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
-from ralph.engine.ports import ActionResult, AgentRequest, Judging, Trigger, When
+from ralph.engine.ports import ActionResult, AgentRequest, Judging, Snapshot, Trigger, When
 from ralph.engine.recording import Recorder
 from ralph.engine.stopping import StopToken
 from ralph.errors import StoreError, UsageError
@@ -63,9 +63,9 @@ class Loop:
                 clock=self.clock,
                 control=token,
                 publish=Recorder(self.journal, self.clock),
+                state=state or LoopState(),
                 **parts,
-            ),
-            state,
+            )
         )
 
     def events(self, *kinds: type[LoopEvent]) -> list[Any]:
@@ -277,8 +277,8 @@ def test_advice_goes_into_the_next_prompt() -> None:
 
 def test_a_workspace_that_never_changes_ends_the_run_as_stuck() -> None:
     class Still:
-        async def fingerprint(self) -> str:
-            return "same"
+        async def snapshot(self) -> Snapshot:
+            return Snapshot("same")
 
     result = Loop(
         ScriptedAgent([Turn("no")]), {"workspace": Still(), "budget": Budget(iterations=50, stuck_after=3)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class ScmAction:
         runner: ProcessRunner,
         journal: Journal,
         root: Path,
+        memory: Path,
         completion: str,
         timeout: float | None,
     ) -> None:
@@ -68,6 +70,7 @@ class ScmAction:
         self._runner = runner
         self._journal = journal
         self._root = root
+        self._memory = memory  # what was untracked before the run, for a process that resumes it
         self._completion = completion
         self._timeout = timeout
         self._not_ours: frozenset[str] = frozenset()
@@ -92,7 +95,11 @@ class ScmAction:
         if await self._has_conflicts(None):
             message = "a merge is under way, with conflicts"
             raise ConfigError(message, hint="resolve them first: a commit would take them for resolved")
+        if self._memory.exists():
+            self._not_ours = frozenset(json.loads(self._memory.read_text()))
+            return iter(())
         self._not_ours = await self._untracked(None)
+        self._memory.write_text(json.dumps(sorted(self._not_ours)))
         changed = await self._scm(None, "diff", "--quiet", "HEAD", "--", *NOT_OWN)
         return self._warnings(has_changes=changed.code == 1)
 

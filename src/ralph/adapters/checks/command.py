@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from ralph.domain.evidence import CheckResult, Verdict
@@ -109,6 +110,7 @@ class CommandCheck:
             exit_code=code,
             seconds=exit_.seconds,
             log_file=shown_log,
+            output_sha256=output.sha256(),
             reason=reason,
             last_lines=() if passed else output.last_lines(),
         )
@@ -125,10 +127,12 @@ class _Output:
     def __init__(self, excerpt: Excerpt) -> None:
         self._excerpt = excerpt
         self._end = b""
+        self._hash = sha256()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = ""
 
     def take(self, chunk: bytes) -> None:
+        self._hash.update(chunk)
         self._end = (self._end + chunk)[-END_BYTES:]
         if not self._excerpt.is_full:
             self._add(self._decoder.decode(chunk))
@@ -142,6 +146,10 @@ class _Output:
 
     def text(self) -> str:
         return self._excerpt.text()
+
+    def sha256(self) -> str:
+        """Of the log file, as it was written."""
+        return self._hash.hexdigest()
 
     def last_lines(self) -> tuple[str, ...]:
         lines = self._end.decode(errors="replace").strip().splitlines()

@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ralph.adapters.storage.files import make_state_folder
 from ralph.errors import StoreError
 
 BUSY_TIMEOUT = 10.0
 APPLICATION_ID = 0x52414C50  # "RALP": tells our file from somebody else's
+
+
+def open_state_database(folder: Path) -> sqlite3.Connection:
+    """The database of a state folder, which is made at first use."""
+    with store_errors(folder):
+        make_state_folder(folder)
+    return open_database(folder / "ralph.db")
 
 
 def open_database(path: Path) -> sqlite3.Connection:

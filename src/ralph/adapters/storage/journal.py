@@ -6,22 +6,31 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Self
 
-from ralph.adapters.storage.database import open_database, store_errors
-from ralph.adapters.storage.files import make_state_folder, point_link
-from ralph.adapters.storage.wire import encode_event, encode_state
+from ralph.adapters.storage.database import store_errors
+from ralph.adapters.storage.files import point_link
+from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
+from ralph.domain.claim import Owner
 from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded
 from ralph.domain.state import LoopState
 from ralph.engine.ports import SessionFiles
 
 Statement = tuple[str, tuple[object, ...]]
 
-START_RUN = """INSERT INTO runs (id, profile, agent, root, options, state, started_at, updated_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+START_RUN = """INSERT INTO runs
+    (id, profile, agent, root, options, state, started_at, updated_at,
+     pid, process_started, boot_id, host, parent_id)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+READ_STATE = "SELECT state, updated_at FROM runs WHERE id = ?"
+LAST_ATTEMPT = """SELECT ended_at IS NULL FROM iterations WHERE run_id = ?
+    ORDER BY iteration DESC, attempt DESC LIMIT 1"""
+TAKE_UP = """UPDATE runs SET outcome = NULL, reason = '', ended_at = NULL, updated_at = ?,
+    pid = ?, process_started = ?, boot_id = ?, host = ? WHERE id = ?"""
 SAVE_STATE = "UPDATE runs SET state = ?, updated_at = ? WHERE id = ?"
-END_RUN = "UPDATE runs SET outcome = ?, reason = ? WHERE id = ?"
+END_RUN = "UPDATE runs SET outcome = ?, reason = ?, ended_at = ? WHERE id = ?"
 START_ITERATION = """INSERT OR REPLACE INTO iterations (run_id, iteration, attempt, assignment, role, started_at)
     VALUES (?, ?, ?, ?, ?, ?)"""
 END_ITERATION = """UPDATE iterations
@@ -33,19 +42,19 @@ SESSION_BYTES = 8 * 1024 * 1024
 FLUSH_BYTES = 256 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """Where a run stood. ``was_cut``: a session was under way when the earlier process ended."""
+
+    state: LoopState
+    was_cut: bool
+
+
 class SqliteJournal:
-    """One connection, one run, one writer: the run's owner. Use as a context manager."""
+    """One run, one writer: the run's owner. ``begin`` or ``take_up`` comes first; use as a context manager."""
 
     def __init__(
-        self,
-        folder: Path,
-        run_id: str,
-        *,
-        profile: str,
-        agent: str,
-        root: Path,
-        options: Mapping[str, object],
-        now: float,
+        self, folder: Path, database: sqlite3.Connection, run_id: str, *, owner: Owner, now: float
     ) -> None:
         self._folder = folder
         self._path = folder / "ralph.db"
@@ -57,15 +66,41 @@ class SqliteJournal:
         self._acted_bytes = 0
         self._statements: list[Statement] = []
         self._last_at = now
+        self._owner = owner
+        self._database = database
         with store_errors(folder):
-            make_state_folder(folder)
-        self._database = open_database(self._path)
-        with store_errors(folder):
-            self._run_folder.mkdir(parents=True)
+            self._run_folder.mkdir(parents=True, exist_ok=True)
             _forget_links(folder)
+
+    def begin(
+        self, *, profile: str, agent: str, root: Path, options: Mapping[str, object], parent_id: str = ""
+    ) -> None:
+        """A new run."""
+        given = (self._run_id, profile, agent, str(root), json.dumps(options))
         with store_errors(self._path):
-            given = (run_id, profile, agent, str(root), json.dumps(options))
-            self._database.execute(START_RUN, (*given, encode_state(LoopState()), now, now))
+            self._database.execute(
+                START_RUN,
+                (
+                    *given,
+                    encode_state(LoopState()),
+                    self._last_at,
+                    self._last_at,
+                    *astuple(self._owner),
+                    parent_id,
+                ),
+            )
+
+    def take_up(self) -> TakenUp:
+        """A run that an earlier process left behind; raises StoreError if its record cannot be read."""
+        with store_errors(self._path):
+            state, heard_of = self._database.execute(READ_STATE, (self._run_id,)).fetchone()
+            last = self._database.execute(LAST_ATTEMPT, (self._run_id,)).fetchone()
+            self._database.execute(TAKE_UP, (self._last_at, *astuple(self._owner), self._run_id))
+        return TakenUp(decode_state(state).resumed(heard_of), was_cut=last is not None and bool(last[0]))
+
+    @property
+    def run_folder(self) -> Path:
+        return self._run_folder
 
     # --- files ---
 
@@ -124,10 +159,7 @@ class SqliteJournal:
         self._write(durably=True)
 
     def close(self) -> None:
-        try:
-            self._write()
-        finally:
-            self._database.close()
+        self._write()
 
     def __enter__(self) -> Self:
         return self
@@ -144,7 +176,7 @@ class SqliteJournal:
                 judged = (at, event.decision, event.reason, event.claimed, event.proven)
                 return END_ITERATION, (*judged, spend.cost_usd, spend.usage.total, run, iteration, attempt)
             case RunEnded():
-                return END_RUN, (event.outcome, event.reason, run)
+                return END_RUN, (event.outcome, event.reason, at, run)
             case _:
                 return None
 

@@ -11,6 +11,7 @@ from ralph.domain.evidence import Evidence
 from ralph.domain.state import LoopState
 from ralph.errors import UsageError
 
+KEY = "prompt"
 READ_AGAIN = 5
 READ_AGAIN_SECONDS = 0.1
 
@@ -23,9 +24,9 @@ class PromptWork:
         self._accepted = ""
 
     async def next(self, state: LoopState) -> Offer:
-        if self._accepted:
-            return Drained(self._accepted)
-        return Assignment(key="prompt", objective=await self._read_patiently())
+        if state.accepted == KEY:
+            return Drained(self._accepted or "accepted before the run was interrupted")
+        return Assignment(key=KEY, objective=await self._read_patiently())
 
     async def _read_patiently(self) -> str:
         """Editors replace a file by another one: it may be away for a moment."""

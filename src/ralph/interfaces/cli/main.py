@@ -17,6 +17,11 @@ from ralph.interfaces.cli.exit_codes import ExitCode
 
 COMMANDS = {
     "run": "Run the agent loop (the default command).",
+    "resume": "Go on with an interrupted run.",
+    "stop": "Stop the run under way, from another terminal.",
+    "pause": "Let a run wait after its present session.",
+    "unpause": "Let a paused run go on.",
+    "steer": "Put a word into the next prompt of a run.",
     "init": "Initialize the settings file interactively.",
     "config": "Show, check and explain the settings.",
     "demo": "Watch a real loop on a small repository; no account needed.",

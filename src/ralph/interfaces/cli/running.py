@@ -10,12 +10,12 @@ import sys
 from collections.abc import Sequence
 
 from ralph.adapters.clock import SystemClock
+from ralph.adapters.control.run_control import RunControl
 from ralph.config.schema import OutputSettings
 from ralph.domain.loop_events import StopRequested
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
 from ralph.engine.recording import Listener
-from ralph.engine.stopping import StopToken
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import StatusLine
 from ralph.interfaces.cli.console.terminal import Look, detect_look
@@ -68,7 +68,7 @@ def _look(stream: object, output: OutputSettings) -> Look:
 
 
 async def _run(plan: Plan, listeners: Sequence[Listener], status: StatusLine | None) -> RunResult:
-    control = StopToken()
+    control = RunControl(SystemClock())
     async with assembled(plan, control, listeners, complain=_complain) as parts:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
@@ -89,12 +89,12 @@ async def _run(plan: Plan, listeners: Sequence[Listener], status: StatusLine | N
                 loop.remove_signal_handler(number)
 
 
-def _on_hangup(control: StopToken, parts: LoopParts) -> None:
+def _on_hangup(control: RunControl, parts: LoopParts) -> None:
     """The terminal is gone, and with it whoever could say stop a second time."""
     parts.publish(StopRequested(now=control.request(now=True)))
 
 
-def _on_signal(control: StopToken, parts: LoopParts) -> None:
+def _on_signal(control: RunControl, parts: LoopParts) -> None:
     parts.publish(StopRequested(now=control.request()))
 
 

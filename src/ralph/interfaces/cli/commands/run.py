@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 
 class Positive(click.ParamType[float]):
-    """A number of seconds above zero."""
+    """A number above zero, by default of seconds."""
 
-    name = "seconds"
+    def __init__(self, unit: str = "seconds") -> None:
+        self.name = unit
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         try:
             number = float(str(value))
         except ValueError:
-            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+            self.fail(f"{value!r} is not a number of {self.name}", param, ctx)
         if not 0 < number < float("inf"):
             self.fail(f"{value} is not above zero", param, ctx)
         return number
@@ -107,6 +108,12 @@ Examples:
     help="One more command that must pass after every session; may be repeated.",
 )
 @click.option(
+    "--max-cost", type=Positive("dollars"), metavar="USD", help="End the run when it has cost so much."
+)
+@click.option("--max-tokens", type=int, metavar="N", help="End the run when it has used so many tokens.")
+@click.option("--max-time", type=Positive(), metavar="SECONDS", help="End the run after so much time.")
+@click.option("--no-wait", is_flag=True, help="Do not wait for a usage limit to reset: exit with 5.")
+@click.option(
     "--guardrail-timeout",
     type=Positive(),
     metavar="SECONDS",
@@ -134,6 +141,10 @@ def command(
     idle_timeout: float | None,
     guardrails: tuple[str, ...],
     guardrail_timeout: float | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+    max_time: float | None,
+    no_wait: bool,
     profile: str,
     project_dir: Path | None,
     dry_run: bool,
@@ -150,6 +161,10 @@ def command(
         raise UsageError(message, hint="give seconds, or 0 to wait for ever")
     root = find_root(Path.cwd(), project_dir)
     values: list[tuple[str, object, str]] = [
+        ("limits.maxCost", max_cost, "--max-cost"),
+        ("limits.maxTokens", max_tokens, "--max-tokens"),
+        ("limits.maxTime", max_time, "--max-time"),
+        ("limits.waitForLimits", False if no_wait else None, "--no-wait"),
         ("maximumIterations", maximum_iterations, "--maximum-iterations"),
         ("completionResponse", completion_response, "--completion-response"),
         ("streamAgentOutput", stream_agent_output, "--stream-agent-output"),
@@ -164,11 +179,12 @@ def command(
         print(f"ralph: warning: {warning}", file=sys.stderr)
     if verbose:
         _say_settings(loaded)
-    plan = plan_run(loaded.settings, root, given, profile=profile)
+    plan = plan_run(loaded.settings, root, given, profile=profile, flags=flags)
     if dry_run:
         _say_plan(plan)
         return 0
 
+    _say_interrupted(plan)
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
 
@@ -247,6 +263,20 @@ def _say_settings(loaded: Loaded) -> None:
     for file in loaded.files:
         print(f"[ralph] Loading settings from {file}", file=sys.stderr)
     print(f"[ralph] Settings: {json.dumps(redacted(loaded.merged.values))}", file=sys.stderr)
+
+
+def _say_interrupted(plan: Plan) -> None:
+    from ralph.domain.run_view import RunState
+    from ralph.interfaces.cli.run_choice import all_runs
+
+    interrupted = [run for run in all_runs(plan.state_folder, limit=10) if run.state is RunState.INTERRUPTED]
+    if interrupted:
+        newest = max(interrupted, key=lambda run: run.started_at)
+        print(
+            f"ralph: run {newest.id} was interrupted in iteration {newest.iteration};"
+            f" `ralph resume` goes on with it. This is a new one.",
+            file=sys.stderr,
+        )
 
 
 def _say_plan(plan: Plan) -> None:

@@ -24,7 +24,10 @@ from ralph.domain.loop_events import (
     PauseBegan,
     ProcessesEnded,
     RunEnded,
+    RunPaused,
     RunStarted,
+    RunUnpaused,
+    Steered,
     StopRequested,
     Warned,
 )
@@ -114,6 +117,9 @@ class Console:
             ActionEnded: self._action_ended,
             IterationEnded: self._iteration_ended,
             PauseBegan: self._pause_began,
+            RunPaused: self._paused,
+            RunUnpaused: self._unpaused,
+            Steered: self._steered,
             StopRequested: self._stop_requested,
             Warned: self._warned,
             RunEnded: self._run_ended,
@@ -380,6 +386,17 @@ class Console:
         told = event.reason in (self._decision_reason, self._fault_reason)
         why = "" if told else f": {clean_line(event.reason)}"
         return [self._odd(f"Waiting {left}, until {until}{why}", self._marks.wait)]
+
+    def _paused(self, event: RunPaused) -> list[str]:
+        return [self._odd("Paused: nothing more is started until `ralph unpause`", self._marks.wait)]
+
+    def _unpaused(self, event: RunUnpaused) -> list[str]:
+        return [self._good("Going on after the pause")]
+
+    def _steered(self, event: Steered) -> list[str]:
+        return [
+            f"{self._colors.cyan}{self._marks.right} The user says: {clean_line(event.text)}{self._colors.off}"
+        ]
 
     def _stop_requested(self, event: StopRequested) -> list[str]:
         return [STOP_NOW_MESSAGE] if event.now else [STOP_MESSAGE, STOP_HINT]

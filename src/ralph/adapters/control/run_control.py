@@ -1,0 +1,66 @@
+"""The user's hand on a run, from this terminal and from others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from ralph.domain.loop_events import RunPaused, RunUnpaused, StopRequested
+from ralph.engine.ports import Clock, Publish
+from ralph.engine.stopping import StopToken
+
+LOOK_EVERY = 0.25
+"""Seconds: a request from another terminal is heard within this time, also while the run waits for a limit."""
+
+
+class Requests(Protocol):
+    """Where requests come from; ``hear`` gives stop, stop_now, pause and unpause in the order they were asked."""
+
+    def version(self) -> int: ...
+
+    def hear(self, *, at: float) -> Sequence[str]: ...
+
+
+class RunControl(StopToken):
+    """Stops like a StopToken; ``watch`` listens to the requests. A pause takes effect between two sessions."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+        self._go_on = asyncio.Event()
+        self._go_on.set()
+
+    async def checkpoint(self) -> bool:
+        await self._go_on.wait()
+        return await super().checkpoint()
+
+    def request(self, *, now: bool = False) -> bool:
+        self._go_on.set()  # a paused run can be stopped
+        return super().request(now=now)
+
+    async def watch(self, requests: Requests, publish: Publish) -> None:
+        """Until cancelled."""
+        seen = -1
+        while True:
+            if (version := requests.version()) != seen:
+                seen = version
+                for asked in requests.hear(at=self._clock.now()):
+                    self._take(asked, publish)
+            await asyncio.sleep(LOOK_EVERY)
+
+    def _take(self, asked: str, publish: Publish) -> None:
+        match asked:
+            case "stop":
+                # Asked twice from outside is not "now": that has a request of its own.
+                publish(StopRequested(now=self.request() if not self.stopping else False))
+            case "stop_now":
+                publish(StopRequested(now=self.request(now=True)))
+            case "pause" if not self.stopping:
+                self._go_on.clear()
+                publish(RunPaused())
+            case "unpause":
+                self._go_on.set()
+                publish(RunUnpaused())
+            case _:
+                pass

@@ -1,0 +1,65 @@
+"""What others ask of a run: rows that anybody may add and only the run's owner takes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from ralph.adapters.storage.database import store_errors
+
+ASK = "INSERT INTO controls (run_id, at, request, text) VALUES (?, ?, ?, ?)"
+HEAR = """UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'
+    RETURNING seq, request"""
+STEER = """UPDATE controls SET taken_at = ?, taken_iteration = ?
+    WHERE run_id = ? AND request = 'steer' AND (taken_at IS NULL OR taken_iteration = ?)
+    RETURNING seq, text"""
+WAS_HEARD = "SELECT taken_at IS NOT NULL FROM controls WHERE seq = ?"
+
+
+class Ask(StrEnum):
+    """What can be asked."""
+
+    STOP = "stop"
+    STOP_NOW = "stop_now"
+    PAUSE = "pause"
+    UNPAUSE = "unpause"
+    STEER = "steer"
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """The requests to one run."""
+
+    database: sqlite3.Connection
+    path: Path
+    run_id: str
+
+    def ask(self, request: Ask, *, at: float, text: str = "") -> int:
+        """From any process; gives the request's number."""
+        with store_errors(self.path):
+            return self.database.execute(ASK, (self.run_id, at, request, text)).lastrowid or 0
+
+    def was_heard(self, number: int) -> bool:
+        with store_errors(self.path):
+            row = self.database.execute(WAS_HEARD, (number,)).fetchone()
+        return row is not None and bool(row[0])
+
+    def version(self) -> int:
+        """Changes whenever another connection wrote: cheaper to ask than for the rows themselves."""
+        with store_errors(self.path):
+            return int(self.database.execute("PRAGMA data_version").fetchone()[0])
+
+    def hear(self, *, at: float) -> Sequence[Ask]:
+        """The owner takes what was asked since, in order."""
+        with store_errors(self.path):
+            rows = self.database.execute(HEAR, (at, self.run_id)).fetchall()
+        return [Ask(request) for _, request in sorted(rows)]
+
+    def steering(self, *, at: float, iteration: int) -> Sequence[str]:
+        """The user's words for the prompt of this iteration: every attempt of it gets them again."""
+        with store_errors(self.path):
+            rows = self.database.execute(STEER, (at, iteration, self.run_id, iteration)).fetchall()
+        return [text for _, text in sorted(rows)]

@@ -1,0 +1,386 @@
+"""Reading the record from another process: never creates it, never migrates it, never blocks who writes it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from ralph.adapters.storage.database import APPLICATION_ID, store_errors
+from ralph.domain.claim import Owner
+from ralph.domain.run_view import LastCheck, RunView, arranged, is_alive, state_of
+from ralph.errors import StoreError
+
+StartedOf = Callable[[int], str | None]
+
+BUSY_TIMEOUT = 5.0
+PAGE = 100
+"""Events per read. A read that lasted as long as a slow terminal would keep the writer's log from being trimmed."""
+RECENT = 64
+"""Events looked at for the newest check: after the checks of an iteration only a few more follow."""
+
+FIRST_OWNERS = 2
+KNOWN_SCHEMA = len(list(Path(__file__).with_name("migrations").glob("*.sql")))
+
+_OWNER = "pid, process_started, boot_id, host, parent_id, ended_at"
+_NO_OWNER = "0, '', '', '', '', NULL"
+_RUN = "id, profile, agent, root, options, state, started_at, updated_at, outcome, reason"
+
+
+class StoredEvent(NamedTuple):
+    """A row of the bus; ``data`` is JSON."""
+
+    seq: int
+    iteration: int
+    at: float
+    kind: str
+    data: bytes
+
+
+class _Row(NamedTuple):
+    id: str
+    profile: str
+    agent: str
+    root: str
+    options: str
+    state: str
+    started_at: float
+    updated_at: float
+    outcome: str | None
+    reason: str
+    pid: int
+    process_started: str
+    boot_id: str
+    host: str
+    parent_id: str
+    ended_at: float | None
+
+    @property
+    def owner(self) -> Owner | None:
+        return Owner(self.pid, self.process_started, self.boot_id, self.host) if self.pid else None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the events of a run said up to ``seq``; a second look reads only those that came after."""
+
+    seq: int = 0
+    at: float = 0.0
+    check: LastCheck | None = None
+    waits_until: float | None = None
+    waits_for: str = ""
+
+
+def open_reader(state_folder: Path) -> RunReader | None:
+    """The record in ``.ralph/``; None if there is none yet. Raises StoreError if it cannot be read."""
+    path = state_folder / "ralph.db"
+    if not path.exists():
+        return None
+    with _read_errors(path):
+        connection = _connect(path)
+        try:
+            version = _version(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    if not version:  # made, and not yet filled
+        connection.close()
+        return None
+    return RunReader(connection, path, version)
+
+
+class RunReader:
+    """One read-only connection. Use as a context manager."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, version: int) -> None:
+        self._database = connection
+        self._path = path
+        self._columns = f"{_RUN}, {_OWNER if version >= FIRST_OWNERS else _NO_OWNER}"
+        self._has_owners = version >= FIRST_OWNERS
+        self._views: dict[str, tuple[float, RunView]] = {}
+        self._seen: dict[str, _Seen] = {}
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- runs ---
+
+    def count(self) -> int:
+        return int(self._one("SELECT count(*) FROM runs")[0])
+
+    def ids(self) -> list[str]:
+        """Newest first."""
+        return [row[0] for row in self._all("SELECT id FROM runs ORDER BY started_at DESC, id DESC")]
+
+    def runs(self, *, here: Owner, started_of: StartedOf, limit: int | None = None) -> list[RunView]:
+        """Live ones first, then the newest. Costs the same however many events there are."""
+        live = self._live_ids(here, started_of)
+        rows = self._rows("ORDER BY started_at DESC, id DESC LIMIT ?", -1 if limit is None else limit)
+        shown = {row.id for row in rows}
+        for name in live - shown:
+            rows += self._rows("WHERE id = ?", name)
+        return arranged((self._view(row, live) for row in rows), limit=limit)
+
+    def run(self, run_id: str, *, here: Owner, started_of: StartedOf) -> RunView | None:
+        rows = self._rows("WHERE id = ?", run_id)
+        if not rows:
+            return None
+        alive = rows[0].outcome is None and is_alive(rows[0].owner, here=here, started_of=started_of)
+        return self._view(rows[0], {run_id} if alive else set())
+
+    def _rows(self, clause: str, *values: object) -> list[_Row]:
+        return [_Row(*row) for row in self._all(f"SELECT {self._columns} FROM runs {clause}", *values)]  # noqa: S608
+
+    def _live_ids(self, here: Owner, started_of: StartedOf) -> set[str]:
+        if not self._has_owners:
+            return set()
+        rows = self._all(
+            "SELECT id, pid, process_started, boot_id, host FROM runs WHERE outcome IS NULL AND pid <> 0"
+        )
+        return {row[0] for row in rows if is_alive(Owner(*row[1:]), here=here, started_of=started_of)}
+
+    def _view(self, row: _Row, live: set[str]) -> RunView:
+        """What has ended stays as it is: a second look needs no query."""
+        known = self._views.get(row.id)
+        if row.outcome is not None and known is not None and known[0] == row.updated_at:
+            return known[1]
+        view = self._build(row, alive=row.id in live)
+        if row.outcome is not None:
+            self._views[row.id] = (row.updated_at, view)
+        return view
+
+    def _build(self, row: _Row, *, alive: bool) -> RunView:
+        state, options = _object(row.state), _object(row.options)
+        spend = _dict(state.get("spend"))
+        usage = _dict(spend.get("usage"))
+        judged = _number(state.get("iteration"))
+        begun = self._one_or_none(
+            "SELECT iteration, started_at, ended_at FROM iterations WHERE run_id = ?"
+            " ORDER BY iteration DESC, attempt DESC LIMIT 1",
+            row.id,
+        )
+        in_session = row.outcome is None and begun is not None and begun[2] is None
+        seen = self._look(row.id)
+        paused_at = self._paused_at(row.id) if alive else None
+        paused = paused_at is not None and (begun is None or begun[1] < paused_at)
+        waits = alive and not in_session and seen.waits_until is not None
+        return RunView(
+            id=row.id,
+            profile=row.profile,
+            agent=row.agent,
+            root=row.root,
+            state=state_of(row.outcome, alive=alive, in_session=in_session, paused=paused, waits=waits),
+            live=alive,
+            iteration=begun[0] if in_session and begun is not None else judged,
+            maximum=_number(options.get("maximumIterations")) or None,
+            cost_usd=spend["cost_usd"] if isinstance(spend.get("cost_usd"), float | int) else None,
+            tokens=sum(map(_number, usage.values())),
+            last_check=seen.check or _failing(state),
+            started_at=row.started_at,
+            active_at=max(row.updated_at, seen.at),
+            ended_at=row.ended_at,
+            waits_until=seen.waits_until if waits else None,
+            reason=seen.waits_for if waits and not paused else row.reason,
+            concerns=tuple(concern for concern in _list(state.get("concerns")) if isinstance(concern, str)),
+            parent_id=row.parent_id,
+        )
+
+    def _paused_at(self, run_id: str) -> float | None:
+        """When the last pause was heard that nobody took back."""
+        if not self._has_owners:
+            return None
+        last = self._one_or_none(
+            "SELECT request, taken_at FROM controls WHERE run_id = ? AND request IN ('pause', 'unpause')"
+            " AND taken_at IS NOT NULL ORDER BY seq DESC LIMIT 1",
+            run_id,
+        )
+        return last[1] if last is not None and last[0] == "pause" else None
+
+    # --- what the events say about a run ---
+
+    def _look(self, run_id: str) -> _Seen:
+        """At the few newest events the first time, then only at those that came since."""
+        known = self._seen.get(run_id)
+        if known is None:
+            known = self._seen[run_id] = _Seen()
+            newest = "SELECT seq, at, kind FROM events WHERE run_id = ? ORDER BY seq DESC LIMIT ?"
+            self._take(known, self._all(newest, run_id, RECENT)[::-1])
+            if known.check is None:
+                known.check = self._check_before_session(run_id)
+        else:
+            since = "SELECT seq, at, kind FROM events WHERE run_id = ? AND seq > ? ORDER BY seq"
+            self._take(known, self._all(since, run_id, known.seq))
+        return known
+
+    def _take(self, seen: _Seen, events: list[tuple[Any, ...]]) -> None:
+        check = pause = None
+        for seq, at, kind in events:
+            seen.seq, seen.at = seq, at
+            if kind == "check_ended":
+                check = seq
+            elif kind == "pause_began":
+                pause = seq
+            elif kind in ("iteration_started", "run_started", "run_ended"):
+                pause, seen.waits_until = None, None
+        if check is not None:
+            seen.check = self._check(check)
+        if pause is not None:
+            data = self._data(pause)
+            until = data.get("until")
+            seen.waits_until = float(until) if isinstance(until, float | int) else None
+            seen.waits_for = str(data.get("reason") or "")
+
+    def _check_before_session(self, run_id: str) -> LastCheck | None:
+        """A long session hides the checks of the iteration before it: they stand just before it began."""
+        last = self._one_or_none(
+            "SELECT seq, iteration FROM events WHERE run_id = ? ORDER BY seq DESC LIMIT 1", run_id
+        )
+        if last is None or last[1] < 2:
+            return None
+        found = self._all(
+            "SELECT seq, kind FROM events WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+            run_id,
+            self._first_of(run_id, last[1], last[0]),
+            RECENT,
+        )
+        seq = next((seq for seq, kind in found if kind == "check_ended"), None)
+        return None if seq is None else self._check(seq)
+
+    def _first_of(self, run_id: str, iteration: int, last: int) -> int:
+        """The first event of an iteration, by halving: a run's iterations only ever grow."""
+        low, high = 0, last
+        while low < high:
+            middle = (low + high) // 2
+            seq, found = self._one(
+                "SELECT seq, iteration FROM events WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT 1",
+                run_id,
+                middle,
+            )
+            if found >= iteration:
+                high = middle
+            else:
+                low = seq + 1
+        return low
+
+    def _check(self, seq: int) -> LastCheck | None:
+        result = _dict(self._data(seq).get("result"))
+        name = result.get("name") or result.get("command")
+        return LastCheck(str(name), str(result.get("verdict", ""))) if name else None
+
+    def _data(self, seq: int) -> dict[str, Any]:
+        return _object(self._one("SELECT data FROM events WHERE seq = ?", seq)[0])
+
+    # --- events ---
+
+    def events(self, run_id: str, *, after: int = 0, iteration: int | None = None) -> Iterator[StoredEvent]:
+        """In order, those that are there now; more may come."""
+        of_iteration = "" if iteration is None else "AND iteration = ?"
+        values = () if iteration is None else (iteration,)
+        query = (
+            "SELECT seq, iteration, at, kind, data FROM events"  # noqa: S608 (our own words)
+            f" WHERE run_id = ? AND seq > ? {of_iteration} ORDER BY seq LIMIT ?"
+        )
+        while page := self._all(query, run_id, after, *values, PAGE):
+            for row in page:
+                yield StoredEvent(*row)
+            after = page[-1][0]
+
+    # --- queries, each a whole one: no read is left open ---
+
+    def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with _read_errors(self._path):
+            return self._database.execute(query, values).fetchall()
+
+    def _one_or_none(self, query: str, *values: object) -> tuple[Any, ...] | None:
+        rows = self._all(query, *values)
+        return rows[0] if rows else None
+
+    def _one(self, query: str, *values: object) -> tuple[Any, ...]:
+        row = self._one_or_none(query, *values)
+        if row is None:
+            message = f"{self._path}: the run was removed while it was read"
+            raise StoreError(message)
+        return row
+
+
+def _failing(state: dict[str, Any]) -> LastCheck | None:
+    failing = _list(state.get("failing"))
+    return LastCheck(str(failing[-1]), "failed") if failing else None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        return _checked(f"{path.resolve().as_uri()}?mode=ro")
+    except sqlite3.OperationalError:
+        if path.with_name(path.name + "-wal").exists():
+            raise
+        # A folder that one may not write to has no room for the lock file; without a log nobody is writing either.
+        return _checked(f"{path.resolve().as_uri()}?mode=ro&immutable=1")
+
+
+def _checked(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the file at last
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """0: nothing in it yet."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and application != APPLICATION_ID:
+        message = f"{path} is a database, but not one of ralph's"
+        raise StoreError(message, hint="Move the file away; ralph will not write into it.")
+    if version > KNOWN_SCHEMA:
+        message = f"{path} was written by a newer ralph (schema {version}, this one knows {KNOWN_SCHEMA})"
+        raise StoreError(message, hint="Upgrade ralph, or move the file away to start afresh.")
+    return version
+
+
+@contextmanager
+def _read_errors(path: Path) -> Iterator[None]:
+    """Like ``store_errors``, for who only reads."""
+    with store_errors(path):
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            name = getattr(error, "sqlite_errorname", "") or ""
+            if name.startswith(("SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_READONLY", "SQLITE_IOERR")):
+                message = f"cannot read {path}: {error}"
+                raise StoreError(message, hint="Check that you may read the file and its folder.") from error
+            raise
+
+
+def _object(text: str | bytes) -> dict[str, Any]:
+    """A screen must be able to show a run whose row somebody damaged."""
+    try:
+        return _dict(json.loads(text))
+    except ValueError:
+        return {}
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

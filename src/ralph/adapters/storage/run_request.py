@@ -1,0 +1,64 @@
+"""What a run was started with, so that ``ralph resume`` can start it again: ``runs/<id>/request.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.adapters.storage.files import write_atomic
+from ralph.errors import StoreError
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """``flags`` are (key path, value, name of the flag); ``settings`` what was in effect then."""
+
+    profile: str
+    prompt: str | None
+    prompt_file: str | None
+    workspace: str
+    flags: Sequence[tuple[Sequence[str], object, str]] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+def save_request(folder: Path, request: RunRequest) -> None:
+    """Only for the user's eyes: prompts and flags may hold secrets."""
+    content = {
+        "version": VERSION,
+        "profile": request.profile,
+        "prompt": request.prompt,
+        "promptFile": request.prompt_file,
+        "workspace": request.workspace,
+        "flags": [[list(path), value, origin] for path, value, origin in request.flags],
+        "settings": request.settings,
+    }
+    path = folder / "request.json"
+    write_atomic(path, json.dumps(content, indent=1) + "\n")
+    path.chmod(0o600)
+
+
+def load_request(folder: Path) -> RunRequest:
+    path = folder / "request.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["version"] != VERSION:
+            message = f"{path} was written by another version of ralph ({content['version']})"
+            raise StoreError(message, hint="start a new run with `ralph run`")
+        return RunRequest(
+            profile=str(content["profile"]),
+            prompt=content["prompt"],
+            prompt_file=content["promptFile"],
+            workspace=str(content["workspace"]),
+            flags=[(tuple(path), value, origin) for path, value, origin in content["flags"]],
+            settings=dict(content["settings"]),
+        )
+    except FileNotFoundError:
+        message = f"{path} is missing, so it is not known how the run was started"
+        raise StoreError(message, hint="start a new run with `ralph run`") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        message = f"{path} cannot be read: {error}"
+        raise StoreError(message, hint="start a new run with `ralph run`") from error

@@ -1,0 +1,66 @@
+"""What a git working tree looks like, in one cheap call: to tell progress from standing still."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from pathlib import Path
+
+from ralph.engine.ports import Command, ProcessRunner, Snapshot, Timeouts
+
+STATUS = ("git", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--")
+NOT_OWN = (".", ":(exclude).ralph", ":(exclude).ralph-active")
+HEAD = b"# branch.oid "
+SECONDS = 60.0
+
+
+class GitWorkspace:
+    """Commits, changes and new files count; what ralph itself writes does not."""
+
+    def __init__(self, root: Path, runner: ProcessRunner) -> None:
+        self._root = root
+        self._runner = runner
+
+    async def snapshot(self) -> Snapshot:
+        """Empty if git cannot tell: then nothing is ever taken for standing still."""
+        output: list[bytes] = []
+        exit_ = await self._runner.run(
+            # Looking must not lock the index: the agent's own git may be at work.
+            Command((*STATUS, *NOT_OWN), self._root, environment={"GIT_OPTIONAL_LOCKS": "0"}),
+            timeouts=Timeouts(total=SECONDS),
+            on_output=output.append,
+        )
+        if exit_.code != 0:
+            return Snapshot()
+        entries = b"".join(output).split(b"\0")
+        digest = blake2b(digest_size=16)
+        commit = ""
+        for entry in entries:
+            digest.update(entry + b"\0")
+            if entry.startswith(HEAD):
+                commit = entry.removeprefix(HEAD).decode(errors="replace")
+            elif path := _path(entry):
+                digest.update(self._look(path))
+        return Snapshot(digest.hexdigest(), commit if commit != "(initial)" else "")
+
+    def _look(self, path: bytes) -> bytes:
+        """The status names a changed file, but not whether it has changed once more."""
+        try:
+            stat = (self._root / path.decode(errors="surrogateescape")).lstat()
+        except OSError:
+            return b"gone"
+        return f"{stat.st_mtime_ns} {stat.st_size}".encode()
+
+
+def _path(entry: bytes) -> bytes:
+    """``1 .M N... 100644 100644 100644 <hash> <hash> <path>``, ``? <path>``, or neither."""
+    match entry[:2]:
+        case b"1 ":
+            return entry.split(b" ", 8)[-1]
+        case b"2 ":
+            return entry.split(b" ", 9)[-1]
+        case b"u ":
+            return entry.split(b" ", 10)[-1]
+        case b"? ":
+            return entry[2:]
+        case _:
+            return b""

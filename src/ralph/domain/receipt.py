@@ -1,0 +1,59 @@
+"""The receipt of a run: what was checked, how it came out, on which commit, and what followed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+KINDS = ("check_ended", "action_ended", "iteration_ended", "run_ended")
+"""The events a receipt is made of."""
+
+
+def receipt(run: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """From stored events, so that it covers what an earlier process of the run did too. Never raises on old ones."""
+    iterations: list[dict[str, Any]] = []
+    checks: list[dict[str, Any]] = []
+    end: Mapping[str, Any] = {}
+    for event in events:
+        match event.get("kind"):
+            case "check_ended":
+                checks.append(_check(event.get("result") or {}))
+            case "action_ended":
+                checks.append(
+                    {"action": event.get("name"), "ok": event.get("ok"), "message": event.get("message")}
+                )
+            case "iteration_ended":
+                iterations.append(_iteration(event, checks))
+                checks = []
+            case "run_ended":
+                end = event
+            case _:
+                pass
+    return {
+        **run,
+        "outcome": end.get("outcome"),
+        "reason": end.get("reason"),
+        "concerns": end.get("concerns", []),
+        "spend": end.get("spend"),
+        "iterations": iterations,
+    }
+
+
+def _check(result: Mapping[str, Any]) -> dict[str, Any]:
+    told = (
+        "name",
+        "command",
+        "verdict",
+        "required",
+        "exit_code",
+        "seconds",
+        "log_file",
+        "output_sha256",
+        "reason",
+    )
+    return {key: result.get(key) for key in told}
+
+
+def _iteration(event: Mapping[str, Any], checks: list[dict[str, Any]]) -> dict[str, Any]:
+    told = ("iteration", "attempt", "commit", "claimed", "proven", "decision", "reason", "spend", "seconds")
+    return {**{key: event.get(key) for key in told}, "checks": checks}

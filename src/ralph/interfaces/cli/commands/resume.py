@@ -1,0 +1,71 @@
+"""``ralph resume``: go on where an interrupted run was."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+
+HELP = """Go on with an interrupted run, by default the newest one here.
+
+Iterations, spend, limits and pending feedback go on where they were; the agent is told that its last session was cut off.
+Flags and prompt are those of the run; settings are read anew, and what differs is printed. With -m an exhausted run gets
+a new limit.
+"""
+
+
+@click.command(
+    "resume", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.argument("run", required=False)
+@click.option(
+    "-m", "--maximum-iterations", metavar="N", type=int, help="A new limit, counted from the run's beginning."
+)
+@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
+@click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
+@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+def command(
+    run: str | None, maximum_iterations: int | None, verbose: bool, project_dir: Path | None, as_json: bool
+) -> int:
+    from ralph.adapters.storage.run_request import load_request
+    from ralph.config.loading import effective, load
+    from ralph.config.root import STATE_FOLDER, Root, find_root
+    from ralph.interfaces.cli.exit_codes import exit_code_of
+    from ralph.interfaces.cli.run_choice import all_runs, resumable_run
+    from ralph.interfaces.cli.running import run_on_console
+    from ralph.wiring import Prompt, plan_run
+
+    root = find_root(Path.cwd(), project_dir)
+    folder = root.state / STATE_FOLDER
+    chosen = resumable_run(all_runs(folder), run, extended=maximum_iterations is not None)
+    request = load_request(folder / "runs" / chosen.id)
+    flags = [(tuple(path), value, origin) for path, value, origin in request.flags]
+    if maximum_iterations is not None:
+        flags.append((("maximumIterations",), maximum_iterations, "--maximum-iterations"))
+    loaded = load(root.state, environ=os.environ, flags=flags)
+    for difference in differences(request.settings, effective(loaded.settings)):
+        print(f"ralph: since the run began: {difference}", file=sys.stderr)
+    plan = plan_run(
+        loaded.settings,
+        Root(root.state, Path(request.workspace)),
+        Prompt(request.prompt, Path(request.prompt_file) if request.prompt_file is not None else None),
+        profile=request.profile,
+        flags=flags,
+        resumes=chosen.id,
+    )
+    return exit_code_of(run_on_console(plan, verbose=verbose, json_lines=as_json).outcome)
+
+
+def differences(before: Mapping[str, object], now: Mapping[str, object], path: str = "") -> Iterator[str]:
+    """Each setting that is not what it was, in one line."""
+    for key in sorted({*before, *now}):
+        name = f"{path}.{key}" if path else key
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from differences(old, new, name)
+        elif json.dumps(old) != json.dumps(new):
+            yield f"{name} was {json.dumps(old)}, is {json.dumps(new)}"

@@ -1,0 +1,178 @@
+"""One iteration as a block of text: what was asked, what was done, what was found, what was decided."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.iteration_view import IterationView
+from ralph.domain.run_view import RunView
+from ralph.interfaces.cli.console.figures import compact, duration, money, plural, totals
+from ralph.interfaces.cli.console.marks import colors_of, marks_of
+from ralph.interfaces.cli.console.safe_text import clean, clean_line
+from ralph.interfaces.cli.console.terminal import Look
+from ralph.interfaces.cli.run_table import why
+
+PROMPT_LINES = 5
+WORDS_LINES = 10
+LINE_CHARS = 400
+
+_DECISIONS = {
+    "accept": "accepted",
+    "continue": "not done yet",
+    "retry": "tried again",
+    "giveup": "given up",
+    "stop": "stopped",
+}
+
+
+def run_lines(view: RunView, look: Look) -> list[str]:
+    """The head of the page."""
+    colors, dot = colors_of(look), f" {marks_of(look).dot} "
+    count = f"{view.iteration}/{view.maximum}" if view.maximum is not None else str(view.iteration)
+    facts = [f"profile {view.profile}", f"agent {view.agent}", f"iterations {count}"]
+    if view.cost_usd is not None:
+        facts.append(money(view.cost_usd))
+    if view.tokens:
+        facts.append(f"{compact(view.tokens)} tokens")
+    reason = why(view, view.active_at)
+    lines = [
+        f"{colors.bold}run {clean_line(view.id)}{colors.off}",
+        f"  {clean_line(dot.join(facts))}",
+        f"  root {clean_line(view.root)}",
+        f"  {view.state.value}{f': {clean_line(reason)}' if reason else ''}",
+        f"  started {_moment(view.started_at)}, last active {_moment(view.active_at)}",
+    ]
+    return lines + [f"  concern: {clean_line(concern)}" for concern in view.concerns]
+
+
+def _moment(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return "at an unknown time"
+
+
+class IterationText:
+    """``lines`` makes one block."""
+
+    def __init__(self, look: Look) -> None:
+        self._marks = marks_of(look)
+        self._colors = colors_of(look)
+
+    def lines(self, view: IterationView, *, live: bool = False) -> list[str]:
+        return [
+            "",
+            self._title(view),
+            *self._prompt(view),
+            *self._agent(view),
+            *(line for check in view.checks for line in self._check(check)),
+            *self._claims(view),
+            *self._actions(view),
+            self._decision(view, live=live),
+        ]
+
+    def _title(self, view: IterationView) -> str:
+        title = f"Iteration {view.iteration}"
+        if view.attempt > 1:
+            title += f" (attempt {view.attempt})"
+        if view.role:
+            title += f" {self._marks.dot} {view.role} {self._marks.dot} {view.assignment}"
+        return f"{self._colors.bold}{clean_line(title)}{self._colors.off}  {_moment(view.started_at)}"
+
+    def _prompt(self, view: IterationView) -> list[str]:
+        text = _beginning(view.prompt_file) or view.prompt
+        shown = _first_lines(text, PROMPT_LINES)
+        where = f", {clean_line(view.prompt_file)}" if view.prompt_file else ""
+        return [f"  prompt ({plural(view.prompt_chars, 'character')}{where})", *self._quoted(shown)]
+
+    def _agent(self, view: IterationView) -> list[str]:
+        used = ", ".join(f"{clean_line(name)} {number}" for name, number in view.tools.most_common())
+        facts = [used or "no tools"]
+        if view.tool_error_count:
+            facts.append(f"errors: {view.tool_error_count}")
+        if view.exit_code:
+            facts.append(f"exit code {view.exit_code}")
+        if view.ending and view.ending != "exited":
+            facts.append(view.ending.replace("_", " "))
+        lines = [f"  agent: {'; '.join(facts)}"]
+        for error in view.tool_errors:
+            first = clean_line(error.output.strip().split("\n", 1)[0][:LINE_CHARS])
+            lines.append(f"    {self._bad(clean_line(error.tool))}{f': {first}' if first else ''}")
+        if view.fault:
+            lines.append(f"    {self._bad(clean_line(view.fault))}")
+        if view.last_words.strip():
+            lines.append("  last words")
+            lines += self._quoted(_last_lines(view.last_words, WORDS_LINES))
+        return lines
+
+    def _check(self, check: CheckResult) -> list[str]:
+        name = clean_line(check.name or check.command)
+        facts = [duration(check.seconds)]
+        if check.exit_code is not None:
+            facts.insert(0, f"exit {check.exit_code}")
+        if check.reason:
+            facts.append(clean_line(check.reason))
+        if not check.required:
+            facts.append("not required")
+        text = f"check {check.verdict.value}: {name} ({', '.join(facts)})"
+        line = self._good(text) if check.verdict is Verdict.PASSED else self._bad(text)
+        lines = [f"  {line}"]
+        if check.command and check.command != check.name:
+            lines.append(f"    command: {clean_line(check.command)}")
+        if check.log_file:
+            lines.append(f"    log: {clean_line(check.log_file)}")
+        return lines
+
+    def _claims(self, view: IterationView) -> list[str]:
+        return [f"  claimed: {clean_line(', '.join(view.claims))}"] if view.claims else []
+
+    def _actions(self, view: IterationView) -> list[str]:
+        lines = []
+        for action in view.actions:
+            message = f": {clean_line(action.message)}" if action.message else ""
+            text = f"action {'done' if action.ok else 'failed'}: {clean_line(action.name)}{message}"
+            lines.append(f"  {self._good(text) if action.ok else self._bad(text)}")
+        return lines
+
+    def _decision(self, view: IterationView, *, live: bool) -> str:
+        if not view.decision:
+            return "  under way" if live else f"  {self._bad('interrupted: it was never judged')}"
+        word = _DECISIONS.get(view.decision, view.decision)
+        figures = totals(cost_usd=view.spend.cost_usd, usage=view.spend.usage, seconds=view.seconds)
+        return f"  decision: {clean_line(word)}: {clean_line(view.reason)} ({figures})"
+
+    def _quoted(self, lines: list[str]) -> list[str]:
+        return [f"    {self._colors.dim}{line}{self._colors.off}" for line in lines]
+
+    def _good(self, text: str) -> str:
+        return f"{self._colors.green}{self._marks.ok} {text}{self._colors.off}"
+
+    def _bad(self, text: str) -> str:
+        return f"{self._colors.red}{self._marks.error} {text}{self._colors.off}"
+
+
+def _beginning(file: str) -> str:
+    """More of a prompt than the record has, if its file is still there."""
+    if not file:
+        return ""
+    try:
+        path = Path(file)
+        if not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as prompt:
+            return "".join(islice(iter(lambda: prompt.readline(LINE_CHARS), ""), PROMPT_LINES + 1))
+    except (OSError, ValueError):
+        return ""
+
+
+def _first_lines(text: str, number: int) -> list[str]:
+    lines = clean(text[: number * LINE_CHARS + 1]).strip("\n").split("\n")
+    return lines if len(lines) <= number else [*lines[:number], "…"]
+
+
+def _last_lines(text: str, number: int) -> list[str]:
+    lines = clean(text).strip().split("\n")
+    return lines if len(lines) <= number else ["…", *lines[-number:]]

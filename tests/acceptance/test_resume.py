@@ -1,0 +1,163 @@
+"""Any process may be killed at any instant; the next command sees the truth and goes on from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import DONE, PROMPT, Project
+from .running import ended, kinds, running, wait_for
+
+
+def interrupt(project: Project, *arguments: str, when: str = "started", command: str = "run") -> None:
+    """Start, wait for a file, and kill ralph the hard way."""
+    with running(project, *arguments, command=command) as process:
+        wait_for((project.root / when).exists, f"{when} to appear")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=10)
+
+
+def test_a_killed_run_goes_on_where_it_was(project: Project) -> None:
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": "test -f made"}])
+    project.agent(
+        [{"say": DONE}],
+        [{"touch": "started"}, {"sleep": 60}],
+        [{"touch": "made"}, {"say": DONE}],
+    )
+    interrupt(project, "-p", PROMPT, "-m", "3")
+
+    noted = project.ralph("run", "-p", "other", "--dry-run", check=0)
+    ran = project.ralph("resume", check=0)
+
+    assert "interrupted" not in noted.stdout
+    prompt = (next((project.root / ".ralph" / "runs").iterdir()) / "prompt_002_attempt2.txt").read_text()
+    assert 'Guardrail "test -f made" failed' in prompt, "the feedback of the first iteration survived"
+    assert "was interrupted before it ended" in prompt
+    assert "Completed" in ran.stderr
+    assert project.rows("SELECT iteration, attempt, decision FROM iterations") == [
+        (1, 1, "continue"),
+        (2, 1, None),
+        (2, 2, "accept"),
+    ]
+    ((state,),) = project.rows("SELECT state FROM runs")
+    assert json.loads(state)["iteration"] == 2
+
+
+def test_run_beside_an_interrupted_one_says_so_and_starts(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"sleep": 60}], [{"say": DONE}])
+    interrupt(project, "-p", PROMPT)
+    ran = project.ralph("run", "-p", PROMPT, check=0)
+    assert "was interrupted in iteration 1" in ran.stderr
+    assert "`ralph resume`" in ran.stderr
+
+
+def test_limits_survive_and_can_be_extended(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"say": "no"}], [{"say": "no"}], [{"say": DONE}])
+    project.ralph("run", "-p", PROMPT, "-m", "2", check=1)
+    assert "no interrupted run" in project.ralph("resume", check=2).stderr
+    ran = project.ralph("resume", "-m", "3", check=0)
+    assert "maximumIterations was 2, is 3" in ran.stderr
+    assert project.rows("SELECT outcome FROM runs") == [("completed",)]
+
+
+def test_settings_are_read_anew_and_what_differs_is_told(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"sleep": 60}], [{"say": "<response>SHIPPED</response>"}])
+    interrupt(project, "-p", PROMPT, "-c", "SHIPPED")
+    project.settings(agent={"command": "claude"}, outputTruncateChars=77)
+    ran = project.ralph("resume", check=0)
+    assert "outputTruncateChars was 5000, is 77" in ran.stderr
+
+
+def test_a_word_of_the_users_survives_a_kill(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"sleep": 60}], [{"touch": "again"}, {"sleep": 60}], [{"say": DONE}])
+    with running(project, "-p", PROMPT) as process:
+        wait_for((project.root / "started").exists, "the start")
+        project.ralph("steer", "Use tabs.", check=0)
+        os.kill(process.pid, signal.SIGKILL)
+    interrupt(project, when="again", command="resume")
+    project.ralph("resume", check=0)
+    assert "Use tabs." in project.prompt(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("nonsense", "there is no run 'nonsense'"), ("last", "nothing left to do")]
+)
+def test_an_unknown_or_finished_run_is_not_resumed(project: Project, name: str, said: str) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"say": DONE}])
+    project.ralph("run", "-p", PROMPT, check=0)
+    assert said in project.ralph("resume", name, check=2).stderr
+
+
+def test_a_run_that_is_under_way_is_not_resumed(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"run": "while [ ! -f go ]; do sleep 0.05; done"}, {"say": DONE}])
+    with running(project, "-p", PROMPT) as process:
+        wait_for((project.root / "started").exists, "the start")
+        said = project.ralph("resume", "last", check=2)
+        (project.root / "go").touch()
+        assert ended(process)[0] == 0
+    assert "is under way" in said.stderr
+
+
+def marked(run_id: str) -> list[str]:
+    """Processes that carry the run's mark."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if f"RALPH_RUN_ID={run_id}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append((folder / "cmdline").read_bytes().decode(errors="replace"))
+            except OSError:
+                continue
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_killed_at_a_random_instant_nothing_is_lost_or_counted_twice(project: Project, seed: int) -> None:
+    """Six sessions that each leave a line; ralph is killed again and again on the way."""
+    chance = random.Random(seed)
+    project.settings(agent={"command": "./agent.sh"}, guardrails=[{"command": "true"}])
+    agent = project.root / "agent.sh"
+    agent.write_text(
+        "#!/bin/sh\ncat >/dev/null\nsetsid sleep 30 >/dev/null 2>&1 &\n"
+        "echo $RALPH_ITERATION >> sessions\nsleep 0.1\n"
+        f'[ "$RALPH_ITERATION" -lt 6 ] || echo "{DONE}"\n'
+    )
+    agent.chmod(0o755)
+    kills = 8
+    begun = False
+    code = -9
+    while code == -9:
+        arguments = [] if begun else ["-p", PROMPT, "-m", "6"]
+        with running(project, *arguments, command="resume" if begun else "run") as process:
+            try:
+                code = process.wait(timeout=chance.uniform(0.2, 0.8) if kills else 40)
+            except subprocess.TimeoutExpired:
+                kills -= 1
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait(timeout=10)
+        begun = "run_started" in kinds(project)
+    ((run_id, outcome, state),) = project.rows("SELECT id, outcome, state FROM runs")
+
+    assert (code, outcome) == (0, "completed")
+    assert json.loads(state)["iteration"] == 6
+    judged = project.rows("SELECT iteration FROM iterations WHERE decision IS NOT NULL ORDER BY iteration")
+    assert judged == [(number,) for number in range(1, 7)], "each iteration was judged exactly once"
+    with sqlite3.connect(project.root / ".ralph" / "ralph.db") as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    database.close()
+    wait_for(lambda: not marked(run_id), "the end of all its processes")
+    assert kinds(project)[-1] == "run_ended"
