@@ -9,11 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
+from ralph.adapters.processes.identity import this_process
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.shell import shell_argv
+from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.domain.agent_events import Text
 from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted
@@ -37,9 +40,12 @@ async def main(folder: Path) -> dict[str, float]:
         for argv in (agent, guardrail):
             await runner.run(Command(argv, folder), on_lines=_ignore, log=folder / "bench.log")
 
-    with SqliteJournal(
-        folder / ".ralph", "bench", profile="basic", agent="plain", root=folder, options={}, now=time.time()
-    ) as journal:
+    state_folder = folder / ".ralph"
+    with (
+        closing(open_state_database(state_folder)) as database,
+        SqliteJournal(state_folder, database, "bench", owner=this_process(), now=time.time()) as journal,
+    ):
+        journal.begin(profile="basic", agent="plain", root=folder, options={})
 
         async def record() -> None:
             """An iteration's files, events and its two durable commits."""

@@ -12,43 +12,100 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from ralph.adapters.storage.modes import ModeCheck
+    from ralph.adapters.storage.state_files import StateLocation
     from ralph.config.loading import load as load_settings
     from ralph.config.root import find_root
     from ralph.domain.assignment import Assignment, Blocked, Drained
     from ralph.domain.budget import Budget
+    from ralph.domain.claim import Mode
     from ralph.domain.decision import Acceptance, Outcome, Rules, decide
     from ralph.domain.evidence import CheckResult, Evidence, Verdict
     from ralph.domain.feedback import Feedback, Placement
+    from ralph.domain.ralph_loop import (
+        COMPLETION_TAG_PATTERN,
+        CONTINUATION_PROMPT,
+        DEFAULT_COMPLETION_PROMISE,
+        DEFAULT_MAX_ITERATIONS,
+        RALPH_LOOP_STATE_FILE,
+        RalphLoopConfig,
+        RalphLoopState,
+        build_continuation_prompt,
+        detect_completion,
+        escape_regex,
+        increment_iteration,
+    )
     from ralph.domain.signals import Claim, Signal
     from ralph.domain.state import LoopState
     from ralph.engine.loop import RunResult, run_loop
     from ralph.engine.parts import LoopParts
     from ralph.engine.ports import Judging, When
     from ralph.engine.stopping import StopToken
-    from ralph.errors import RalphError
+    from ralph.errors import RalphError, WorkspaceBusy
+    from ralph.interfaces.library.modes import can_start_mode, end_mode, start_mode
+    from ralph.interfaces.library.promise import (
+        clear_ralph_loop_state,
+        end_ralph_loop,
+        is_ralph_loop_active,
+        read_ralph_loop_state,
+        start_ralph_loop,
+        write_ralph_loop_state,
+    )
+    from ralph.interfaces.library.states import StateManager
     from ralph.wiring import Plan, Prompt, assembled, plan_run
 
 _HOMES = {
+    "ralph.adapters.storage.modes": ("ModeCheck",),
+    "ralph.adapters.storage.state_files": ("StateLocation",),
     "ralph.config.loading": ("load_settings",),
     "ralph.config.root": ("find_root",),
     "ralph.domain.assignment": ("Assignment", "Blocked", "Drained"),
     "ralph.domain.budget": ("Budget",),
+    "ralph.domain.claim": ("Mode",),
     "ralph.domain.decision": ("Acceptance", "Outcome", "Rules", "decide"),
     "ralph.domain.evidence": ("CheckResult", "Evidence", "Verdict"),
     "ralph.domain.feedback": ("Feedback", "Placement"),
+    "ralph.domain.ralph_loop": (
+        "COMPLETION_TAG_PATTERN",
+        "CONTINUATION_PROMPT",
+        "DEFAULT_COMPLETION_PROMISE",
+        "DEFAULT_MAX_ITERATIONS",
+        "RALPH_LOOP_STATE_FILE",
+        "RalphLoopConfig",
+        "RalphLoopState",
+        "build_continuation_prompt",
+        "detect_completion",
+        "escape_regex",
+        "increment_iteration",
+    ),
     "ralph.domain.signals": ("Claim", "Signal"),
     "ralph.domain.state": ("LoopState",),
     "ralph.engine.loop": ("RunResult", "run_loop"),
     "ralph.engine.parts": ("LoopParts",),
     "ralph.engine.ports": ("Judging", "When"),
     "ralph.engine.stopping": ("StopToken",),
-    "ralph.errors": ("RalphError",),
+    "ralph.errors": ("RalphError", "WorkspaceBusy"),
+    "ralph.interfaces.library.modes": ("can_start_mode", "end_mode", "start_mode"),
+    "ralph.interfaces.library.promise": (
+        "clear_ralph_loop_state",
+        "end_ralph_loop",
+        "is_ralph_loop_active",
+        "read_ralph_loop_state",
+        "start_ralph_loop",
+        "write_ralph_loop_state",
+    ),
+    "ralph.interfaces.library.states": ("StateManager",),
     "ralph.wiring": ("Plan", "Prompt", "assembled", "plan_run"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 _CALLED_THERE = {"load_settings": "load"}
 
 __all__ = [
+    "COMPLETION_TAG_PATTERN",
+    "CONTINUATION_PROMPT",
+    "DEFAULT_COMPLETION_PROMISE",
+    "DEFAULT_MAX_ITERATIONS",
+    "RALPH_LOOP_STATE_FILE",
     "Acceptance",
     "Assignment",
     "Blocked",
@@ -61,24 +118,44 @@ __all__ = [
     "Judging",
     "LoopParts",
     "LoopState",
+    "Mode",
+    "ModeCheck",
     "Outcome",
     "Placement",
     "Plan",
     "Prompt",
     "RalphError",
+    "RalphLoopConfig",
+    "RalphLoopState",
     "Rules",
     "RunResult",
     "Signal",
+    "StateLocation",
+    "StateManager",
     "StopToken",
     "Verdict",
     "When",
+    "WorkspaceBusy",
     "__version__",
     "assembled",
+    "build_continuation_prompt",
+    "can_start_mode",
+    "clear_ralph_loop_state",
     "decide",
+    "detect_completion",
+    "end_mode",
+    "end_ralph_loop",
+    "escape_regex",
     "find_root",
+    "increment_iteration",
+    "is_ralph_loop_active",
     "load_settings",
     "plan_run",
+    "read_ralph_loop_state",
     "run_loop",
+    "start_mode",
+    "start_ralph_loop",
+    "write_ralph_loop_state",
 ]
 
 

@@ -29,6 +29,7 @@ from ralph.adapters.storage.claims import Claims
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal, TakenUp
+from ralph.adapters.storage.loop_state_file import LoopStateListener, loop_state_file
 from ralph.adapters.storage.receipts import write_receipt
 from ralph.adapters.storage.run_request import RunRequest, save_request
 from ralph.adapters.work.prompt_source import read_prompt_file
@@ -41,6 +42,7 @@ from ralph.config.sources import Flag
 from ralph.domain.assignment import Assignment
 from ralph.domain.budget import Budget, Pace
 from ralph.domain.claim import Mode
+from ralph.domain.continuation import ContinuationStyle
 from ralph.domain.decision import Acceptance, Rules
 from ralph.domain.feedback import Feedback
 from ralph.domain.loop_events import RunStarted, Warned
@@ -57,6 +59,7 @@ from ralph.engine.ports import (
     AgentRequest,
     Command,
     Control,
+    PromptStyle,
     Publish,
     Timeouts,
 )
@@ -89,6 +92,8 @@ class Plan:
     prompt: Prompt
     adapter: AgentAdapter
     guardrails: tuple[Guardrail, ...]
+    maximum: int
+    completion: str
     flags: tuple[Flag, ...] = ()  # what was given on the command line, for `ralph resume`
     resumes: str = ""  # the run to go on with; empty: a new one
 
@@ -114,8 +119,8 @@ class Plan:
 
     def warnings(self) -> Iterator[str]:
         """What would make a run pointless or its success worth little."""
-        tag, expected = self.profile.tag, self.settings.completion_response
-        named = find_tags(self.prompt.read(), tag)
+        tag, expected = self.profile.tag, self.completion
+        named = find_tags(self._first_prompt(), tag)
         if not any_tag_claims(named, tag, expected):
             other = f" (it names <{tag}>{named[0].content[:40]}</{tag}>)" if named else ""
             yield (
@@ -124,6 +129,11 @@ class Plan:
             )
         if not self.guardrails:
             yield "no guardrails are configured: the agent's word alone decides when the work is done"
+
+    def prompt_style(self) -> PromptStyle:
+        if self.profile.prompt == "continuation":
+            return ContinuationStyle(self.completion)
+        return _PromptStyle(with_count=self.settings.include_iteration_count_in_prompt)
 
     def first_command(self) -> tuple[Command, str]:
         """What the first iteration would start, and the prompt it would send."""
@@ -138,9 +148,9 @@ class Plan:
         return self.adapter.command(request), text
 
     def _first_prompt(self) -> str:
-        style = _prompt_style(self.settings)
+        style = self.prompt_style()
         assignment = Assignment(key="prompt", objective=self.prompt.read())
-        return style(assignment, (), iteration=1, maximum=self.settings.maximum_iterations)
+        return style(assignment, (), iteration=1, maximum=self.maximum)
 
 
 def load_profile(name: str) -> Profile:
@@ -197,16 +207,40 @@ def plan_run(
     path = settings.agent.environment.get("PATH", environ.get("PATH", os.defpath))
     _require_agent(settings.agent.command, name, root.workspace, path)
     _require_scm(settings, root.workspace, path)
+    kind = load_profile(profile)
+    section = settings.profiles.get(kind.name, {})
     return Plan(
-        load_profile(profile),
+        kind,
         settings,
         root,
         prompt,
         adapter,
         guardrails,
+        maximum=_maximum(kind, settings, section),
+        completion=_completion(kind, settings, section),
         flags=tuple(flags),
         resumes=resumes,
     )
+
+
+def _maximum(profile: Profile, settings: Settings, section: Mapping[str, object]) -> int:
+    if profile.maximum_iterations is None:
+        return settings.maximum_iterations
+    value = section.get("maximumIterations", profile.maximum_iterations)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        message = f"profiles.{profile.name}.maximumIterations: expected a whole number of at least 1, found {value!r}"
+        raise ConfigError(message, hint="mend it in .ralph/settings.json, or give -m")
+    return value
+
+
+def _completion(profile: Profile, settings: Settings, section: Mapping[str, object]) -> str:
+    if profile.completion is None:
+        return settings.completion_response
+    value = section.get("completionPromise", profile.completion)
+    if not isinstance(value, str) or not value.strip():
+        message = f"profiles.{profile.name}.completionPromise: expected a text, found {value!r}"
+        raise ConfigError(message, hint="mend it in .ralph/settings.json, or give --completion-promise")
+    return value
 
 
 def _require_agent(command: str, name: str, workspace: Path, path: str) -> None:
@@ -288,8 +322,8 @@ async def assembled(
     options = {
         "prompt": redactor.redact(plan.prompt.text or ""),
         "promptFile": str(plan.prompt.file) if plan.prompt.file is not None else None,
-        "maximumIterations": settings.maximum_iterations,
-        "completionResponse": settings.completion_response,
+        "maximumIterations": plan.maximum,
+        "completion": plan.completion,
         "agent": redactor.redact(redact_argv([settings.agent.command, *split_flags(settings.agent.flags)])),
     }
     with (
@@ -324,6 +358,8 @@ async def assembled(
             show=lambda argv: redactor.redact(redact_argv(argv)),
             timeouts=Timeouts(settings.agent.timeout, settings.agent.idle_timeout),
         )
+        if plan.profile.prompt == "continuation":
+            listeners = [*listeners, _loop_state_listener(plan, clock, complain)]
         publish = Recorder(journal, clock, listeners, complain=complain)
         checks = [
             CommandCheck(
@@ -348,7 +384,7 @@ async def assembled(
                 journal=journal,
                 root=workspace,
                 memory=journal.run_folder / "untracked_before.json",
-                completion=settings.completion_response,
+                completion=plan.completion,
                 timeout=settings.scm.timeout,
             )
             warnings += await scm.prepare()
@@ -359,14 +395,14 @@ async def assembled(
                 profile=plan.profile.name,
                 agent=plan.agent,
                 root=str(workspace),
-                maximum=settings.maximum_iterations,
+                maximum=plan.maximum,
                 notes=plan.adapter.notes,
             )
         )
         for warning in warnings:
             publish(Warned(warning))
         budget = Budget(
-            iterations=settings.maximum_iterations,
+            iterations=plan.maximum,
             cost_usd=settings.limits.max_cost,
             tokens=settings.limits.max_tokens,
             seconds=settings.limits.max_time,
@@ -379,12 +415,10 @@ async def assembled(
             root=workspace,
             work=PromptWork(plan.prompt.read),
             agent=session,
-            probes=[
-                TagProbe(plan.profile.tag, settings.completion_response, first=plan.profile.first_tag_decides)
-            ],
+            probes=[TagProbe(plan.profile.tag, plan.completion, first=plan.profile.first_tag_decides)],
             checks=checks,
             actions=actions,
-            prompt=_prompt_style(settings),
+            prompt=plan.prompt_style(),
             rules=Rules(
                 acceptance=plan.profile.acceptance,
                 max_attempts=settings.limits.max_attempts,
@@ -406,6 +440,12 @@ async def assembled(
             yield parts
         journal.flush()
         write_receipt(database, journal.run_folder, run_id)
+
+
+def _loop_state_listener(plan: Plan, clock: SystemClock, complain: Callable[[str], None]) -> Listener:
+    """Shows the run to others in `.ralph/state/ralph-loop.json` (seed 000)."""
+    file = loop_state_file(plan.root.workspace, report=complain, now=clock.now)
+    return LoopStateListener(file, task=plan.prompt.read(), promise=plan.completion, started_at=clock.now())
 
 
 @asynccontextmanager
@@ -442,7 +482,3 @@ class _PromptStyle:
         if self._with_count and maximum is not None:
             return with_iteration_count(prompt, iteration=iteration, maximum=maximum)
         return prompt
-
-
-def _prompt_style(settings: Settings) -> _PromptStyle:
-    return _PromptStyle(with_count=settings.include_iteration_count_in_prompt)

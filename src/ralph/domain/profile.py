@@ -18,3 +18,6 @@ class Profile:
     acceptance: Acceptance
     faults_count: bool = False
     restart_delay: float = 0.0
+    prompt: str = "as_given"  # how it words its prompts
+    maximum_iterations: int | None = None  # None: the setting of that name at the top
+    completion: str | None = None  # what the tag must say; None: the setting completionResponse at the top

@@ -45,7 +45,8 @@ def command(
     request = load_request(folder / "runs" / chosen.id)
     flags = [(tuple(path), value, origin) for path, value, origin in request.flags]
     if maximum_iterations is not None:
-        flags.append((("maximumIterations",), maximum_iterations, "--maximum-iterations"))
+        section = () if request.profile == "basic" else ("profiles", request.profile)
+        flags.append(((*section, "maximumIterations"), maximum_iterations, "--maximum-iterations"))
     loaded = load(root.state, environ=os.environ, flags=flags)
     for difference in differences(request.settings, effective(loaded.settings)):
         print(f"ralph: since the run began: {difference}", file=sys.stderr)

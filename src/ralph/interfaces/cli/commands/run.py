@@ -75,6 +75,11 @@ Examples:
     "-c", "--completion-response", metavar="TEXT", help="Completion response text.  [default: DONE]"
 )
 @click.option(
+    "--completion-promise",
+    metavar="TEXT",
+    help="What the promise must say (profile promise).  [default: DONE]",
+)
+@click.option(
     "--stream-agent-output/--no-stream-agent-output",
     default=None,
     help="Stream agent output to the console.  [default: stream]",
@@ -133,6 +138,7 @@ def command(
     prompt_file: Path | None,
     maximum_iterations: int | None,
     completion_response: str | None,
+    completion_promise: str | None,
     stream_agent_output: bool | None,
     verbose: bool,
     agent: str | None,
@@ -160,13 +166,16 @@ def command(
         message = "--idle-timeout must not be negative"
         raise UsageError(message, hint="give seconds, or 0 to wait for ever")
     root = find_root(Path.cwd(), project_dir)
+    # `basic` has its settings at the top, the other profiles have a section each.
+    of_profile = "" if profile == "basic" else f"profiles.{profile}."
     values: list[tuple[str, object, str]] = [
         ("limits.maxCost", max_cost, "--max-cost"),
         ("limits.maxTokens", max_tokens, "--max-tokens"),
         ("limits.maxTime", max_time, "--max-time"),
         ("limits.waitForLimits", False if no_wait else None, "--no-wait"),
-        ("maximumIterations", maximum_iterations, "--maximum-iterations"),
+        (f"{of_profile}maximumIterations", maximum_iterations, "--maximum-iterations"),
         ("completionResponse", completion_response, "--completion-response"),
+        (f"profiles.{profile}.completionPromise", completion_promise, "--completion-promise"),
         ("streamAgentOutput", stream_agent_output, "--stream-agent-output"),
         ("agent.timeout", agent_timeout, "--agent-timeout"),
         ("agent.idleTimeout", idle_timeout, "--idle-timeout"),
@@ -288,8 +297,8 @@ def _say_plan(plan: Plan) -> None:
     lines = [
         f"Project:     {plan.root.workspace}",
         f"Profile:     {plan.profile.name} ({plan.profile.summary})",
-        f"Iterations:  at most {settings.maximum_iterations}",
-        f"Completion:  <{plan.profile.tag}>{settings.completion_response}</{plan.profile.tag}>",
+        f"Iterations:  at most {plan.maximum}",
+        f"Completion:  <{plan.profile.tag}>{plan.completion}</{plan.profile.tag}>",
         f"Agent:       {plan.agent}",
         f"Command:     {redact_argv(start.argv)}",
         f"Stdin:       {'the prompt' if start.stdin is not None else 'nothing'}",

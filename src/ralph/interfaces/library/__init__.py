@@ -1,0 +1,1 @@
+"""Functions for programs that steer a loop themselves. Import them from ``ralph``."""

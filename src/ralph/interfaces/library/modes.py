@@ -1,0 +1,64 @@
+"""Seed 000's mode registry: planning, executing and verifying exclude each other in a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from ralph.adapters.clock import SystemClock
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.storage.claims import Claims
+from ralph.adapters.storage.database import open_state_database
+from ralph.adapters.storage.modes import ModeCheck, ModeRegistry
+from ralph.config.root import STATE_FOLDER
+from ralph.domain.claim import Mode
+from ralph.errors import UsageError
+from ralph.interfaces.library.project import inherited_run, project
+
+
+def can_start_mode(mode: Mode | str, *, root: Path | None = None) -> ModeCheck:
+    """Whether ``mode`` could start now; if not, ``blocked_by`` names the mode in the way. Writes nothing."""
+    wanted = _mode(mode)
+    if not _database(root).exists():
+        return ModeCheck(allowed=True)
+    with registry(root) as modes:
+        return modes.can_start(wanted)
+
+
+def start_mode(
+    mode: Mode | str, details: Mapping[str, object] | None = None, *, root: Path | None = None
+) -> bool:
+    """Hold the workspace in this mode until ``end_mode`` or the end of this process. False if another is in the way."""
+    with registry(root) as modes:
+        return modes.start(_mode(mode), details)
+
+
+def end_mode(mode: Mode | str, *, root: Path | None = None) -> bool:
+    """True if this process had started it."""
+    wanted = _mode(mode)
+    if not _database(root).exists():
+        return False
+    with registry(root) as modes:
+        return modes.end(wanted)
+
+
+@contextmanager
+def registry(root: Path | None) -> Iterator[ModeRegistry]:
+    """The modes of this workspace, in a connection of their own: safe from any thread."""
+    with closing(open_state_database(_database(root).parent)) as database:
+        claims = Claims(database, me=this_process(), started_of=started_of)
+        workspace = str(project(root).workspace)
+        yield ModeRegistry(claims, workspace, now=SystemClock().now, inherited=inherited_run())
+
+
+def _database(root: Path | None) -> Path:
+    return project(root).state / STATE_FOLDER / "ralph.db"
+
+
+def _mode(mode: Mode | str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError:
+        message = f"unknown mode {mode!r}"
+        raise UsageError(message, hint=f"use one of: {', '.join(Mode)}") from None

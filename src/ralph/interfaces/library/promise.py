@@ -1,0 +1,78 @@
+"""Seed 000's loop for programs that run the agent themselves: state in a file, one loop per workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph.adapters.clock import SystemClock
+from ralph.adapters.storage.loop_state_file import iso_time, loop_state_file
+from ralph.adapters.storage.state_files import StateFile
+from ralph.domain.claim import Mode
+from ralph.domain.ralph_loop import (
+    RALPH_LOOP_STATE_FILE,
+    RalphLoopConfig,
+    RalphLoopState,
+    config_problem,
+    new_state,
+)
+from ralph.errors import UsageError
+from ralph.interfaces.library.modes import registry
+from ralph.interfaces.library.project import Report, project, warn
+
+MODE_DETAILS = {"mode": RALPH_LOOP_STATE_FILE}
+
+
+def read_ralph_loop_state(*, root: Path | None = None, report: Report = warn) -> RalphLoopState | None:
+    """The loop of this project; None if there is none. A damaged file is kept aside and reported."""
+    return _file(root, report).read()
+
+
+def write_ralph_loop_state(state: RalphLoopState, *, root: Path | None = None, report: Report = warn) -> bool:
+    return _file(root, report).write(state)
+
+
+def clear_ralph_loop_state(*, root: Path | None = None, report: Report = warn) -> bool:
+    """True if there is no state now."""
+    return _file(root, report).clear()
+
+
+def is_ralph_loop_active(*, root: Path | None = None, report: Report = warn) -> bool:
+    """Also true of a loop whose process died: it can be taken up where it was."""
+    state = read_ralph_loop_state(root=root, report=report)
+    return state is not None and state.active
+
+
+def start_ralph_loop(
+    prompt: str, config: RalphLoopConfig | None = None, *, root: Path | None = None, report: Report = warn
+) -> RalphLoopState | None:
+    """A new loop at iteration 1. None if a mode is in the way (``can_start_mode`` names it) or nothing can be written."""
+    config = config or RalphLoopConfig()
+    if problem := config_problem(config):
+        raise UsageError(problem, hint="leave it out for the default")
+    state = new_state(prompt, config, started_at=iso_time(SystemClock().now()))
+    # The mode first: of two that start at once, the one that is turned away must not have written its state.
+    with registry(root) as modes:
+        if not modes.start(Mode.EXECUTING, MODE_DETAILS):
+            return None
+        if not write_ralph_loop_state(state, root=root, report=report):
+            modes.end(Mode.EXECUTING)
+            return None
+    return state
+
+
+def end_ralph_loop(*, root: Path | None = None, report: Report = warn) -> bool:
+    """Remove the state and end the mode. False if another process's loop is running, which is left alone.
+
+    The loop of a process that died may be ended by any other.
+    """
+    with registry(root) as modes:
+        # Held while the state is removed: nobody's new loop can lose its state to the end of an older one.
+        if not (modes.is_mine(Mode.EXECUTING) or modes.start(Mode.EXECUTING, MODE_DETAILS)):
+            return False
+        cleared = clear_ralph_loop_state(root=root, report=report)
+        modes.end(Mode.EXECUTING)
+    return cleared
+
+
+def _file(root: Path | None, report: Report) -> StateFile[RalphLoopState]:
+    return loop_state_file(project(root).workspace, report=report, now=SystemClock().now)
