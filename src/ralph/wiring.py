@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from time import gmtime, strftime
+from typing import TYPE_CHECKING
 
 from ralph.adapters.actions.scm import ScmAction
 from ralph.adapters.advice.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
@@ -59,6 +60,7 @@ from ralph.engine.ports import (
     AgentRequest,
     Command,
     Control,
+    ProcessRunner,
     PromptStyle,
     Publish,
     Timeouts,
@@ -66,6 +68,9 @@ from ralph.engine.ports import (
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession
 from ralph.errors import AgentUnavailable, ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from ralph.adapters.notify.notifiers import Notifying
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +365,9 @@ async def assembled(
         )
         if plan.profile.prompt == "continuation":
             listeners = [*listeners, _loop_state_listener(plan, clock, complain)]
+        notifying = _notifying(settings.notify, runner, workspace, run_id, complain)
+        if notifying is not None:
+            listeners = [*listeners, notifying]
         publish = Recorder(journal, clock, listeners, complain=complain)
         checks = [
             CommandCheck(
@@ -438,8 +446,22 @@ async def assembled(
         )
         async with listening(control, controls, publish, complain):
             yield parts
+        if notifying is not None:
+            await notifying.finish()
         journal.flush()
         write_receipt(database, journal.run_folder, run_id)
+
+
+def _notifying(
+    kinds: Sequence[str], runner: ProcessRunner, root: Path, run_id: str, complain: Callable[[str], None]
+) -> Notifying | None:
+    if not kinds:
+        return None
+    # Imported here: it brings urllib along, which most runs do not need.
+    from ralph.adapters.notify.notifiers import Notifying, notifier_for
+
+    notifiers = [notifier_for(kind, runner=runner, root=root, shell=shell_argv) for kind in kinds]
+    return Notifying(notifiers, run_id=run_id, complain=complain)
 
 
 def _loop_state_listener(plan: Plan, clock: SystemClock, complain: Callable[[str], None]) -> Listener:

@@ -197,6 +197,12 @@ class Settings:
         Table(OutputSettings), OutputSettings(), "How the agent's doings are shown on the console."
     )
     limits: LimitsSettings = setting(Table(LimitsSettings), LimitsSettings(), "How much is tried.")
+    notify: tuple[str, ...] = setting(
+        ListOf(Text(filled=True), of="strings"),
+        (),
+        "Whom to tell when a run ends or waits long: `bell`, `desktop`, an http(s) address, or a shell command that finds"
+        " the words in `$RALPH_TEXT`.",
+    )
     profiles: Mapping[str, Mapping[str, object]] = setting(
         Sections(), {}, "Settings of single profiles, by the profile's name."
     )

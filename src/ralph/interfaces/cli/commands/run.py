@@ -117,6 +117,13 @@ Examples:
 )
 @click.option("--max-tokens", type=int, metavar="N", help="End the run when it has used so many tokens.")
 @click.option("--max-time", type=Positive(), metavar="SECONDS", help="End the run after so much time.")
+@click.option(
+    "--notify",
+    "notify",
+    metavar="HOW",
+    multiple=True,
+    help="Tell when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
+)
 @click.option("--no-wait", is_flag=True, help="Do not wait for a usage limit to reset: exit with 5.")
 @click.option(
     "--guardrail-timeout",
@@ -150,6 +157,7 @@ def command(
     max_cost: float | None,
     max_tokens: int | None,
     max_time: float | None,
+    notify: tuple[str, ...],
     no_wait: bool,
     profile: str,
     project_dir: Path | None,
@@ -172,6 +180,7 @@ def command(
         ("limits.maxCost", max_cost, "--max-cost"),
         ("limits.maxTokens", max_tokens, "--max-tokens"),
         ("limits.maxTime", max_time, "--max-time"),
+        ("notify", list(notify) or None, "--notify"),
         ("limits.waitForLimits", False if no_wait else None, "--no-wait"),
         (f"{of_profile}maximumIterations", maximum_iterations, "--maximum-iterations"),
         ("completionResponse", completion_response, "--completion-response"),

@@ -1,0 +1,107 @@
+"""Telling the user: terminal bell, desktop, webhook, or any command. A notifier that fails never ends a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import urllib.request
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from ralph.domain.loop_events import LoopEvent
+from ralph.domain.notice import Notification, notification
+from ralph.engine.ports import Command, ProcessRunner, Timeouts
+from ralph.errors import ConfigError
+
+SECONDS = 15.0
+Notifier = Callable[[Notification], Awaitable[str]]
+"""Gives what went wrong; empty if nothing did."""
+
+
+class Notifying:
+    """A listener that tells all notifiers; ``finish`` waits for those under way, for a bounded time."""
+
+    def __init__(
+        self, notifiers: Sequence[Notifier], *, run_id: str, complain: Callable[[str], None]
+    ) -> None:
+        self._notifiers = tuple(notifiers)
+        self._run_id = run_id
+        self._complain = complain
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __call__(self, event: LoopEvent, at: float) -> None:
+        told = notification(event, run_id=self._run_id, at=at)
+        if told is None:
+            return
+        for notifier in self._notifiers:
+            task = asyncio.get_running_loop().create_task(self._tell(notifier, told))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _tell(self, notifier: Notifier, told: Notification) -> None:
+        try:
+            async with asyncio.timeout(SECONDS):
+                problem = await notifier(told)
+        except TimeoutError:
+            problem = f"no answer within {SECONDS:g} s"
+        except OSError as error:
+            problem = str(error)
+        if problem:
+            self._complain(f"could not notify: {problem}")
+
+    async def finish(self) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=SECONDS + 1)
+
+
+def notifier_for(
+    kind: str, *, runner: ProcessRunner, root: Path, shell: Callable[[str], tuple[str, ...]]
+) -> Notifier:
+    """``bell``, ``desktop``, an address (http:// or https://), or else a shell command."""
+    kind = kind.strip()
+    if not kind:
+        message = "notify: an entry is empty"
+        raise ConfigError(message, hint="say bell, desktop, an http(s) address, or a command")
+    if kind == "bell":
+        return _ring
+    if kind.startswith(("http://", "https://")):
+        return lambda told: asyncio.to_thread(_post, kind, told)
+    if kind == "desktop":
+        return lambda told: _run(runner, root, _desktop(told), told)
+    return lambda told: _run(runner, root, shell(kind), told)
+
+
+async def _ring(told: Notification) -> str:
+    if sys.stderr.isatty():
+        sys.stderr.write("\a")
+        sys.stderr.flush()
+    return ""
+
+
+def _desktop(told: Notification) -> tuple[str, ...]:
+    if sys.platform == "darwin":
+        script = f"display notification {json.dumps(told.text)} with title {json.dumps('ralph')}"
+        return ("osascript", "-e", script)
+    return ("notify-send", "--app-name=ralph", f"ralph: {told.subject}", told.text)
+
+
+async def _run(runner: ProcessRunner, root: Path, argv: tuple[str, ...], told: Notification) -> str:
+    """A command finds what there is to say in its environment."""
+    environment = {"RALPH_SUBJECT": told.subject, "RALPH_TEXT": told.text, "RALPH_NOTIFIED_RUN": told.run_id}
+    exit_ = await runner.run(
+        Command(argv, root, environment, merge_stderr=True), timeouts=Timeouts(total=SECONDS)
+    )
+    return "" if exit_.code == 0 else f"{argv[0]}: {exit_.error or f'exit code {exit_.code}'}"
+
+
+def _post(address: str, told: Notification) -> str:
+    request = urllib.request.Request(  # noqa: S310 (only http and https get here)
+        address,
+        data=json.dumps(asdict(told)).encode(),
+        headers={"Content-Type": "application/json"},
+        method="POST",
+    )
+    with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
+        return "" if answer.status < 300 else f"{address} answered {answer.status}"
