@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import iterations, memory, startup, streams
+from bench import iterations, memory, startup, status, streams
 from bench.child import CannotMeasure
 from bench.row import Row
 from bench.table import as_data, render, summary
@@ -23,6 +23,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "startup": ("Start-up: CPU, baseline `python -c pass`", startup.measure),
     "iterations": ("Iterations: time each, baseline a shell loop", iterations.measure),
     "streams": ("Streams: time without start-up, baseline json.loads of each line", streams.measure),
+    "status": ("The record: `ralph status` over a long history, baseline an empty one", status.measure),
     "memory": ("Memory: peak, baseline a session of three lines", memory.measure),
 }
 

@@ -341,7 +341,7 @@ async def assembled(
     ):
         if plan.resumes:
             end_run_processes(run_id)  # whatever an earlier process of this run could not end
-            taken_up = journal.take_up()
+            taken_up = journal.take_up(options=options)
         else:
             # Before the run is on record: one that can be seen can be resumed.
             save_request(journal.run_folder, plan.request())

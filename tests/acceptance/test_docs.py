@@ -13,6 +13,7 @@ import pytest
 from ralph.config.loading import load
 from ralph.domain.decision import Outcome
 from ralph.interfaces.cli.exit_codes import ExitCode, exit_code_of
+from ralph.interfaces.cli.main import COMMANDS
 
 from .conftest import DONE, Project
 
@@ -73,7 +74,7 @@ def test_the_readme_lists_every_exit_code() -> None:
 
 def test_every_command_teaches_in_its_help(project: Project) -> None:
     top = project.ralph("--help", check=0).stdout
-    for name in ("run", "init", "config", "demo", "completion"):
+    for name in COMMANDS:
         assert name in top
         assert "Usage:" in project.ralph(name, "--help", check=0).stdout
 

@@ -196,7 +196,7 @@ def test_a_run_is_taken_up_where_it_stood(tmp_path: Path) -> None:
         closing(open_state_database(tmp_path)) as database,
         SqliteJournal(tmp_path, database, "r1", owner=later, now=100.0) as record,
     ):
-        taken_up = record.take_up()
+        taken_up = record.take_up(options={"maximumIterations": 20})
     assert taken_up.was_cut
     assert (taken_up.state.iteration, taken_up.state.attempt) == (1, 1)
     assert taken_up.state.feedback == (Feedback("red"),)

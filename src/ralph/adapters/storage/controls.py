@@ -16,6 +16,8 @@ HEAR = """UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL
 STEER = """UPDATE controls SET taken_at = ?, taken_iteration = ?
     WHERE run_id = ? AND request = 'steer' AND (taken_at IS NULL OR taken_iteration = ?)
     RETURNING seq, text"""
+CANCEL = """UPDATE runs SET outcome = 'cancelled', reason = 'stopped by the user while it waited', ended_at = ?
+    WHERE id = ? AND outcome = 'waiting'"""
 WAS_HEARD = "SELECT taken_at IS NOT NULL FROM controls WHERE seq = ?"
 
 
@@ -63,3 +65,9 @@ class Controls:
         with store_errors(self.path):
             rows = self.database.execute(STEER, (at, iteration, self.run_id, iteration)).fetchall()
         return [text for _, text in sorted(rows)]
+
+
+def cancel_ended_run(database: sqlite3.Connection, path: Path, run_id: str, *, at: float) -> None:
+    """A run that ended waiting has no owner any more that could take a request."""
+    with store_errors(path):
+        database.execute(CANCEL, (at, run_id))

@@ -27,7 +27,7 @@ START_RUN = """INSERT INTO runs
 READ_STATE = "SELECT state, updated_at FROM runs WHERE id = ?"
 LAST_ATTEMPT = """SELECT ended_at IS NULL FROM iterations WHERE run_id = ?
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
-TAKE_UP = """UPDATE runs SET outcome = NULL, reason = '', ended_at = NULL, updated_at = ?,
+TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL, updated_at = ?,
     pid = ?, process_started = ?, boot_id = ?, host = ? WHERE id = ?"""
 SAVE_STATE = "UPDATE runs SET state = ?, updated_at = ? WHERE id = ?"
 END_RUN = "UPDATE runs SET outcome = ?, reason = ?, ended_at = ? WHERE id = ?"
@@ -90,13 +90,17 @@ class SqliteJournal:
                 ),
             )
 
-    def take_up(self) -> TakenUp:
+    def take_up(self, *, options: Mapping[str, object]) -> TakenUp:
         """A run that an earlier process left behind; raises StoreError if its record cannot be read."""
         with store_errors(self._path):
             state, heard_of = self._database.execute(READ_STATE, (self._run_id,)).fetchone()
             last = self._database.execute(LAST_ATTEMPT, (self._run_id,)).fetchone()
-            self._database.execute(TAKE_UP, (self._last_at, *astuple(self._owner), self._run_id))
-        return TakenUp(decode_state(state).resumed(heard_of), was_cut=last is not None and bool(last[0]))
+            self._database.execute(
+                TAKE_UP, (json.dumps(options), self._last_at, *astuple(self._owner), self._run_id)
+            )
+        stood = decode_state(state).resumed(heard_of)
+        self._iteration = stood.iteration
+        return TakenUp(stood, was_cut=last is not None and bool(last[0]))
 
     @property
     def run_folder(self) -> Path:

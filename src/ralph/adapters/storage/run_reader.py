@@ -101,7 +101,7 @@ class RunReader:
         self._path = path
         self._columns = f"{_RUN}, {_OWNER if version >= FIRST_OWNERS else _NO_OWNER}"
         self._has_owners = version >= FIRST_OWNERS
-        self._views: dict[str, tuple[float, RunView]] = {}
+        self._views: dict[str, tuple[_Row, RunView]] = {}
         self._seen: dict[str, _Seen] = {}
 
     def close(self) -> None:
@@ -152,11 +152,11 @@ class RunReader:
     def _view(self, row: _Row, live: set[str]) -> RunView:
         """What has ended stays as it is: a second look needs no query."""
         known = self._views.get(row.id)
-        if row.outcome is not None and known is not None and known[0] == row.updated_at:
+        if row.outcome is not None and known is not None and known[0] == row:
             return known[1]
         view = self._build(row, alive=row.id in live)
         if row.outcome is not None:
-            self._views[row.id] = (row.updated_at, view)
+            self._views[row.id] = (row, view)
         return view
 
     def _build(self, row: _Row, *, alive: bool) -> RunView:

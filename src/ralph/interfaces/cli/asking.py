@@ -7,11 +7,10 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from ralph.adapters.storage.controls import Ask, Controls
+from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
 from ralph.adapters.storage.database import open_database
-from ralph.config.root import STATE_FOLDER, find_root
-from ralph.domain.run_view import RunState, RunView
-from ralph.interfaces.cli.run_choice import all_runs, live_run
+from ralph.interfaces.cli.run_choice import live_run, waiting_run
+from ralph.interfaces.cli.stored_runs import state_folder
 
 ANSWER_WITHIN = 3.0
 LOOK_EVERY = 0.05
@@ -27,8 +26,8 @@ def ask(
     wait: bool = True,
 ) -> int:
     """Put the request down; say ``done`` when the run has heard it, or that it has not yet."""
-    folder = find_root(Path.cwd(), project_dir).state / STATE_FOLDER
-    run = live_run(all_runs(folder), reference)
+    folder = state_folder(project_dir)
+    run = live_run(folder, reference)
     path = folder / "ralph.db"
     with closing(open_database(path)) as database:
         controls = Controls(database, path, run.id)
@@ -43,22 +42,14 @@ def ask(
     return 0
 
 
-def cancel_waiting(project_dir: Path | None, reference: str | None) -> RunView | None:
-    """A run that ended waiting has no process to ask: it is cancelled by hand. None: no such run."""
-    folder = find_root(Path.cwd(), project_dir).state / STATE_FOLDER
-    runs = all_runs(folder)
-    if any(run.live for run in runs) and reference is None:
-        return None
-    waiting = [
-        run
-        for run in runs
-        if run.state is RunState.WAITING
-        and not run.live
-        and (reference is None or run.id.endswith(reference))
-    ]
-    if not waiting:
-        return None
+def cancel_waiting(project_dir: Path | None, reference: str | None) -> bool:
+    """A run that ended waiting is cancelled by hand. False: there is no such run."""
+    folder = state_folder(project_dir)
+    run = waiting_run(folder, reference)
+    if run is None:
+        return False
     path = folder / "ralph.db"
     with closing(open_database(path)) as database:
-        database.execute("UPDATE runs SET outcome = 'cancelled' WHERE id = ?", (waiting[0].id,))
-    return waiting[0]
+        cancel_ended_run(database, path, run.id, at=time.time())
+    print(f"cancelled: run {run.id}, which was waiting", file=sys.stderr)
+    return True

@@ -58,7 +58,8 @@ def _moment(at: float) -> str:
 class IterationText:
     """``lines`` makes one block."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, run_folder: Path) -> None:
+        self._run_folder = run_folder
         self._marks = marks_of(look)
         self._colors = colors_of(look)
 
@@ -123,8 +124,13 @@ class IterationText:
         if check.command and check.command != check.name:
             lines.append(f"    command: {clean_line(check.command)}")
         if check.log_file:
-            lines.append(f"    log: {clean_line(check.log_file)}")
+            lines.append(f"    log: {clean_line(self._log(check.log_file))}")
         return lines
+
+    def _log(self, told: str) -> str:
+        """What was told is a link to the newest run's file; this run's own is in its folder."""
+        own = self._run_folder / Path(told).name
+        return str(own) if own.exists() else told
 
     def _claims(self, view: IterationView) -> list[str]:
         return [f"  claimed: {clean_line(', '.join(view.claims))}"] if view.claims else []

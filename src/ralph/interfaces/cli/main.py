@@ -18,6 +18,10 @@ from ralph.interfaces.cli.exit_codes import ExitCode
 COMMANDS = {
     "run": "Run the agent loop (the default command).",
     "resume": "Go on with an interrupted run.",
+    "status": "Show the runs here: live ones first.",
+    "logs": "Show what happened in a run, also while it happens.",
+    "show": "Show each iteration of a run: prompt, checks, decision.",
+    "runs": "Remove old runs' files and records.",
     "stop": "Stop the run under way, from another terminal.",
     "pause": "Let a run wait after its present session.",
     "unpause": "Let a paused run go on.",

@@ -36,7 +36,7 @@ def restored(record: dict[str, Any]) -> LoopEvent | None:
 
 
 def _by_kind(union: Any, record: dict[str, Any]) -> Any:
-    kind = _kinds(union).get(record.get("kind", ""))
+    kind = _kinds(union).get(str(record.get("kind")))
     return None if kind is None else msgspec.convert(record, kind)
 
 

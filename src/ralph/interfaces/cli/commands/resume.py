@@ -35,13 +35,13 @@ def command(
     from ralph.config.loading import effective, load
     from ralph.config.root import STATE_FOLDER, Root, find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.run_choice import all_runs, resumable_run
+    from ralph.interfaces.cli.run_choice import resumable_run
     from ralph.interfaces.cli.running import run_on_console
     from ralph.wiring import Prompt, plan_run
 
     root = find_root(Path.cwd(), project_dir)
     folder = root.state / STATE_FOLDER
-    chosen = resumable_run(all_runs(folder), run, extended=maximum_iterations is not None)
+    chosen = resumable_run(folder, run, extended=maximum_iterations is not None)
     request = load_request(folder / "runs" / chosen.id)
     flags = [(tuple(path), value, origin) for path, value, origin in request.flags]
     if maximum_iterations is not None:

@@ -285,9 +285,11 @@ def _say_settings(loaded: Loaded) -> None:
 
 def _say_interrupted(plan: Plan) -> None:
     from ralph.domain.run_view import RunState
-    from ralph.interfaces.cli.run_choice import all_runs
+    from ralph.interfaces.cli.run_choice import recent_runs
 
-    interrupted = [run for run in all_runs(plan.state_folder, limit=10) if run.state is RunState.INTERRUPTED]
+    interrupted = [
+        run for run in recent_runs(plan.state_folder, limit=10) if run.state is RunState.INTERRUPTED
+    ]
     if interrupted:
         newest = max(interrupted, key=lambda run: run.started_at)
         print(

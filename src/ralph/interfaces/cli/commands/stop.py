@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -20,8 +19,7 @@ def command(run: str | None, now: bool, project_dir: Path | None) -> int:
     from ralph.adapters.storage.controls import Ask
     from ralph.interfaces.cli.asking import ask, cancel_waiting
 
-    if cancelled := cancel_waiting(project_dir, run):
-        print(f"cancelled: run {cancelled.id}, which was waiting", file=sys.stderr)
+    if cancel_waiting(project_dir, run):
         return 0
     request = Ask.STOP_NOW if now else Ask.STOP
     done = "stopping now" if now else "stopping after the present step"

@@ -1,0 +1,79 @@
+"""Removing what a run left: its folder, then its rows. What cannot be removed keeps its row."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters.storage.database import open_database, store_errors
+from ralph.errors import StoreError
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What is in a run's folder."""
+
+    files: int
+    bytes: int
+
+
+def run_folder(state_folder: Path, run_id: str) -> Path:
+    """Raises StoreError for a name that would lead elsewhere: what is removed must be the run's own."""
+    if run_id in ("", ".", "..") or Path(run_id).name != run_id:
+        message = f"the record holds a run with an impossible name: {run_id!r}"
+        raise StoreError(message, hint="Nothing of it was touched.")
+    return state_folder / "runs" / run_id
+
+
+def belongings(folder: Path) -> Belongings:
+    sizes = list(_sizes(folder))
+    return Belongings(len(sizes), sum(sizes))
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    for parent, _, names in os.walk(folder):  # links are counted, not followed
+        for name in names:
+            with contextlib.suppress(OSError):
+                yield (Path(parent) / name).lstat().st_size
+
+
+class RunRemover:
+    """Writes to the record, so it may bring it up to date first."""
+
+    def __init__(self, state_folder: Path) -> None:
+        self._folder = state_folder
+        self._path = state_folder / "ralph.db"
+
+    def remove(self, run_id: str) -> None:
+        """The caller knows that nobody runs it. Raises StoreError and keeps the row if the folder stays."""
+        folder = run_folder(self._folder, run_id)
+        try:
+            if folder.is_symlink():
+                folder.unlink()  # what it leads to is not ours
+            elif folder.exists():
+                shutil.rmtree(folder)
+        except OSError as error:
+            message = f"cannot remove {error.filename or folder}: {error.strerror or error}"
+            raise StoreError(message, hint="The run is kept in the record.") from error
+        with closing(open_database(self._path)) as database, store_errors(self._path):
+            database.execute("DELETE FROM runs WHERE id = ?", (run_id,))
+        self._forget_links()
+
+    def compact(self) -> None:
+        """Give the freed space back. Only while nobody writes: it may take longer than a run would wait."""
+        with closing(open_database(self._path)) as database, contextlib.suppress(sqlite3.Error):
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _forget_links(self) -> None:
+        for pattern in ("guardrail_*.log", "prompt_*.txt"):
+            for link in self._folder.glob(pattern):
+                if link.is_symlink() and not link.exists():
+                    with contextlib.suppress(OSError):
+                        link.unlink()
