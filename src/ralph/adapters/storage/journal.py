@@ -70,12 +70,13 @@ class SqliteJournal:
         self._database = database
         with store_errors(folder):
             self._run_folder.mkdir(parents=True, exist_ok=True)
-            _forget_links(folder)
 
     def begin(
         self, *, profile: str, agent: str, root: Path, options: Mapping[str, object], parent_id: str = ""
     ) -> None:
         """A new run."""
+        with store_errors(self._folder):
+            _forget_links(self._folder)
         given = (self._run_id, profile, agent, str(root), json.dumps(options))
         with store_errors(self._path):
             self._database.execute(
