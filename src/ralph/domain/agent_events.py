@@ -121,6 +121,18 @@ class Usage:
 
 
 @dataclass(slots=True)
+class UsageReported:
+    """What the agent used since the last such word, before the end of its turn says it all (and includes this).
+
+    A lower bound: claude counts an answer's tokens only when the turn is over.
+    """
+
+    usage: Usage
+    cost_usd: float | None = None
+    kind: str = field(default="usage_reported", init=False)
+
+
+@dataclass(slots=True)
 class TurnEnded:
     """The agent says that its turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
 
@@ -192,6 +204,7 @@ AgentEvent = (
     | ToolStarted
     | ToolEnded
     | TodoChanged
+    | UsageReported
     | TurnEnded
     | LimitReported
     | ErrorReported

@@ -89,7 +89,7 @@ class Rules:
 
 def is_judgeable(report: AgentReport, rules: Rules) -> bool:
     """A session that was cut off or failed for outside reasons says nothing about the work: no checks then."""
-    if report.ending is Ending.STOPPED:
+    if report.ending in (Ending.STOPPED, Ending.LIMITED):
         return False
     return report.fault is None or (rules.faults_count and isinstance(report.fault, Transient))
 
@@ -117,6 +117,8 @@ def decide(
     report = evidence.report
     if report.ending is Ending.STOPPED:
         return Stop(Outcome.CANCELLED, "stopped by the user")
+    if report.ending is Ending.LIMITED:
+        return Stop(Outcome.EXHAUSTED, report.reason)
     if report.fault is not None:
         decision = _decide_fault(report.fault, rules, troubles, now)
         if decision is not None:

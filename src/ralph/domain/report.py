@@ -16,6 +16,7 @@ class Ending(StrEnum):
     TIMED_OUT = "timed_out"  #: the total time was over
     IDLE = "idle"  #: no output for too long
     STOPPED = "stopped"  #: the user asked to stop now
+    LIMITED = "limited"  #: a limit of the run was reached in the middle of it
     NOT_STARTED = "not_started"  #: could not be started at all
 
 
@@ -72,7 +73,10 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class AgentReport:
-    """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags found in the whole of it."""
+    """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags found in the whole of it.
+
+    ``reason`` says which limit of the run ended it (``Ending.LIMITED``).
+    """
 
     ending: Ending = Ending.EXITED
     exit_code: int | None = 0
@@ -81,3 +85,7 @@ class AgentReport:
     tags: tuple[Tag, ...] = ()
     fault: Fault | None = None
     spend: Spend = Spend()
+    reason: str = ""
+    tools: int = 0
+    tool_errors: int = 0
+    denials: tuple[str, ...] = ()  # tools it was not permitted to use, once for each call

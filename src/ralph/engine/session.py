@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from ralph.domain.agent_events import AgentEvent, Noise, Reasoning, SessionStarted, Text, TurnEnded
+from ralph.domain.agent_events import AgentEvent, Noise, Reasoning, Text
 from ralph.domain.excerpt import Excerpt, Keep, truncate
 from ralph.domain.loop_events import AgentActed, AgentEnded, AgentStarted, ProcessesEnded
-from ralph.domain.report import AgentReport, Ending, Spend
-from ralph.domain.transcript import Transcript
+from ralph.domain.report import AgentReport, Ending, Fault, RateLimited, Spend
+from ralph.domain.transcript import PriceOf, Transcript, unpriced
 from ralph.engine.ports import (
     UNLIMITED,
     AgentAdapter,
     AgentRequest,
+    Exit,
     ProcessRunner,
     Publish,
     Running,
@@ -25,8 +26,19 @@ SHOWN_CHARS = 20_000
 """A longer piece of text is cut in journal and screens; the session's log has it whole."""
 
 
+Watch = Callable[[Transcript], str | None]
+"""Looks at what a session has used so far; a reason ends it, gracefully."""
+
+ResetTime = Callable[[str], float | None]
+"""When the limit that an error message is about is over (seconds since the epoch), if it says so."""
+
+
 class AgentSession:
-    """``tags`` are the names that the profile's probes look for; ``show`` makes a loggable command line."""
+    """``tags`` are the names that the profile's probes look for; ``show`` makes a loggable command line.
+
+    ``watch`` may end a session that has used too much; ``price`` and ``reset_time`` fill in what some agents leave
+    out: the money for their tokens, and when a limit of theirs is over.
+    """
 
     def __init__(
         self,
@@ -36,12 +48,18 @@ class AgentSession:
         tags: Sequence[str],
         show: Callable[[Sequence[str]], str],
         timeouts: Timeouts = UNLIMITED,
+        watch: Watch | None = None,
+        price: PriceOf = unpriced,
+        reset_time: ResetTime | None = None,
     ) -> None:
         self._adapter = adapter
         self._runner = runner
         self._tags = tuple(tags)
         self._show = show
         self._timeouts = timeouts
+        self._watch = watch
+        self._price = price
+        self._reset_time = reset_time
 
     @property
     def name(self) -> str:
@@ -51,7 +69,14 @@ class AgentSession:
         self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
     ) -> AgentReport:
         command = self._adapter.command(request)
-        listener = _Listener(self._adapter, request, self._tags, publish, self._show(command.argv))
+        listener = _Listener(
+            self._adapter,
+            request,
+            Transcript(self._tags, price=self._price),
+            publish,
+            self._show(command.argv),
+            self._watch,
+        )
         exit_ = await self._runner.run(
             command,
             timeouts=self._timeouts,
@@ -67,15 +92,14 @@ class AgentSession:
 
         transcript = listener.transcript
         stderr = listener.stderr_tail.text()
-        fault = None
-        if exit_.ending is not Ending.STOPPED:
-            fault = self._adapter.classify(
-                exit_, transcript.deciding, stderr=exit_.error or stderr, is_empty=transcript.is_empty
-            )
+        # The user's stop, or a time-out on the way down, outranks our own limit.
+        is_limited = bool(listener.limit) and exit_.ending is Ending.EXITED
+        ending = Ending.LIMITED if is_limited else exit_.ending
+        fault = self._fault(exit_, transcript, stderr) if not is_limited else None
         spend = Spend(transcript.cost_usd, transcript.usage, exit_.seconds)
         publish(
             AgentEnded(
-                ending=exit_.ending,
+                ending=ending,
                 exit_code=exit_.code,
                 seconds=exit_.seconds,
                 spend=spend,
@@ -90,14 +114,28 @@ class AgentSession:
             )
         )
         return AgentReport(
-            ending=exit_.ending,
+            ending=ending,
             exit_code=exit_.code,
-            is_orderly=exit_.ending is Ending.EXITED and (transcript.has_ended_well or exit_.code == 0),
+            is_orderly=ending is Ending.EXITED and (transcript.has_ended_well or exit_.code == 0),
             text=transcript.text,
             tags=transcript.tags,
             fault=fault,
             spend=spend,
+            reason=listener.limit if is_limited else "",
+            tools=transcript.tools,
+            tool_errors=transcript.tool_errors,
+            denials=transcript.denials,
         )
+
+    def _fault(self, exit_: Exit, transcript: Transcript, stderr: str) -> Fault | None:
+        if exit_.ending is Ending.STOPPED:
+            return None
+        fault = self._adapter.classify(
+            exit_, transcript.deciding, stderr=exit_.error or stderr, is_empty=transcript.is_empty
+        )
+        if isinstance(fault, RateLimited) and fault.until is None and self._reset_time is not None:
+            return replace(fault, until=self._reset_time(fault.reason))
+        return fault
 
 
 class _Listener:
@@ -107,17 +145,20 @@ class _Listener:
         self,
         adapter: AgentAdapter,
         request: AgentRequest,
-        tags: Sequence[str],
+        transcript: Transcript,
         publish: Publish,
         command_line: str,
+        watch: Watch | None,
     ) -> None:
         self._parser = adapter.parser(request)
         self._linger = adapter.linger
         self._publish = publish
         self._purpose = request.purpose
         self._command_line = command_line
+        self._watch = watch
         self._running: Running | None = None
-        self.transcript = Transcript(tags)
+        self.limit = ""  # why it was ended before its time
+        self.transcript = transcript
         self.stderr_tail = Excerpt(STDERR_KEPT, Keep.TAIL)
 
     def started(self, running: Running) -> None:
@@ -136,14 +177,24 @@ class _Listener:
     def _take(self, events: list[AgentEvent], *, has_long: bool) -> None:
         if not events:
             return
-        self.transcript.take(events)
-        if self._linger is not None and self._running is not None:
-            for event in events:
-                if type(event) is TurnEnded:
+        transcript = self.transcript
+        turns, was_over = transcript.turns, transcript.is_turn_over
+        transcript.take(events)
+        if self._running is not None and not self.limit:  # a limit is not taken back by what it says then
+            if self._linger is not None:
+                if transcript.is_turn_over and transcript.turns > turns:
                     self._running.finish_within(self._linger)
-                elif type(event) is SessionStarted:
+                elif was_over and not transcript.is_turn_over:
                     self._running.finish_within(None)
+            self._look_for_limit(self._running)
         self._publish(AgentActed(tuple(map(_shown, events) if has_long else events)))
+
+    def _look_for_limit(self, running: Running) -> None:
+        # A turn that is over has used what it used; whether another may follow is asked before it.
+        if self._watch is not None and not self.transcript.is_turn_over:
+            self.limit = self._watch(self.transcript) or ""
+            if self.limit:
+                running.finish_within(0)
 
 
 def _shown(event: AgentEvent) -> AgentEvent:

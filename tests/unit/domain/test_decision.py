@@ -221,3 +221,12 @@ def test_every_retry_waits_and_passing_faults_are_retried_a_bounded_number_of_ti
 def test_backoff_grows_and_is_bounded(attempt: int) -> None:
     backoff = Backoff()
     assert backoff.delay(attempt) <= backoff.delay(attempt + 1) <= backoff.longest
+
+
+def test_a_session_that_reached_a_limit_of_the_run_ends_it_unjudged() -> None:
+    report = AgentReport(Ending.LIMITED, is_orderly=False, reason="budget reached: $5.01 of $5.00")
+
+    assert not is_judgeable(report, Rules())
+    assert decide(evidence(DONE, PASSED, report=report), Rules(), now=NOW) == Stop(
+        Outcome.EXHAUSTED, "budget reached: $5.01 of $5.00"
+    )

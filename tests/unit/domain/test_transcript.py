@@ -7,12 +7,14 @@ from ralph.domain.agent_events import (
     LimitReported,
     Noise,
     Reasoning,
+    SessionStarted,
     Text,
     ToolEnded,
     ToolStarted,
     TurnEnded,
     Unknown,
     Usage,
+    UsageReported,
 )
 from ralph.domain.signals import MAX_TAGS, Tag
 from ralph.domain.transcript import DECIDING_LIMIT, TEXT_LIMIT, Transcript
@@ -93,9 +95,70 @@ def test_memory_is_bounded_whatever_is_said() -> None:
     for _ in range(40):
         taken.take([Text("x" * 100_000, final=False)])
     taken.take([Text(CLAIM)])
-    taken.take([ErrorReported("again")] * 3 * DECIDING_LIMIT)
+    taken.take([ErrorReported("over", final=True)] * 3 * DECIDING_LIMIT)
     taken.take([Text("<response>x</response>" * 5 * MAX_TAGS)])
     assert len(taken.text) < TEXT_LIMIT + 100
     assert len(taken.deciding) == DECIDING_LIMIT
     assert taken.tags[0] == Tag("response", "DONE")
     assert len(taken.tags) == MAX_TAGS
+
+
+def test_usage_is_a_running_figure_that_the_end_of_the_turn_replaces() -> None:
+    taken = transcript(UsageReported(Usage(10, 1)), UsageReported(Usage(10, 1)))
+    assert taken.usage == Usage(20, 2)
+    taken.take([TurnEnded(usage=Usage(20, 300))])
+    assert taken.usage == Usage(20, 300)
+    taken.take([UsageReported(Usage(5, 1))])
+    assert taken.usage == Usage(25, 301)
+    taken.take([TurnEnded(usage=Usage(5, 70))])
+    assert taken.usage == Usage(25, 370)
+    taken.take([UsageReported(Usage(5, 1)), TurnEnded(usage=Usage(30, 400), cumulative=True)])
+    assert taken.usage == Usage(30, 400)
+
+
+def test_a_turn_that_does_not_say_what_it_used_has_used_what_was_reported() -> None:
+    taken = transcript(UsageReported(Usage(10, 1), cost_usd=0.5), TurnEnded(error="it failed"))
+    assert (taken.usage, taken.cost_usd) == (Usage(10, 1), 0.5)
+
+
+def test_tokens_without_money_are_priced_by_the_model() -> None:
+    taken = Transcript([], price=lambda usage, model: usage.total / 10 if model == "m" else None)
+    taken.take([SessionStarted(model="m"), UsageReported(Usage(10))])
+    assert taken.cost_usd == 1.0
+    taken.take([TurnEnded(usage=Usage(30))])
+    assert taken.cost_usd == 3.0
+    taken.take([UsageReported(Usage(10))])
+    assert taken.cost_usd == 4.0
+    taken.take([TurnEnded(usage=Usage(50), cumulative=True)])
+    assert taken.cost_usd == 5.0
+
+
+def test_money_that_the_agent_reports_is_believed_before_any_price() -> None:
+    taken = Transcript([], price=lambda usage, model: 100.0)
+    taken.take([UsageReported(Usage(10), cost_usd=0.25), UsageReported(Usage(10), cost_usd=0.25)])
+    assert taken.cost_usd == 0.5
+    taken.take([TurnEnded(usage=Usage(20), cost_usd=0.75)])
+    assert taken.cost_usd == 0.75
+
+
+def test_a_model_without_a_price_costs_nobody_knows_what() -> None:
+    assert transcript(SessionStarted(model="m"), TurnEnded(usage=Usage(10))).cost_usd is None
+    assert transcript(UsageReported(Usage(10))).cost_usd is None
+
+
+def test_unbelievable_reports_are_not_added_up() -> None:
+    taken = transcript(UsageReported(Usage(-5)), UsageReported(Usage(2**60), cost_usd=float("inf")))
+    assert (taken.usage, taken.cost_usd) == (Usage(), None)
+
+
+def test_a_retry_is_remembered_until_it_is_overcome() -> None:
+    retry, failure = ErrorReported("again", 529), ErrorReported("over", 500, "", True)
+    assert transcript(retry, retry, retry).deciding == (retry,)
+    assert transcript(retry, Text("on we go")).deciding == ()
+    assert transcript(retry, ToolStarted("1", "Bash"), retry).deciding == (retry,)
+    assert transcript(retry, failure, Text("sorry")).deciding == (retry, failure)
+    later = transcript(Text("hello"), retry)
+    later.take([Noise("x")])
+    assert later.deciding == (retry,)
+    later.take([ToolEnded("1")])
+    assert not later.deciding

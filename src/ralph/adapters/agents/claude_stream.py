@@ -29,6 +29,7 @@ from ralph.domain.agent_events import (
     TurnEnded,
     Unknown,
     Usage,
+    UsageReported,
 )
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -36,6 +37,9 @@ SYNTHETIC_MODEL = "<synthetic>"
 
 MAX_OPEN_TOOLS = 4_096
 """Calls whose end never came are forgotten beyond this, oldest first."""
+
+MAX_COUNTED_MESSAGES = 1_024
+"""The blocks of a message follow each other, interleaved at most with those of a few sub-agents."""
 
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 _COST_DIGITS: Final = 9  # sums of binary fractions have noise behind that
@@ -78,9 +82,30 @@ class _ToolResult(Struct, tag="tool_result", gc=False):
 _Block = _Text | _Thinking | _RedactedThinking | _ToolUse | _ToolResult
 
 
-class _Message(Struct, gc=False):
+class _Usage(Struct, gc=False):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+    def normalized(self) -> Usage:
+        return Usage(
+            self.input_tokens or 0,
+            self.output_tokens or 0,
+            self.cache_read_input_tokens or 0,
+            self.cache_creation_input_tokens or 0,
+        )
+
+
+class _AssistantMessage(Struct, gc=False):
     content: list[_Block] | str
     model: str | None = None
+    id: str | None = None
+    usage: _Usage | None = None
+
+
+class _UserMessage(Struct, gc=False):
+    content: list[_Block] | str
 
 
 class _LooseMessage(Struct, gc=False):
@@ -89,12 +114,12 @@ class _LooseMessage(Struct, gc=False):
 
 
 class _Assistant(Struct, tag="assistant", gc=False):
-    message: _Message
+    message: _AssistantMessage
     parent_tool_use_id: str | None = None
 
 
 class _User(Struct, tag="user", gc=False):
-    message: _Message
+    message: _UserMessage
     parent_tool_use_id: str | None = None
 
 
@@ -160,21 +185,6 @@ class _RateLimit(Struct, tag="rate_limit_event", gc=False):
     rate_limit_info: _LimitInfo
 
 
-class _Usage(Struct, gc=False):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-    def normalized(self) -> Usage:
-        return Usage(
-            self.input_tokens or 0,
-            self.output_tokens or 0,
-            self.cache_read_input_tokens or 0,
-            self.cache_creation_input_tokens or 0,
-        )
-
-
 class _ModelUsage(Struct, rename="camel", gc=False):
     input_tokens: int = 0
     output_tokens: int = 0
@@ -232,10 +242,14 @@ class ClaudeStreamParser:
         self._spoke = False  # somebody said something since the last result: then its text is no news
         self._api_error = False  # claude reported the failure of this turn already
         self._cost_so_far = 0.0
+        self._counted: set[str | None] = set()  # messages whose usage was taken
+        self._used: list[_Usage] = []  # what they used, not reported yet
 
     def parse(self, lines: Sequence[bytes]) -> list[AgentEvent]:
         events: list[AgentEvent] = []
         add, open_tools = events.append, self._open_tools
+        counted = self._counted
+        count, use = counted.add, self._used.append
         for line in lines:
             try:
                 event: _Line = _decode_line(line)
@@ -244,8 +258,16 @@ class ClaudeStreamParser:
                 continue
             # Nearly every line is one block of one of three kinds: those are done here, without further calls.
             if type(event) is _Assistant:
-                content = event.message.content
-                if len(content) == 1 and event.message.model != SYNTHETIC_MODEL:
+                message = event.message
+                content = message.content
+                usage = message.usage
+                if usage is not None:
+                    # Each block repeats its message's usage; a message without a name has one line only (amp).
+                    identity = message.id
+                    if identity not in counted or identity is None:
+                        count(identity)
+                        use(usage)
+                if len(content) == 1 and message.model != SYNTHETIC_MODEL:
                     block, parent = content[0], event.parent_tool_use_id or ""
                     if type(block) is _Text and block.text:
                         self._spoke = True
@@ -262,7 +284,23 @@ class ClaudeStreamParser:
                         add(_tool_ended(block, name, block.content, event.parent_tool_use_id or ""))
                         continue
             events += self._event(event, line)
+        if self._used:
+            events += self._reported_usage()
         return events
+
+    def _reported_usage(self) -> Sequence[AgentEvent]:
+        """What the messages since the last report used, in one: a session may have a hundred thousand of them."""
+        fresh = written = read = cached = 0
+        for used in self._used:
+            fresh += used.input_tokens or 0
+            written += used.output_tokens or 0
+            read += used.cache_read_input_tokens or 0
+            cached += used.cache_creation_input_tokens or 0
+        self._used.clear()
+        if len(self._counted) > MAX_COUNTED_MESSAGES:
+            self._counted.clear()
+        usage = Usage(fresh, written, read, cached)
+        return (UsageReported(usage),) if usage.total else _NOTHING
 
     def _event(self, event: _Line, line: bytes) -> Sequence[AgentEvent]:
         if isinstance(event, _Assistant):
@@ -367,6 +405,7 @@ class ClaudeStreamParser:
                 events.append(ErrorReported(error, result.api_error_status, code, True))
         elif words and not self._spoke:
             events.append(Text(words))  # --output-format json prints nothing but this
+        events += self._reported_usage()  # before the end, which includes it
         usage, cost = self._spent(result)
         events.append(
             TurnEnded(
@@ -487,7 +526,7 @@ def _system(event: _System) -> Sequence[AgentEvent]:
         case "init":
             return (SessionStarted(event.session_id or "", event.model or ""),)
         case "api_retry":
-            return (Notice(_retry(event)),)
+            return (ErrorReported(_retry(event), event.error_status, event.error or "", False),)
         case "permission_denied":
             text = f"{event.tool_name or 'a tool'} was not permitted: {event.message or 'no reason given'}"
         case "hook_response":
@@ -513,10 +552,9 @@ def _system(event: _System) -> Sequence[AgentEvent]:
 
 
 def _retry(event: _System) -> str:
-    status = "" if event.error_status is None else f"{event.error_status} "
     of = f"/{event.max_retries}" if event.max_retries else ""
     wait = (event.retry_delay_ms or 0) / 1000
-    return f"model API failed ({status}{event.error or 'unknown'}), retry {event.attempt or '?'}{of} in {wait:.1f} s"
+    return f"model API failed, retry {event.attempt or '?'}{of} in {wait:.1f} s"
 
 
 # --- tool summaries ----------------------------------------------------------------------------------------

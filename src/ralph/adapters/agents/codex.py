@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import gives, program
+from ralph.adapters.agents.arguments import gives, program, value_of
 from ralph.adapters.agents.codex_stream import CodexStreamParser, status_in
 from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
@@ -27,6 +28,7 @@ CHOOSES_PERMISSIONS: Final = (
     "--ask-for-approval",
     "--approval-policy",
 )
+_CONFIGURES_MODEL = re.compile(r"(?:-c|--config)[ =]?model\s*=\s*[\"']?([^\"'\s]+)")
 _CONFIGURES_PERMISSIONS = re.compile(r"(?:-c|--config=)?(?:sandbox_mode|approval_policy)\s*=")
 
 ADVICE: Final = Advice(
@@ -67,15 +69,16 @@ class CodexAdapter:
         prints_text = request.mode is OutputMode.TEXT and not gives(
             self._flags, "--json", "--experimental-json"
         )
-        return PlainTextParser() if prints_text else CodexStreamParser()
+        return PlainTextParser() if prints_text else CodexStreamParser(chosen_model(self._flags))
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
     ) -> Fault | None:
+        talk = stderr.splitlines(keepends=True)
         return faults.classify(
             exit_,
             events,
-            stderr=stderr,
+            stderr="".join(line for line in talk if not _TALK.match(line)),
             is_empty=is_empty,
             command=self._command,
             advice=ADVICE,
@@ -84,9 +87,26 @@ class CodexAdapter:
         )
 
 
+def chosen_model(flags: Sequence[str]) -> str:
+    """The model that the user's flags name; empty if they leave it to codex's configuration."""
+    model = value_of(flags, "--model") or ""
+    for flag, value in pairwise((*flags, "")):
+        if flag == "-m":
+            model = value
+        elif len(flag) > len("-m") and flag.startswith("-m"):
+            model = flag[len("-m") :].removeprefix("=")
+        elif setting := _CONFIGURES_MODEL.match(f"{flag} {value}" if flag in ("-c", "--config") else flag):
+            model = setting[1]
+    return model
+
+
 # --- faults: codex has no error codes, but its error events hold nothing but the error ----------------------
 
-_USAGE_LIMIT = re.compile(r"hit your usage limit|usage limit has been reached|quota exceeded", re.IGNORECASE)
+_USAGE_LIMIT = re.compile(r"hit your usage limit|usage limit has been reached", re.IGNORECASE)
+_NO_CREDIT = re.compile(
+    r"^quota exceeded|\bout of credits\b|check your plan and billing|^to use codex with your chatgpt plan",
+    re.IGNORECASE,
+)
 _RATE_LIMIT = re.compile(r"\brate limit (?:exceeded|reached)", re.IGNORECASE)
 _NO_KEY = re.compile(r"^missing environment variable|not logged in|please (?:log|sign) in", re.IGNORECASE)
 _TOO_LONG = re.compile(r"ran out of room in the model's context window", re.IGNORECASE)
@@ -101,6 +121,8 @@ def explain(failure: Failure) -> Fault | None:
     message = failure.message
     if _USAGE_LIMIT.search(message) or _RATE_LIMIT.search(message):
         return RateLimited(message)
+    if _NO_CREDIT.search(message):
+        return Fatal(message, faults.CREDIT_HINT)
     if _NO_KEY.search(message):
         return Fatal(message, ADVICE.login)
     if _TOO_LONG.search(message):
@@ -112,7 +134,7 @@ def explain(failure: Failure) -> Fault | None:
 
 
 def explain_silence(stderr: str, code: int) -> Fault | None:
-    lines = [line for line in stderr.splitlines() if line.strip() and not _TALK.match(line)]
+    lines = [line for line in stderr.splitlines() if line.strip()]
     if not lines:
         return None
     first, final = lines[0], lines[-1]

@@ -31,6 +31,7 @@ from ralph.domain.agent_events import (
 
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 MAX_OPEN_ITEMS = 4_096
+MAX_DECLINED = 200
 
 SHELL: Final = "shell"
 """What we call codex's one tool for commands."""
@@ -212,9 +213,14 @@ _decode_loose_line = msgspec.json.Decoder(_LooseLine).decode
 
 
 class CodexStreamParser:
-    """Lines of one session → events. Remembers which items are open, and the last words."""
+    """Lines of one session → events. Remembers which items are open, what was declined, and the last words.
 
-    def __init__(self) -> None:
+    ``model`` is what the user chose: the stream does not name it.
+    """
+
+    def __init__(self, model: str = "") -> None:
+        self._model = model
+        self._declined: list[str] = []
         self._open: set[str] = set()
         self._words = ""
         self._todo: TodoChanged | None = None
@@ -235,7 +241,7 @@ class CodexStreamParser:
             case _ItemUpdated():
                 return self._updated(event.item)
             case _ThreadStarted():
-                return (SessionStarted(event.thread_id),)
+                return (SessionStarted(event.thread_id, self._model),)
             case _TurnStarted():
                 return _NOTHING
             case _TurnCompleted():
@@ -252,11 +258,13 @@ class CodexStreamParser:
 
     def _turn_ended(self, error: str, usage: _Usage | None) -> Sequence[AgentEvent]:
         words, self._words = self._words, ""
+        declined, self._declined = self._declined, []
         return (
             TurnEnded(
                 text="" if error else words,
                 error=error,
                 usage=usage.normalized() if usage else Usage(),
+                denials=tuple(declined),
                 # A resumed thread reports what it used before, too.
                 cumulative=usage is not None,
             ),
@@ -293,6 +301,8 @@ class CodexStreamParser:
                 return self._updated(item)
             case _:
                 ended = _tool_ended(item)
+                if not isinstance(item, _WebSearch) and item.status == _DECLINED:
+                    self._declined = [*self._declined, ended.name][-MAX_DECLINED:]
                 if item.id in self._open:
                     self._open.discard(item.id)
                     return (ended,)
@@ -331,7 +341,8 @@ class CodexStreamParser:
 # --- tools -------------------------------------------------------------------------------------------------
 
 _Tool = _Command | _FileChange | _McpCall | _CollabCall | _WebSearch
-_FAILED: Final = frozenset(("failed", "declined"))
+_DECLINED: Final = "declined"
+_FAILED: Final = frozenset(("failed", _DECLINED))
 _SHELL_WRAPPER = re.compile(r"^(?:\S*/)?(?:ba|z|da)?sh -l?c ")
 _MAX_UNWRAPPED_CHARS = 4_000
 

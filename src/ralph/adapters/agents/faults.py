@@ -75,11 +75,21 @@ def classify(
         reason = turn.error if turn is not None else f"{limit.limit or 'usage'} limit reached"
         return RateLimited(reason, limit.resets_at)
     error = last(events, ErrorReported)
-    if turn is None and error is not None and not error.final and exit_.ending is Ending.TIMED_OUT:
-        error = None  # a retry long ago is not why the time is over
+    if turn is None and error is not None and not error.final:
+        return _while_retrying(exit_, error, is_empty=is_empty, explain=explain)
     if turn is not None or error is not None:
         return explain(failure_of(turn, error, is_empty=is_empty))
     return _unreported(exit_, stderr, is_empty=is_empty, explain_silence=explain_silence)
+
+
+def _while_retrying(exit_: Exit, error: ErrorReported, *, is_empty: bool, explain: Explain) -> Fault | None:
+    """It ended while it tried again and again what had failed; that is what is wrong, unless something else ended it."""
+    signalled = by_signal(exit_) if exit_.ending is Ending.EXITED else None
+    if signalled is not None:
+        return signalled
+    if exit_.ending is Ending.TIMED_OUT and not is_empty:
+        return None  # it has worked until the time was nearly over: judged by that
+    return explain(failure_of(None, error, is_empty=is_empty))
 
 
 def _unreported(exit_: Exit, stderr: str, *, is_empty: bool, explain_silence: ExplainSilence) -> Fault | None:
@@ -112,6 +122,8 @@ def failure_of(turn: TurnEnded | None, error: ErrorReported | None, *, is_empty:
     if error is None:
         return Failure(one_line(message, MAX_REASON_CHARS), is_empty=is_empty, turns=turns)
     text = one_line(message or error.message, MAX_REASON_CHARS)
+    if not error.final and error.code and not message:
+        text = f"{text} ({error.code})"
     return Failure(text, error.status, error.code, is_empty, turns)
 
 

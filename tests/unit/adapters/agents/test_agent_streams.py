@@ -24,8 +24,10 @@ from ralph.domain.agent_events import (
     ToolStarted,
     TurnEnded,
     Usage,
+    UsageReported,
 )
 from ralph.domain.report import Ending, Fault
+from ralph.domain.transcript import Transcript
 from ralph.engine.ports import AgentRequest, Exit
 
 STREAMS = Path(__file__).parents[3] / "data" / "streams"
@@ -101,6 +103,19 @@ def test_a_recorded_session_gives_exactly_the_expected_events(case: Path) -> Non
     expected = json.loads((STREAMS / f"{case}.expected.json").read_text(encoding="utf-8"))
 
     assert observed(case) == expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_was_reported_during_a_turn_is_not_counted_twice(case: Path) -> None:
+    parser = adapter_for(case.parts[0], command=case.parts[0], flags=(), as_root=False).parser(REQUEST)
+    events = parser.parse((STREAMS / f"{case}.ndjson").read_bytes().splitlines())
+    transcript = Transcript([])
+    transcript.take(events)
+    turns = [event for event in events if isinstance(event, TurnEnded)]
+    last = max((place for place, event in enumerate(events) if event in turns), default=-1)
+    since = [event.usage for event in events[last + 1 :] if isinstance(event, UsageReported)]
+
+    assert transcript.usage == sum(since, spent(turns)[0])
 
 
 def test_every_expectation_has_its_recording() -> None:

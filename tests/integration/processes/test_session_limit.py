@@ -1,0 +1,38 @@
+"""A real program under watch is ended when it has used too much, and may say its last words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from ralph.adapters.agents.claude import ClaudeAdapter
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.domain.agent_events import Usage
+from ralph.domain.report import Ending
+from ralph.engine.ports import AgentRequest, Command
+from ralph.engine.session import AgentSession
+
+
+def test_a_program_that_used_too_much_is_interrupted(
+    runner: PosixProcessRunner, child: Callable[..., Command], tmp_path: Path
+) -> None:
+    class Adapter(ClaudeAdapter):
+        def command(self, request: AgentRequest) -> Command:
+            return child("spends_tokens")
+
+    session = AgentSession(
+        Adapter(command="claude", flags=(), as_root=False),
+        runner,
+        tags=("response",),
+        show=" ".join,
+        watch=lambda transcript: "enough" if transcript.usage.total >= 1000 else None,
+    )
+    request = AgentRequest("x", tmp_path / "prompt.txt", tmp_path / "agent.ndjson", tmp_path)
+
+    report = asyncio.run(session.run(request, lambda event: None))
+
+    assert (report.ending, report.reason, report.fault) == (Ending.LIMITED, "enough", None)
+    assert (report.exit_code, report.text) == (0, "on it")
+    assert (report.spend.usage, report.spend.cost_usd) == (Usage(1000), 0.25)
+    assert (tmp_path / "agent.ndjson").read_bytes().count(b"\n") == 3
