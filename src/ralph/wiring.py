@@ -9,9 +9,9 @@ import shutil
 import tomllib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from time import gmtime, strftime
+from time import gmtime, localtime, strftime
 from typing import TYPE_CHECKING
 
 from ralph.adapters.actions.scm import ScmAction
@@ -47,15 +47,20 @@ from ralph.domain.continuation import ContinuationStyle
 from ralph.domain.decision import Acceptance, Rules
 from ralph.domain.feedback import Feedback
 from ralph.domain.loop_events import RunStarted, Warned
+from ralph.domain.prices import Price, Prices, cost_of, with_own
 from ralph.domain.profile import Profile
 from ralph.domain.prompt import compose, with_iteration_count
+from ralph.domain.reset_time import reset_time
 from ralph.domain.signals import any_tag_claims, find_tags
 from ralph.domain.slug import unique_slugs
 from ralph.domain.state import LoopState
+from ralph.engine.fallback import FallbackAgent
+from ralph.engine.metering import Meter
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import (
     Action,
     Adviser,
+    Agent,
     AgentAdapter,
     AgentRequest,
     Command,
@@ -99,6 +104,8 @@ class Plan:
     guardrails: tuple[Guardrail, ...]
     maximum: int
     completion: str
+    fallbacks: tuple[AgentAdapter, ...] = ()
+    prices: Prices = field(default_factory=dict)
     flags: tuple[Flag, ...] = ()  # what was given on the command line, for `ralph resume`
     resumes: str = ""  # the run to go on with; empty: a new one
 
@@ -202,12 +209,13 @@ def plan_run(
         )
         for guardrail, slug in zip(settings.guardrails, slugs, strict=True)
     )
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
     name = settings.agent.adapter or infer(settings.agent.command)
     adapter = adapter_for(
         name,
         command=settings.agent.command,
         flags=split_flags(settings.agent.flags),
-        as_root=hasattr(os, "geteuid") and os.geteuid() == 0,
+        as_root=as_root,
     )
     path = settings.agent.environment.get("PATH", environ.get("PATH", os.defpath))
     _require_agent(settings.agent.command, name, root.workspace, path)
@@ -223,9 +231,33 @@ def plan_run(
         guardrails,
         maximum=_maximum(kind, settings, section),
         completion=_completion(kind, settings, section),
+        fallbacks=tuple(
+            adapter_for(infer(command), command=command, flags=(), as_root=as_root)
+            for command in settings.agent.fallbacks
+        ),
+        prices=_prices(settings),
         flags=tuple(flags),
         resumes=resumes,
     )
+
+
+def _prices(settings: Settings) -> Prices:
+    own: dict[str, Price] = {}
+    for model, figures in settings.prices.items():
+        known = {"input": "input", "output": "output", "cacheRead": "cache_read", "cacheWrite": "cache_write"}
+        values = {known[key]: value for key, value in figures.items() if key in known}
+        wrong = [
+            key
+            for key, value in figures.items()
+            if key not in known or isinstance(value, bool) or not isinstance(value, int | float) or value < 0
+        ]
+        if wrong or not {"input", "output"} <= values.keys():
+            message = (
+                f"prices.{model}: expected input, output and perhaps cacheRead and cacheWrite in US dollars"
+            )
+            raise ConfigError(message, hint="per million tokens, numbers of at least 0")
+        own[model] = Price(**{key: float(str(value)) for key, value in values.items()})
+    return with_own(own)
 
 
 def _maximum(profile: Profile, settings: Settings, section: Mapping[str, object]) -> int:
@@ -356,15 +388,31 @@ async def assembled(
         controls = Controls(database, plan.state_folder / "ralph.db", run_id)
         runner = PosixProcessRunner(run_id=run_id, base_environment=environ, redactor=redactor)
         agent_runner = PosixProcessRunner(run_id=run_id, base_environment=environment, redactor=redactor)
-        session = AgentSession(
-            plan.adapter,
-            agent_runner,
-            tags=(plan.profile.tag,),
-            show=lambda argv: redactor.redact(redact_argv(argv)),
-            timeouts=Timeouts(settings.agent.timeout, settings.agent.idle_timeout),
+        budget = Budget(
+            iterations=plan.maximum,
+            cost_usd=settings.limits.max_cost,
+            tokens=settings.limits.max_tokens,
+            seconds=settings.limits.max_time,
+            stuck_after=settings.limits.stuck_after,
         )
+        meter = Meter(budget, taken_up.state.spend, now=clock.now, warn=complain)
+        sessions = [
+            AgentSession(
+                adapter,
+                agent_runner,
+                tags=(plan.profile.tag,),
+                show=lambda argv: redactor.redact(redact_argv(argv)),
+                timeouts=Timeouts(settings.agent.timeout, settings.agent.idle_timeout),
+                watch=meter.watch,
+                price=lambda usage, model: cost_of(usage, model, plan.prices),
+                reset_time=lambda text: reset_time(text, clock.now(), utc_offset=localtime().tm_gmtoff),
+            )
+            for adapter in (plan.adapter, *plan.fallbacks)
+        ]
+        session: Agent = FallbackAgent(sessions, clock) if plan.fallbacks else sessions[0]
         if plan.profile.prompt == "continuation":
             listeners = [*listeners, _loop_state_listener(plan, clock, complain)]
+        listeners = [meter, *listeners]
         notifying = _notifying(settings.notify, runner, workspace, run_id, complain)
         if notifying is not None:
             listeners = [*listeners, notifying]
@@ -409,13 +457,6 @@ async def assembled(
         )
         for warning in warnings:
             publish(Warned(warning))
-        budget = Budget(
-            iterations=plan.maximum,
-            cost_usd=settings.limits.max_cost,
-            tokens=settings.limits.max_tokens,
-            seconds=settings.limits.max_time,
-            stuck_after=settings.limits.stuck_after,
-        )
         advisers: list[Adviser] = [SteeringAdviser(controls, clock, publish), StuckAdviser(budget)]
         if taken_up.was_cut:
             advisers.append(InterruptionAdviser(taken_up.state.iteration))

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from ralph.adapters.storage.database import APPLICATION_ID
+
 from .conftest import DONE, PROMPT, Project
 
 
@@ -171,6 +173,7 @@ def test_a_newer_database_is_left_alone(ready: Project) -> None:
     database = ready.root / ".ralph" / "ralph.db"
     with sqlite3.connect(database) as connection:
         connection.execute("CREATE TABLE future (x)")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("PRAGMA user_version = 999")
     connection.close()
     assert "newer ralph" in refused(ready, "run", "-p", PROMPT, code=4)

@@ -66,6 +66,11 @@ class AgentSettings:
         1800.0,
         "Seconds without any output after which a session is ended; null or 0: never.",
     )
+    fallbacks: tuple[str, ...] = setting(
+        ListOf(Text(filled=True), of="strings"),
+        (),
+        "Other agents that stand in, in this order, while the first is limited or cannot work.",
+    )
     environment: Mapping[str, str] = setting(
         Variables(), {}, "Variables added to the agent's environment. Keep secrets in settings.local.json."
     )
@@ -197,6 +202,12 @@ class Settings:
         Table(OutputSettings), OutputSettings(), "How the agent's doings are shown on the console."
     )
     limits: LimitsSettings = setting(Table(LimitsSettings), LimitsSettings(), "How much is tried.")
+    prices: Mapping[str, Mapping[str, object]] = setting(
+        Sections(),
+        {},
+        "Prices of models for agents that report tokens only: a model's name or pattern, and `input`, `output`,"
+        " `cacheRead`, `cacheWrite` in US dollars per million tokens.",
+    )
     notify: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="strings"),
         (),

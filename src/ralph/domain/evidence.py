@@ -78,6 +78,15 @@ class Evidence:
         return (*denied, *self.remarks)
 
     @property
+    def failures(self) -> tuple[str, ...]:
+        """How the failing checks failed, in a form that is the same only if all of it is the same."""
+        return tuple(
+            f"{result.name} {result.exit_code} {result.output_sha256 or result.reason}"
+            for result in self.results
+            if not result.holds and result.verdict is not Verdict.SKIPPED
+        )
+
+    @property
     def failing(self) -> tuple[str, ...]:
         """What was checked and did not hold; a check that was not run says nothing."""
         return tuple(

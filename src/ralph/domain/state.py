@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ralph.domain.decision import Accept, Continue, Decision, Outcome, Retry, Stop, Troubles
 from ralph.domain.evidence import Evidence
 from ralph.domain.feedback import Feedback
-from ralph.domain.report import RateLimited, Spend
+from ralph.domain.report import Ending, RateLimited, Spend
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class LoopState:
     assignment: str = ""  # whose feedback this is
     feedback: tuple[Feedback, ...] = ()  # for the next prompt
     failing: tuple[str, ...] = ()  # the checks that did not hold last time
+    failures: tuple[str, ...] = ()  # and how
     concerns: tuple[str, ...] = ()
     accepted: str = ""  # the assignment that was accepted last, and why: a resumed run must not do it again
     fingerprint: str = ""
@@ -50,12 +51,15 @@ class LoopState:
         """The state after a session. Only a judged one counts; the others leave the feedback for the next."""
         if isinstance(decision, Retry):
             return replace(self, troubles=self._more_troubles(evidence))
+        report = evidence.report
         if isinstance(decision, Stop) and (
-            decision.outcome is Outcome.CANCELLED or evidence.report.fault is not None
+            decision.outcome is Outcome.CANCELLED
+            or report.fault is not None
+            or report.ending is Ending.LIMITED
         ):
             return self
         unchanged = bool(evidence.fingerprint) and evidence.fingerprint == self.fingerprint
-        repeated = bool(evidence.failing) and evidence.feedback == self.feedback
+        repeated = bool(evidence.failures) and evidence.failures == self.failures
         return replace(
             self,
             iteration=self.iteration + 1,
@@ -63,6 +67,7 @@ class LoopState:
             troubles=Troubles(),
             feedback=decision.feedback if isinstance(decision, Continue) else (),
             failing=evidence.failing,
+            failures=evidence.failures,
             accepted=self.assignment if isinstance(decision, Accept) else self.accepted,
             fingerprint=evidence.fingerprint,
             unchanged=self.unchanged + 1 if unchanged else 0,

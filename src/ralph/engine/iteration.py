@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ralph.domain import denials
 from ralph.domain.assignment import Assignment
 from ralph.domain.decision import Accept, Decision, Outcome, Stop, decide, is_judgeable
 from ralph.domain.evidence import CheckResult, Evidence, Verdict
@@ -16,6 +17,7 @@ from ralph.domain.loop_events import (
     ClaimsSought,
     IterationEnded,
     IterationStarted,
+    Warned,
 )
 from ralph.domain.report import AgentReport
 from ralph.domain.signals import Signal
@@ -122,6 +124,10 @@ async def _judge(
         fingerprint=snapshot.fingerprint,
         commit=snapshot.commit,
     )
+    changed = bool(state.fingerprint) and snapshot.fingerprint != state.fingerprint
+    if denials.made_useless(report, claimed=evidence.claimed, changed=changed):
+        parts.publish(Warned(denials.warning(report, agent=parts.agent.name)))
+        evidence = replace(evidence, remarks=(*evidence.remarks, denials.remark(report)))
     if evidence.proven:
         state, evidence = await _act(parts, Trigger.ON_PROOF, judging, state, evidence)
     parts.publish(ClaimsSought(tuple(f"{signal.claim}: {signal.source}" for signal in signals)))

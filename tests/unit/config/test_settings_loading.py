@@ -176,7 +176,7 @@ def test_every_key_is_read_into_its_field(tmp_path: Path) -> None:
         output_truncate_chars=1,
         stream_agent_output=False,
         include_iteration_count_in_prompt=True,
-        agent=AgentSettings("./agent", ("-x",), "plain", 1.5, 60.0, {"A": "b"}),
+        agent=AgentSettings("./agent", ("-x",), "plain", 1.5, 60.0, environment={"A": "b"}),
         guardrails=(GuardrailSettings("make", Placement.PREPEND, "h", 5.0, Keep.BOTH, "n"),),
         guardrail_timeout=600.0,
         truncation=TruncationSettings(Keep.TAIL),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     with store_errors(path):
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, cached_statements=64)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_wal(connection)
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
             _migrate(connection, path)
@@ -34,6 +35,20 @@ def open_database(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """The first to come switches a new file over; SQLite does not let the others wait for that by itself."""
+    deadline = time.monotonic() + BUSY_TIMEOUT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -85,7 +85,11 @@ Examples:
     help="Stream agent output to the console.  [default: stream]",
 )
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
-@click.option("--agent", metavar="NAME", help="Agent to run: claude, codex, amp, or any other command.")
+@click.option(
+    "--agent",
+    metavar="NAME",
+    help="Agent to run: claude, codex, amp, or any other command; after commas, those that stand in for it.",
+)
 @click.option(
     "--agent-flag",
     "agent_flags",
@@ -256,7 +260,9 @@ def _added(
     configured = values.get("agent")
     kept = _list(configured, "flags")
     if agent is not None:
+        agent, *others = (name.strip() for name in agent.split(","))
         flags.append((("agent", "command"), agent, "--agent"))
+        flags.append((("agent", "fallbacks"), others, "--agent"))
         if isinstance(configured, dict) and configured.get("command") != agent:
             flags.append((("agent", "adapter"), None, "--agent"))
             kept = []

@@ -56,6 +56,7 @@ _ENDINGS: dict[str, str] = {
     Ending.TIMED_OUT: "ran out of time",
     Ending.IDLE: "went silent and was ended",
     Ending.STOPPED: "was stopped",
+    Ending.LIMITED: "was ended: a limit of the run was reached",
     Ending.NOT_STARTED: "could not be started",
 }
 _REQUESTS = {"commit": "asking the agent for a commit message"}

@@ -1,0 +1,117 @@
+"""Budgets, faults and stand-ins, through the command line."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from .conftest import DONE, PROMPT, Project
+
+RESULT = {"type": "result", "subtype": "success", "is_error": True, "result": "You've hit your limit"}
+
+
+def limited(until: float) -> list[dict[str, object]]:
+    info = {"status": "rejected", "resetsAt": until, "rateLimitType": "five_hour"}
+    event = {"type": "rate_limit_event", "rate_limit_info": info}
+    return [{"print": json.dumps(event)}, {"print": json.dumps(RESULT)}, {"exit": 1}]
+
+
+def test_a_budget_of_money_ends_the_run_before_the_next_launch_and_survives_a_resume(
+    project: Project,
+) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"say": "no"}])
+    ran = project.ralph("run", "-p", PROMPT, "--max-cost", "0.03", check=1)
+    assert "budget reached: $0.04 of $0.03" in ran.stderr
+    assert project.rows("SELECT count(*) FROM iterations") == [(3,)]
+    again = project.ralph("resume", "last", check=1)
+    assert "budget reached" in again.stderr
+    assert project.rows("SELECT count(*) FROM iterations") == [(3,)]
+
+
+def test_tokens_are_watched_while_the_session_runs(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    message = {
+        "id": "m1",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": "working"}],
+        "usage": {"input_tokens": 90_000, "output_tokens": 20_000},
+    }
+    line = json.dumps({"type": "assistant", "message": message, "parent_tool_use_id": None})
+    project.agent([{"print": line}, {"sleep": 60}, {"say": DONE}])
+    ran = project.ralph("run", "-p", PROMPT, "--max-tokens", "100000", check=1)
+    assert "budget reached" in ran.stderr
+    assert "tokens" in ran.stderr
+
+
+def test_time_is_a_budget_too(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"sleep": 0.3}, {"say": "no"}])
+    ran = project.ralph("run", "-p", PROMPT, "--max-time", "0.2", check=1)
+    assert "time is over" in ran.stderr
+
+
+def test_a_limited_agent_is_stood_in_for(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent(limited(time.time() + 3600))
+    project.agent([{"say": DONE}], name="codex")
+    ran = project.ralph("run", "-p", PROMPT, "--agent", "claude,codex", check=0)
+    assert "going on with codex" in ran.stderr
+
+
+def test_a_loop_that_changes_nothing_is_warned_and_then_ended(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "start")
+    project.settings(agent={"command": "claude"}, limits={"stuckAfter": 3}, maximumIterations=50)
+    project.agent([{"say": "thinking"}])
+    ran = project.ralph("run", "-p", PROMPT, check=1)
+    assert "stuck: 3 iterations in a row changed nothing" in ran.stderr
+    assert "made no progress" in project.prompt(4)
+
+
+def test_commits_count_as_progress(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "start")
+    project.settings(agent={"command": "claude"}, limits={"stuckAfter": 2})
+    project.agent([{"run": "git commit -q --allow-empty -m more"}, {"say": "no"}])
+    ran = project.ralph("run", "-p", PROMPT, "-m", "5", check=1)
+    assert "maximum iterations reached" in ran.stderr
+
+
+def test_failing_in_the_same_words_is_standing_still(project: Project) -> None:
+    project.settings(
+        agent={"command": "claude"},
+        guardrails=[{"command": "echo same; false"}],
+        limits={"stuckAfter": 3},
+        maximumIterations=50,
+    )
+    project.agent([{"say": DONE}])
+    ran = project.ralph("run", "-p", PROMPT, check=1)
+    assert "failed in the same way" in ran.stderr
+
+
+def test_a_session_that_was_permitted_nothing_is_told_as_such(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    denied = {**RESULT, "is_error": False, "result": "", "permission_denials": [{"tool_name": "Bash"}]}
+    project.program(
+        "claude",
+        "cat >/dev/null\n"
+        'echo \'{"type":"system","subtype":"init","session_id":"s"}\'\n'
+        'echo \'{"type":"assistant","message":{"content":[{"type":"text","text":"I may not."}]}}\'\n'
+        f"echo '{json.dumps(denied)}'\n",
+    )
+    ran = project.ralph("run", "-p", PROMPT, "-m", "2", check=1)
+    assert "not permitted to use Bash" in ran.stderr
+    assert "not permitted to use Bash" in project.prompt(2)
+
+
+@pytest.mark.parametrize(
+    "prices", [{"gpt": {"input": 1}}, {"gpt": {"input": 1, "output": -2}}, {"gpt": {"inptu": 1}}]
+)
+def test_wrong_prices_are_told(project: Project, prices: dict[str, object]) -> None:
+    project.settings(agent={"command": "claude"}, prices=prices)
+    project.agent([{"say": DONE}])
+    assert "prices.gpt" in project.ralph("run", "-p", PROMPT, check=2).stderr
