@@ -52,7 +52,8 @@ if TYPE_CHECKING:
         write_ralph_loop_state,
     )
     from ralph.interfaces.library.states import StateManager
-    from ralph.wiring import Plan, Prompt, assembled, plan_run
+    from ralph.wiring.assembly import assembled
+    from ralph.wiring.plan import Plan, Prompt, plan_run
 
 _HOMES = {
     "ralph.adapters.storage.modes": ("ModeCheck",),
@@ -95,7 +96,8 @@ _HOMES = {
         "write_ralph_loop_state",
     ),
     "ralph.interfaces.library.states": ("StateManager",),
-    "ralph.wiring": ("Plan", "Prompt", "assembled", "plan_run"),
+    "ralph.wiring.assembly": ("assembled",),
+    "ralph.wiring.plan": ("Plan", "Prompt", "plan_run"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 _CALLED_THERE = {"load_settings": "load"}

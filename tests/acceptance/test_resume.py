@@ -55,7 +55,7 @@ def test_run_beside_an_interrupted_one_says_so_and_starts(project: Project) -> N
     project.agent([{"touch": "started"}, {"sleep": 60}], [{"say": DONE}])
     interrupt(project, "-p", PROMPT)
     ran = project.ralph("run", "-p", PROMPT, check=0)
-    assert "was interrupted in iteration 1" in ran.stderr
+    assert "was interrupted" in ran.stderr
     assert "`ralph resume`" in ran.stderr
 
 

@@ -1,15 +1,15 @@
 """An agent like claude that uses a thousand tokens and then works on in silence; on SIGINT it says how it ended."""
 
+import os
 import signal
-import sys
 
 
 def interrupted(number: int, frame: object) -> None:
-    print(
-        '{"type":"result","subtype":"error_during_execution","is_error":true,"total_cost_usd":0.25}',
-        flush=True,
+    # Not print(): the signal may come in the middle of one.
+    os.write(
+        1, b'{"type":"result","subtype":"error_during_execution","is_error":true,"total_cost_usd":0.25}\n'
     )
-    sys.exit(0)
+    os._exit(0)
 
 
 signal.signal(signal.SIGINT, interrupted)

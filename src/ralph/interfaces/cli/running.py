@@ -19,7 +19,8 @@ from ralph.engine.recording import Listener
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import StatusLine
 from ralph.interfaces.cli.console.terminal import Look, detect_look
-from ralph.wiring import Plan, assembled
+from ralph.wiring.assembly import assembled
+from ralph.wiring.plan import Plan
 
 TICK_SECONDS = 0.5
 GARBAGE_THRESHOLD = 20_000

@@ -37,7 +37,7 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.run_choice import resumable_run
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring import Prompt, plan_run
+    from ralph.wiring.plan import Prompt, plan_run
 
     root = find_root(Path.cwd(), project_dir)
     folder = root.state / STATE_FOLDER

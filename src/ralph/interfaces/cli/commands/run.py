@@ -15,7 +15,7 @@ from ralph.errors import UsageError
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
     from ralph.config.sources import Flag
-    from ralph.wiring import Plan, Prompt
+    from ralph.wiring.plan import Plan, Prompt
 
 
 class Positive(click.ParamType[float]):
@@ -171,7 +171,7 @@ def command(
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.loading import load
     from ralph.config.root import find_root
-    from ralph.wiring import plan_run
+    from ralph.wiring.plan import plan_run
 
     given = _prompt(prompt, prompt_file)
     if idle_timeout is not None and not 0 <= idle_timeout < float("inf"):
@@ -206,7 +206,6 @@ def command(
         _say_plan(plan)
         return 0
 
-    _say_interrupted(plan)
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
 
@@ -214,7 +213,7 @@ def command(
 
 
 def _prompt(text: str | None, file: Path | None) -> Prompt:
-    from ralph.wiring import Prompt
+    from ralph.wiring.plan import Prompt
 
     if (text is None) == (file is None):
         message = "exactly one of --prompt and --prompt-file is needed"
@@ -287,22 +286,6 @@ def _say_settings(loaded: Loaded) -> None:
     for file in loaded.files:
         print(f"[ralph] Loading settings from {file}", file=sys.stderr)
     print(f"[ralph] Settings: {json.dumps(redacted(loaded.merged.values))}", file=sys.stderr)
-
-
-def _say_interrupted(plan: Plan) -> None:
-    from ralph.domain.run_view import RunState
-    from ralph.interfaces.cli.run_choice import recent_runs
-
-    interrupted = [
-        run for run in recent_runs(plan.state_folder, limit=10) if run.state is RunState.INTERRUPTED
-    ]
-    if interrupted:
-        newest = max(interrupted, key=lambda run: run.started_at)
-        print(
-            f"ralph: run {newest.id} was interrupted in iteration {newest.iteration};"
-            f" `ralph resume` goes on with it. This is a new one.",
-            file=sys.stderr,
-        )
 
 
 def _say_plan(plan: Plan) -> None:

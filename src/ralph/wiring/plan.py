@@ -1,81 +1,39 @@
-"""The composition root: profile + settings + what the user asked → the parts of one run."""
+"""What a run would be: profile + settings + what the user asked, resolved and checked, nothing started yet."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import shutil
 import tomllib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from time import gmtime, localtime, strftime
-from typing import TYPE_CHECKING
 
-from ralph.adapters.actions.scm import ScmAction
-from ralph.adapters.advice.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
 from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for, infer, split_flags
-from ralph.adapters.checks.command import CommandCheck, Guardrail
-from ralph.adapters.clock import SystemClock
-from ralph.adapters.control.run_control import RunControl
-from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.processes.redaction import Redactor, redact_argv, secrets_in
-from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.processes.shell import shell_argv
-from ralph.adapters.processes.watcher import end_run_processes, start_watcher
-from ralph.adapters.signals.tag import TagProbe
-from ralph.adapters.storage.claims import Claims
-from ralph.adapters.storage.controls import Controls
-from ralph.adapters.storage.database import open_state_database
-from ralph.adapters.storage.journal import SqliteJournal, TakenUp
-from ralph.adapters.storage.loop_state_file import LoopStateListener, loop_state_file
-from ralph.adapters.storage.receipts import write_receipt
-from ralph.adapters.storage.run_request import RunRequest, save_request
+from ralph.adapters.checks.command import Guardrail
+from ralph.adapters.storage.run_request import RunRequest
 from ralph.adapters.work.prompt_source import read_prompt_file
-from ralph.adapters.work.prompt_work import PromptWork
-from ralph.adapters.workspace.git import GitWorkspace
 from ralph.config.loading import effective, missing_for_run
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
 from ralph.domain.assignment import Assignment
-from ralph.domain.budget import Budget, Pace
-from ralph.domain.claim import Mode
 from ralph.domain.continuation import ContinuationStyle
-from ralph.domain.decision import Acceptance, Rules
+from ralph.domain.decision import Acceptance
 from ralph.domain.feedback import Feedback
-from ralph.domain.loop_events import RunStarted, Warned
-from ralph.domain.prices import Price, Prices, cost_of, with_own
+from ralph.domain.prices import Price, Prices, with_own
 from ralph.domain.profile import Profile
 from ralph.domain.prompt import compose, with_iteration_count
-from ralph.domain.reset_time import reset_time
 from ralph.domain.signals import any_tag_claims, find_tags
 from ralph.domain.slug import unique_slugs
-from ralph.domain.state import LoopState
-from ralph.engine.fallback import FallbackAgent
-from ralph.engine.metering import Meter
-from ralph.engine.parts import LoopParts
 from ralph.engine.ports import (
-    Action,
-    Adviser,
-    Agent,
     AgentAdapter,
     AgentRequest,
     Command,
-    Control,
-    ProcessRunner,
     PromptStyle,
-    Publish,
-    Timeouts,
 )
-from ralph.engine.recording import Listener, Recorder
-from ralph.engine.session import AgentSession
 from ralph.errors import AgentUnavailable, ConfigError, UsageError
-
-if TYPE_CHECKING:
-    from ralph.adapters.notify.notifiers import Notifying
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +124,7 @@ class Plan:
 
 
 def load_profile(name: str) -> Profile:
-    folder = Path(__file__).with_name("profiles")
+    folder = Path(__file__).parent.with_name("profiles")
     known = sorted(
         entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")
     )
@@ -313,12 +271,12 @@ def _require_scm(settings: Settings, workspace: Path, path: str) -> None:
     if shutil.which(program, path=path) is None and not (workspace / program).is_file():
         message = f"scm.command not found: {program}"
         raise ConfigError(message, hint="install it, or remove scm from .ralph/settings.json")
-    if PurePath(program).name == "git" and not _is_in_git(workspace):
+    if PurePath(program).name == "git" and not is_in_git(workspace):
         message = f"scm is configured, but {workspace} is not a git repository"
         raise ConfigError(message, hint="run `git init` there, or remove scm from .ralph/settings.json")
 
 
-def _is_in_git(workspace: Path) -> bool:
+def is_in_git(workspace: Path) -> bool:
     return any((folder / ".git").exists() for folder in (workspace, *workspace.parents))
 
 
@@ -332,204 +290,6 @@ def _words(key: str, text: str) -> list[str]:
         message = f"{key}: {text!r} is empty"
         raise ConfigError(message, hint="name a command")
     return words
-
-
-def new_run_id(now: float) -> str:
-    """Sorts by time, and two runs of one second still differ."""
-    return f"{strftime('%Y%m%d-%H%M%S', gmtime(now))}-{os.urandom(2).hex()}"
-
-
-@asynccontextmanager
-async def assembled(
-    plan: Plan,
-    control: Control,
-    listeners: Sequence[Listener],
-    *,
-    complain: Callable[[str], None],
-    environ: Mapping[str, str] = os.environ,
-) -> AsyncIterator[LoopParts]:
-    """The parts of a run, with its workspace claimed, its record open and its watcher on guard until the block ends."""
-    settings, clock = plan.settings, SystemClock()
-    workspace = plan.root.workspace
-    run_id = plan.resumes or new_run_id(clock.now())
-    parent_id = environ.get("RALPH_RUN_ID", "")
-    me = this_process()
-    environment = {**environ, **settings.agent.environment}
-    redactor = Redactor(secrets_in(environment))
-    options = {
-        "prompt": redactor.redact(plan.prompt.text or ""),
-        "promptFile": str(plan.prompt.file) if plan.prompt.file is not None else None,
-        "maximumIterations": plan.maximum,
-        "completion": plan.completion,
-        "agent": redactor.redact(redact_argv([settings.agent.command, *split_flags(settings.agent.flags)])),
-    }
-    with (
-        closing(open_state_database(plan.state_folder)) as database,
-        Claims(database, me=me, started_of=started_of).holding(
-            str(workspace), Mode.EXECUTING, run_id=run_id, inherited=parent_id, now=clock.now()
-        ),
-        SqliteJournal(plan.state_folder, database, run_id, owner=me, now=clock.now()) as journal,
-        start_watcher(run_id),
-    ):
-        if plan.resumes:
-            end_run_processes(run_id)  # whatever an earlier process of this run could not end
-            taken_up = journal.take_up(options=options)
-        else:
-            # Before the run is on record: one that can be seen can be resumed.
-            save_request(journal.run_folder, plan.request())
-            journal.begin(
-                profile=plan.profile.name,
-                agent=plan.agent,
-                root=workspace,
-                options=options,
-                parent_id=parent_id,
-            )
-            taken_up = TakenUp(LoopState(), was_cut=False)
-        controls = Controls(database, plan.state_folder / "ralph.db", run_id)
-        runner = PosixProcessRunner(run_id=run_id, base_environment=environ, redactor=redactor)
-        agent_runner = PosixProcessRunner(run_id=run_id, base_environment=environment, redactor=redactor)
-        budget = Budget(
-            iterations=plan.maximum,
-            cost_usd=settings.limits.max_cost,
-            tokens=settings.limits.max_tokens,
-            seconds=settings.limits.max_time,
-            stuck_after=settings.limits.stuck_after,
-        )
-        meter = Meter(budget, taken_up.state.spend, now=clock.now, warn=complain)
-        sessions = [
-            AgentSession(
-                adapter,
-                agent_runner,
-                tags=(plan.profile.tag,),
-                show=lambda argv: redactor.redact(redact_argv(argv)),
-                timeouts=Timeouts(settings.agent.timeout, settings.agent.idle_timeout),
-                watch=meter.watch,
-                price=lambda usage, model: cost_of(usage, model, plan.prices),
-                reset_time=lambda text: reset_time(text, clock.now(), utc_offset=localtime().tm_gmtoff),
-            )
-            for adapter in (plan.adapter, *plan.fallbacks)
-        ]
-        session: Agent = FallbackAgent(sessions, clock) if plan.fallbacks else sessions[0]
-        if plan.profile.prompt == "continuation":
-            listeners = [*listeners, _loop_state_listener(plan, clock, complain)]
-        listeners = [meter, *listeners]
-        notifying = _notifying(settings.notify, runner, workspace, run_id, complain)
-        if notifying is not None:
-            listeners = [*listeners, notifying]
-        publish = Recorder(journal, clock, listeners, complain=complain)
-        checks = [
-            CommandCheck(
-                guardrail,
-                runner=runner,
-                journal=journal,
-                shell=shell_argv,
-                root=workspace,
-                state_folder=plan.state_folder,
-                truncate_chars=settings.output_truncate_chars,
-            )
-            for guardrail in plan.guardrails
-        ]
-        warnings = list(plan.warnings())
-        actions: list[Action] = []
-        if settings.scm is not None and settings.scm.tasks:
-            scm = ScmAction(
-                settings.scm.command,
-                settings.scm.tasks,
-                agent=session,
-                runner=runner,
-                journal=journal,
-                root=workspace,
-                memory=journal.run_folder / "untracked_before.json",
-                completion=plan.completion,
-                timeout=settings.scm.timeout,
-            )
-            warnings += await scm.prepare()
-            actions.append(scm)
-        publish(
-            RunStarted(
-                run_id=run_id,
-                profile=plan.profile.name,
-                agent=plan.agent,
-                root=str(workspace),
-                maximum=plan.maximum,
-                notes=plan.adapter.notes,
-            )
-        )
-        for warning in warnings:
-            publish(Warned(warning))
-        advisers: list[Adviser] = [SteeringAdviser(controls, clock, publish), StuckAdviser(budget)]
-        if taken_up.was_cut:
-            advisers.append(InterruptionAdviser(taken_up.state.iteration))
-        parts = LoopParts(
-            root=workspace,
-            work=PromptWork(plan.prompt.read),
-            agent=session,
-            probes=[TagProbe(plan.profile.tag, plan.completion, first=plan.profile.first_tag_decides)],
-            checks=checks,
-            actions=actions,
-            prompt=plan.prompt_style(),
-            rules=Rules(
-                acceptance=plan.profile.acceptance,
-                max_attempts=settings.limits.max_attempts,
-                faults_count=plan.profile.faults_count,
-                wait_for_limits=settings.limits.wait_for_limits,
-            ),
-            budget=budget,
-            advisers=advisers,
-            workspace=GitWorkspace(workspace, runner) if _is_in_git(workspace) else None,
-            state=taken_up.state,
-            pace=Pace(plan.profile.restart_delay),
-            journal=journal,
-            clock=clock,
-            control=control,
-            publish=publish,
-            redact=redactor.redact,
-        )
-        async with listening(control, controls, publish, complain):
-            yield parts
-        if notifying is not None:
-            await notifying.finish()
-        journal.flush()
-        write_receipt(database, journal.run_folder, run_id)
-
-
-def _notifying(
-    kinds: Sequence[str], runner: ProcessRunner, root: Path, run_id: str, complain: Callable[[str], None]
-) -> Notifying | None:
-    if not kinds:
-        return None
-    # Imported here: it brings urllib along, which most runs do not need.
-    from ralph.adapters.notify.notifiers import Notifying, notifier_for
-
-    notifiers = [notifier_for(kind, runner=runner, root=root, shell=shell_argv) for kind in kinds]
-    return Notifying(notifiers, run_id=run_id, complain=complain)
-
-
-def _loop_state_listener(plan: Plan, clock: SystemClock, complain: Callable[[str], None]) -> Listener:
-    """Shows the run to others in `.ralph/state/ralph-loop.json` (seed 000)."""
-    file = loop_state_file(plan.root.workspace, report=complain, now=clock.now)
-    return LoopStateListener(file, task=plan.prompt.read(), promise=plan.completion, started_at=clock.now())
-
-
-@asynccontextmanager
-async def listening(
-    control: Control, controls: Controls, publish: Publish, complain: Callable[[str], None]
-) -> AsyncIterator[None]:
-    """Hear what other terminals ask, if the control can."""
-    if not isinstance(control, RunControl):
-        yield
-        return
-
-    def report(task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            complain(f"requests from other terminals are no longer heard: {error}")
-
-    task = asyncio.create_task(control.watch(controls, publish))
-    task.add_done_callback(report)
-    try:
-        yield
-    finally:
-        task.cancel()
 
 
 class _PromptStyle:

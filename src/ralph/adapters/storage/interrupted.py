@@ -1,0 +1,25 @@
+"""A run that nobody ended: its process is gone, and `ralph resume` could go on with it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from ralph.adapters.storage.database import store_errors
+from ralph.domain.claim import Owner, is_stale
+
+OPEN_RUNS = """SELECT id, pid, process_started, boot_id, host FROM runs
+    WHERE outcome IS NULL AND pid <> 0 ORDER BY started_at DESC LIMIT 20"""
+
+
+def interrupted_run(
+    database: sqlite3.Connection, path: Path, *, here: Owner, started_of: Callable[[int], str | None]
+) -> str | None:
+    """The newest one."""
+    with store_errors(path):
+        rows = database.execute(OPEN_RUNS).fetchall()
+    for run_id, *owner in rows:
+        if is_stale(Owner(*owner), here=here, started_of=started_of(owner[0])):
+            return str(run_id)
+    return None
