@@ -115,3 +115,29 @@ def test_wrong_prices_are_told(project: Project, prices: dict[str, object]) -> N
     project.settings(agent={"command": "claude"}, prices=prices)
     project.agent([{"say": DONE}])
     assert "prices.gpt" in project.ralph("run", "-p", PROMPT, check=2).stderr
+
+
+def test_work_in_a_subfolder_of_a_repository_is_progress(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    below = project.root / "sub"
+    (below / ".ralph").mkdir(parents=True)
+    (below / "file").write_text("0\n")
+    settings = {"agent": {"command": "claude"}, "limits": {"stuckAfter": 2}, "maximumIterations": 5}
+    (below / ".ralph" / "settings.json").write_text(json.dumps(settings))
+    project.git("add", ".")
+    project.git("commit", "-q", "-m", "start")
+    project.agent([{"run": "echo more >> file"}, {"say": "no"}])
+    ran = project.ralph("run", "-p", PROMPT, check=1, cwd=below)
+    assert "maximum iterations reached (5)" in ran.stderr
+
+
+def test_waiting_does_not_outlast_the_time_of_the_run(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent(limited(time.time() + 3600))
+    ran = project.ralph("run", "-p", PROMPT, "--max-time", "1", check=1)
+    assert "time is over" in ran.stderr
+
+
+def test_a_stand_in_works_where_the_first_agent_is_missing(project: Project) -> None:
+    project.agent([{"say": DONE}], name="codex")
+    project.ralph("run", "-p", PROMPT, "--agent", "no-such-agent,codex", check=0)

@@ -111,6 +111,56 @@ def test_a_run_that_is_under_way_is_not_resumed(project: Project) -> None:
     assert "is under way" in said.stderr
 
 
+def test_what_a_session_cost_survives_a_kill_while_it_is_judged(project: Project) -> None:
+    project.settings(
+        agent={"command": "claude"},
+        guardrails=[{"command": "touch judging; [ -f fast ] || sleep 60"}],
+        limits={"maxCost": 0.02},
+    )
+    project.agent([{"say": "no"}])
+    interrupt(project, "-p", PROMPT, when="judging")
+    (project.root / "judging").unlink()
+    interrupt(project, when="judging", command="resume")
+    (project.root / "fast").touch()
+    ran = project.ralph("resume", check=1)
+    assert "budget reached: $0.02 of $0.02" in ran.stderr
+
+
+def test_a_stop_that_the_dead_process_never_heard_is_not_for_the_next(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"sleep": 60}], [{"say": DONE}])
+    with running(project, "-p", PROMPT) as process:
+        wait_for((project.root / "started").exists, "the start")
+        os.kill(process.pid, signal.SIGSTOP)
+        assert "has not answered yet" in project.ralph("stop", check=0).stderr
+        os.kill(process.pid, signal.SIGKILL)
+    project.ralph("resume", check=0)
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE runs SET state = 'x'", "UPDATE runs SET state = '{\"iteration\": -5}'"]
+)
+def test_a_damaged_state_is_told(project: Project, damage: str) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"sleep": 60}])
+    interrupt(project, "-p", PROMPT)
+    with sqlite3.connect(project.root / ".ralph" / "ralph.db") as database:
+        database.execute(damage)
+    database.close()
+    assert "state of the run" in project.ralph("resume", check=4).stderr
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"version": 1, "prompt": 5}', "[" * 100_000])
+def test_a_damaged_request_is_told(project: Project, content: str) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"sleep": 60}])
+    interrupt(project, "-p", PROMPT)
+    (request,) = (project.root / ".ralph" / "runs").glob("*/request.json")
+    request.write_text(content)
+    ran = project.ralph("resume", check=4)
+    assert "request.json" in ran.stderr
+
+
 def marked(run_id: str) -> list[str]:
     """Processes that carry the run's mark."""
     found = []

@@ -75,8 +75,18 @@ class LoopState:
         )
 
     def resumed(self, at: float) -> LoopState:
-        """As a later process takes it up; ``at`` is when the earlier one was last heard of."""
-        return replace(self, earlier_seconds=self.elapsed(at), started_at=at)
+        """As a later process takes it up; ``at`` is when the earlier one was last heard of.
+
+        Somebody wants it to go on: standing still and passing faults are counted afresh.
+        """
+        return replace(
+            self,
+            earlier_seconds=self.elapsed(at),
+            started_at=at,
+            troubles=Troubles(),
+            unchanged=0,
+            repeated=0,
+        )
 
     @property
     def standstill(self) -> int:

@@ -38,6 +38,7 @@ async def iterate(
     spent_before = state.spend
     report = await _session(parts, assignment, state)
     state = state.spending(report.spend)
+    parts.journal.commit(state)  # what it cost is known now, whatever happens while it is judged
     judging = Judging(
         iteration=state.iteration + 1,
         attempt=state.attempt,

@@ -41,18 +41,21 @@ class RunResult:
 async def run_loop(parts: LoopParts) -> RunResult:
     """Iterate until the work is drained, a limit is reached, or somebody says stop."""
     state = replace(parts.state, started_at=parts.clock.now())
+    began = parts.clock.monotonic()
     while True:
+        # A wall clock that is set back must not give time back.
+        now = state.started_at + parts.clock.monotonic() - began
         try:
-            stop, state = await _turn(parts, state)
+            stop, state = await _turn(parts, state, now)
         except RalphError as error:
             with contextlib.suppress(RalphError):  # it may be the record itself that failed
-                _end(parts, state, Stop(Outcome.FAILED, error.message, error.hint))
+                _end(parts, state, now, Stop(Outcome.FAILED, error.message, error.hint))
             raise
         if stop is not None:
-            return _end(parts, state, stop)
+            return _end(parts, state, state.started_at + parts.clock.monotonic() - began, stop)
 
 
-async def _turn(parts: LoopParts, state: LoopState) -> tuple[Stop | None, LoopState]:
+async def _turn(parts: LoopParts, state: LoopState, now: float) -> tuple[Stop | None, LoopState]:
     """One time round: what is next, whether it may be done, doing it, taking the decision in."""
     stopping = await parts.control.checkpoint()
     match await parts.work.next(state):
@@ -66,7 +69,7 @@ async def _turn(parts: LoopParts, state: LoopState) -> tuple[Stop | None, LoopSt
     if stopping:
         return Stop(Outcome.CANCELLED, "stopped by the user"), state
     # After the work was asked: a claim accepted on the last allowed iteration is a success.
-    if exceeded := parts.budget.exceeded(state, now=parts.clock.now()):
+    if exceeded := parts.budget.exceeded(state, now=now):
         return Stop(Outcome.EXHAUSTED, exceeded), state
     if assignment.is_exhausted:
         given_up = GiveUp(f"{assignment.key}: limit of {assignment.limit} iterations reached")
@@ -83,8 +86,8 @@ async def _turn(parts: LoopParts, state: LoopState) -> tuple[Stop | None, LoopSt
     return None, state
 
 
-def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:
-    seconds = state.elapsed(parts.clock.now())
+def _end(parts: LoopParts, state: LoopState, now: float, stop: Stop) -> RunResult:
+    seconds = state.elapsed(now)
     parts.publish(
         RunEnded(stop.outcome, stop.reason, state.iteration, state.spend, seconds, state.concerns, stop.hint)
     )

@@ -14,22 +14,38 @@ LONGEST_SLEEP = 30.0
 
 
 async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) -> None:
+    """Delays are measured, so that a clock that is set back does not stretch them; a reset is a time of day."""
+    now = parts.clock.now()
     if isinstance(decision, Retry):
-        until = max(parts.clock.now() + decision.delay, decision.until or 0.0)
-        reason = decision.reason
+        delay, until, reason = decision.delay, decision.until, decision.reason
     else:
-        until = parts.clock.now() + parts.pace.delay_after(state)
-        reason = "delay between iterations"
-    if until > parts.clock.now():
-        parts.publish(PauseBegan(reason, until))
-        await _sleep_until(until, parts)
+        delay, until, reason = parts.pace.delay_after(state), None, "delay between iterations"
+    longest = max(delay, until - now if until is not None else 0.0)
+    if longest <= 0:
+        return
+    allowed = _allowed(parts, state, now)
+    parts.publish(PauseBegan(reason, now + min(longest, allowed)))
+    await _sleep(parts, delay=delay, until=until, allowed=allowed)
 
 
-async def _sleep_until(until: float, parts: LoopParts) -> None:
+def _allowed(parts: LoopParts, state: LoopState, now: float) -> float:
+    """No use in waiting beyond the time that the run has left."""
+    limit = parts.budget.seconds
+    return float("inf") if limit is None else max(0.0, limit - state.elapsed(now))
+
+
+async def _sleep(parts: LoopParts, *, delay: float, until: float | None, allowed: float) -> None:
+    clock = parts.clock
+    began = clock.monotonic()
     stop = asyncio.ensure_future(parts.control.stop_requested())
     try:
-        while not stop.done() and (left := until - parts.clock.now()) > 0:
-            sleep = asyncio.ensure_future(parts.clock.sleep(min(left, LONGEST_SLEEP)))
+        while not stop.done():
+            slept = clock.monotonic() - began
+            to_reset = until - clock.now() if until is not None else 0.0
+            left = min(max(delay - slept, to_reset), allowed - slept)
+            if left <= 0:
+                return
+            sleep = asyncio.ensure_future(clock.sleep(min(left, LONGEST_SLEEP)))
             await asyncio.wait({stop, sleep}, return_when=asyncio.FIRST_COMPLETED)
             sleep.cancel()
     finally:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from time import gmtime, localtime, strftime, time
 from typing import TYPE_CHECKING
@@ -30,11 +31,11 @@ from ralph.adapters.storage.journal import SqliteJournal, TakenUp
 from ralph.adapters.storage.run_request import save_request
 from ralph.adapters.work.prompt_work import PromptWork
 from ralph.adapters.workspace.git import GitWorkspace
+from ralph.domain.agent_events import Usage
 from ralph.domain.budget import Budget, Pace
 from ralph.domain.claim import Mode
 from ralph.domain.decision import Rules
 from ralph.domain.loop_events import RunStarted, Warned
-from ralph.domain.prices import cost_of
 from ralph.domain.state import LoopState
 from ralph.engine.metering import Meter
 from ralph.engine.parts import LoopParts
@@ -49,6 +50,7 @@ from ralph.engine.ports import (
 )
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession
+from ralph.errors import RalphError
 from ralph.wiring.plan import Plan, is_in_git
 
 if TYPE_CHECKING:
@@ -127,7 +129,7 @@ async def assembled(
                 show=lambda argv: redactor.redact(redact_argv(argv)),
                 timeouts=Timeouts(settings.agent.timeout, settings.agent.idle_timeout),
                 watch=meter.watch,
-                price=lambda usage, model: cost_of(usage, model, plan.prices),
+                price=_priced(plan),
                 reset_time=_reset_time,
             )
             for adapter in (plan.adapter, *plan.fallbacks)
@@ -214,14 +216,32 @@ async def assembled(
             publish=publish,
             redact=redactor.redact,
         )
-        async with listening(control, controls, publish, complain):
-            yield parts
-        if notifying is not None:
-            await notifying.finish()
-        journal.flush()
-        from ralph.adapters.storage.receipts import write_receipt
+        try:
+            async with listening(control, controls, publish, complain):
+                yield parts
+        finally:
+            with suppress(RalphError):  # if the record cannot be written, that is being told already
+                _write_receipt(database, journal, run_id)
+            if notifying is not None:
+                await notifying.finish()
 
-        write_receipt(database, journal.run_folder, run_id)
+
+def _write_receipt(database: sqlite3.Connection, journal: SqliteJournal, run_id: str) -> None:
+    from ralph.adapters.storage.receipts import write_receipt
+
+    journal.flush()
+    write_receipt(database, journal.run_folder, run_id)
+
+
+def _priced(plan: Plan) -> Callable[[Usage, str], float | None]:
+    """The table is loaded when the first agent leaves the price of its tokens open."""
+
+    def price(usage: Usage, model: str) -> float | None:
+        from ralph.domain.prices import cost_of, with_own
+
+        return cost_of(usage, model, with_own(plan.own_prices))
+
+    return price
 
 
 def _reset_time(text: str) -> float | None:

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for, infer, split_flags
 from ralph.adapters.checks.command import Guardrail
@@ -19,10 +20,8 @@ from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
 from ralph.domain.assignment import Assignment
-from ralph.domain.continuation import ContinuationStyle
 from ralph.domain.decision import Acceptance
 from ralph.domain.feedback import Feedback
-from ralph.domain.prices import Price, Prices, with_own
 from ralph.domain.profile import Profile
 from ralph.domain.prompt import compose, with_iteration_count
 from ralph.domain.signals import any_tag_claims, find_tags
@@ -34,6 +33,9 @@ from ralph.engine.ports import (
     PromptStyle,
 )
 from ralph.errors import AgentUnavailable, ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from ralph.domain.prices import Price
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Plan:
     maximum: int
     completion: str
     fallbacks: tuple[AgentAdapter, ...] = ()
-    prices: Prices = field(default_factory=dict)
+    own_prices: Mapping[str, Price] = field(default_factory=dict)
     flags: tuple[Flag, ...] = ()  # what was given on the command line, for `ralph resume`
     resumes: str = ""  # the run to go on with; empty: a new one
 
@@ -102,6 +104,8 @@ class Plan:
 
     def prompt_style(self) -> PromptStyle:
         if self.profile.prompt == "continuation":
+            from ralph.domain.continuation import ContinuationStyle
+
             return ContinuationStyle(self.completion)
         return _PromptStyle(with_count=self.settings.include_iteration_count_in_prompt)
 
@@ -176,7 +180,11 @@ def plan_run(
         as_root=as_root,
     )
     path = settings.agent.environment.get("PATH", environ.get("PATH", os.defpath))
-    _require_agent(settings.agent.command, name, root.workspace, path)
+    try:
+        _require_agent(settings.agent.command, name, root.workspace, path)
+    except AgentUnavailable:
+        if not any(shutil.which(stand_in, path=path) for stand_in in settings.agent.fallbacks):
+            raise
     _require_scm(settings, root.workspace, path)
     kind = load_profile(profile)
     section = settings.profiles.get(kind.name, {})
@@ -193,13 +201,15 @@ def plan_run(
             adapter_for(infer(command), command=command, flags=(), as_root=as_root)
             for command in settings.agent.fallbacks
         ),
-        prices=_prices(settings),
+        own_prices=_prices(settings) if settings.prices else {},
         flags=tuple(flags),
         resumes=resumes,
     )
 
 
-def _prices(settings: Settings) -> Prices:
+def _prices(settings: Settings) -> dict[str, Price]:
+    from ralph.domain.prices import Price
+
     own: dict[str, Price] = {}
     for model, figures in settings.prices.items():
         known = {"input": "input", "output": "output", "cacheRead": "cache_read", "cacheWrite": "cache_write"}
@@ -215,7 +225,7 @@ def _prices(settings: Settings) -> Prices:
             )
             raise ConfigError(message, hint="per million tokens, numbers of at least 0")
         own[model] = Price(**{key: float(str(value)) for key, value in values.items()})
-    return with_own(own)
+    return own
 
 
 def _maximum(profile: Profile, settings: Settings, section: Mapping[str, object]) -> int:

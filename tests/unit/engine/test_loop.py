@@ -338,3 +338,26 @@ def test_a_record_that_cannot_be_written_ends_the_run() -> None:
 
     with pytest.raises(StoreError, match="disk is full"):
         asyncio.run(publish())
+
+
+class SetBack(FakeClock):
+    """Its time of day jumps an hour back with every look; what it measures goes on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+
+    def now(self) -> float:
+        self.looks += 1
+        return self.time - 3600.0 * self.looks
+
+
+def test_a_clock_that_is_set_back_neither_gives_time_back_nor_stretches_a_delay() -> None:
+    loop = Loop(
+        ScriptedAgent([Turn("no")]),
+        {"pace": Pace(2.0), "budget": Budget(seconds=9.0)},
+        clock=SetBack(),
+    )
+    result = loop.run()
+    assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 5)
+    assert loop.clock.slept == [2.0, 2.0, 2.0, 2.0, 2.0]

@@ -24,7 +24,7 @@ from ralph.engine.ports import (
     Timeouts,
     Trigger,
 )
-from ralph.errors import ConfigError
+from ralph.errors import ConfigError, StoreError
 
 OUTPUT_KEPT = 2_000
 LISTED = 10_000_000  # characters of file names
@@ -96,12 +96,24 @@ class ScmAction:
             message = "a merge is under way, with conflicts"
             raise ConfigError(message, hint="resolve them first: a commit would take them for resolved")
         if self._memory.exists():
-            self._not_ours = frozenset(json.loads(self._memory.read_text()))
+            self._not_ours = self._remembered()
             return iter(())
         self._not_ours = await self._untracked(None)
-        self._memory.write_text(json.dumps(sorted(self._not_ours)))
+        new = self._memory.with_suffix(".new")
+        new.write_text(json.dumps(sorted(self._not_ours)))
+        new.replace(self._memory)
         changed = await self._scm(None, "diff", "--quiet", "HEAD", "--", *NOT_OWN)
         return self._warnings(has_changes=changed.code == 1)
+
+    def _remembered(self) -> frozenset[str]:
+        try:
+            names = json.loads(self._memory.read_text())
+            return frozenset(map(str, names))
+        except (OSError, ValueError, TypeError) as error:
+            message = f"{self._memory} cannot be read: {error}"
+            raise StoreError(
+                message, hint="remove it if no untracked file of yours must be kept out of commits"
+            ) from error
 
     def _warnings(self, *, has_changes: bool) -> Iterator[str]:
         if has_changes:

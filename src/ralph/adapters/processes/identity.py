@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from pathlib import Path
 
 from ralph.adapters.processes.process_table import LINUX, read_process
@@ -14,7 +13,7 @@ def this_process() -> Owner:
     """Asked anew each time: after a fork it is another one."""
     pid = os.getpid()
     return Owner(
-        pid=pid, process_started=started_of(pid) or "unknown", boot_id=_boot_id(), host=platform.node()
+        pid=pid, process_started=started_of(pid) or "unknown", boot_id=_boot_id(), host=os.uname().nodename
     )
 
 

@@ -17,6 +17,7 @@ from ralph.domain.claim import Owner
 from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded
 from ralph.domain.state import LoopState
 from ralph.engine.ports import SessionFiles
+from ralph.errors import StoreError
 
 Statement = tuple[str, tuple[object, ...]]
 
@@ -24,7 +25,11 @@ START_RUN = """INSERT INTO runs
     (id, profile, agent, root, options, state, started_at, updated_at,
      pid, process_started, boot_id, host, parent_id)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-READ_STATE = "SELECT state, updated_at FROM runs WHERE id = ?"
+READ_STATE = """SELECT state, updated_at,
+    (SELECT at FROM events WHERE run_id = runs.id ORDER BY seq DESC LIMIT 1) FROM runs WHERE id = ?"""
+FORGET_REQUESTS = (
+    "UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'"
+)
 LAST_ATTEMPT = """SELECT ended_at IS NULL FROM iterations WHERE run_id = ?
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
 TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL, updated_at = ?,
@@ -94,7 +99,13 @@ class SqliteJournal:
     def take_up(self, *, options: Mapping[str, object]) -> TakenUp:
         """A run that an earlier process left behind; raises StoreError if its record cannot be read."""
         with store_errors(self._path):
-            state, heard_of = self._database.execute(READ_STATE, (self._run_id,)).fetchone()
+            row = self._database.execute(READ_STATE, (self._run_id,)).fetchone()
+            if row is None:
+                message = f"run {self._run_id} was removed meanwhile"
+                raise StoreError(message, hint="start a new one with `ralph run`")
+            state, heard_of = row[0], max(row[1], row[2] or 0.0)
+            # What was asked of the process that is gone is not for this one; a word to the agent is.
+            self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
             last = self._database.execute(LAST_ATTEMPT, (self._run_id,)).fetchone()
             self._database.execute(
                 TAKE_UP, (json.dumps(options), self._last_at, *astuple(self._owner), self._run_id)

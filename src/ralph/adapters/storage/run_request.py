@@ -48,17 +48,24 @@ def load_request(folder: Path) -> RunRequest:
         if content["version"] != VERSION:
             message = f"{path} was written by another version of ralph ({content['version']})"
             raise StoreError(message, hint="start a new run with `ralph run`")
+        for key in ("prompt", "promptFile"):
+            if not isinstance(content[key], str | None):
+                message = f"{path}: {key} is neither a text nor null"
+                raise TypeError(message)
+        if (content["prompt"] is None) == (content["promptFile"] is None):
+            message = "exactly one of prompt and promptFile must be there"
+            raise ValueError(message)
         return RunRequest(
             profile=str(content["profile"]),
             prompt=content["prompt"],
             prompt_file=content["promptFile"],
             workspace=str(content["workspace"]),
-            flags=[(tuple(path), value, origin) for path, value, origin in content["flags"]],
+            flags=[(tuple(map(str, path)), value, str(origin)) for path, value, origin in content["flags"]],
             settings=dict(content["settings"]),
         )
     except FileNotFoundError:
         message = f"{path} is missing, so it is not known how the run was started"
         raise StoreError(message, hint="start a new run with `ralph run`") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         message = f"{path} cannot be read: {error}"
         raise StoreError(message, hint="start a new run with `ralph run`") from error

@@ -8,6 +8,9 @@ import msgspec
 
 from ralph.domain.loop_events import LoopEvent
 from ralph.domain.state import LoopState
+from ralph.errors import StoreError
+
+MOST_ITERATIONS = 2**40
 
 _encoder = msgspec.json.Encoder()
 _state_decoder = msgspec.json.Decoder(LoopState)
@@ -45,4 +48,13 @@ def encode_state(state: LoopState) -> str:
 
 
 def decode_state(data: str) -> LoopState:
-    return _state_decoder.decode(data)
+    """Raises StoreError if somebody damaged it."""
+    try:
+        state = _state_decoder.decode(data)
+    except (msgspec.MsgspecError, ValueError) as error:
+        message = f"the state of the run cannot be read: {error}"
+        raise StoreError(message, hint="start a new run with `ralph run`") from error
+    if not 0 <= state.iteration < MOST_ITERATIONS or not 0 <= state.attempt < MOST_ITERATIONS:
+        message = f"the state of the run makes no sense: iteration {state.iteration}, attempt {state.attempt}"
+        raise StoreError(message, hint="start a new run with `ralph run`")
+    return state

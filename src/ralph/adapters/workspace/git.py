@@ -19,6 +19,8 @@ class GitWorkspace:
     def __init__(self, root: Path, runner: ProcessRunner) -> None:
         self._root = root
         self._runner = runner
+        # The status names files as seen from the top of the repository, wherever it is asked.
+        self._top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
 
     async def snapshot(self) -> Snapshot:
         """Empty if git cannot tell: then nothing is ever taken for standing still."""
@@ -45,7 +47,7 @@ class GitWorkspace:
     def _look(self, path: bytes) -> bytes:
         """The status names a changed file, but not whether it has changed once more."""
         try:
-            stat = (self._root / path.decode(errors="surrogateescape")).lstat()
+            stat = (self._top / path.decode(errors="surrogateescape")).lstat()
         except OSError:
             return b"gone"
         return f"{stat.st_mtime_ns} {stat.st_size}".encode()

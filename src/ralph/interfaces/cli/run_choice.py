@@ -33,7 +33,8 @@ def live_run(state_folder: Path, reference: str | None) -> RunView:
             message = f"run {run.id} is not under way: it is {run.state}"
             raise UsageError(message, hint="`ralph status` shows all runs")
         return run
-    live = [run for run in recent_runs(state_folder) if run.live and not run.parent_id]
+    runs = recent_runs(state_folder)
+    live = [run for run in runs if run.live and not _is_child(run, runs)]
     if not live:
         message = "no run is under way here"
         raise UsageError(message, hint="`ralph status` shows all runs; --project-dir looks elsewhere")
@@ -47,7 +48,8 @@ def resumable_run(state_folder: Path, reference: str | None, *, extended: bool) 
     """The newest interrupted run, or the named one; ``extended``: with a new limit, an exhausted one too."""
     if reference is None:
         wanted = {RunState.INTERRUPTED, *((RunState.EXHAUSTED,) if extended else ())}
-        found = [run for run in recent_runs(state_folder) if run.state in wanted]
+        runs = recent_runs(state_folder)
+        found = [run for run in runs if run.state in wanted and not _is_child(run, runs)]
         if not found:
             message = "there is no interrupted run here"
             raise UsageError(
@@ -73,6 +75,11 @@ def waiting_run(state_folder: Path, reference: str | None) -> RunView | None:
     if any(run.live for run in runs):
         return None
     return next((run for run in runs if run.state is RunState.WAITING), None)
+
+
+def _is_child(run: RunView, runs: list[RunView]) -> bool:
+    """Of a run in this record; one that was started from another project's run is its own here."""
+    return any(run.parent_id == other.id for other in runs)
 
 
 def _named(state_folder: Path, reference: str) -> RunView:

@@ -25,6 +25,9 @@ def command(text: str, run: str | None, project_dir: Path | None) -> int:
     if not text.strip():
         message = "the text is empty"
         raise UsageError(message, hint="say what the agent is to hear")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        message = "the text is not UTF-8"
+        raise UsageError(message, hint="write it in a UTF-8 terminal")
     return ask(
         Ask.STEER,
         project_dir=project_dir,
