@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check static bench fix docs clean
+.PHONY: demo test check static crash-test bench fix docs clean
 
 demo: $(VENV)/runtime ## a real loop on a real repository, no account needed
 	@$(BIN)/ralph demo
@@ -20,6 +20,9 @@ static: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+crash-test: $(VENV)/dev ## kill ralph at hundreds of random instants; takes a quarter of an hour
+	@CRASH_ROUNDS=300 $(BIN)/python -m pytest -n auto tests/acceptance/test_resume.py -k random
 
 bench: $(VENV)/dev ## measurements, as ratios to a bare shell loop in the same run
 	@$(BIN)/python -m bench

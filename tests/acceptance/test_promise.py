@@ -65,6 +65,15 @@ def test_the_state_file_shows_the_loop_while_it_runs(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
+    "flags", [["--completion-promise", "X"], ["--profile", "promise", "-c", "X"]], ids=["basic", "promise"]
+)
+def test_a_flag_of_the_other_profile_is_refused(project: Project, flags: list[str]) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"say": PROMISE}])
+    assert "--completion-" in project.ralph("run", "-p", "x", *flags, check=2).stderr
+
+
+@pytest.mark.parametrize(
     ("section", "key"),
     [({"maximumIterations": 0}, "maximumIterations"), ({"completionPromise": " "}, "completionPromise")],
 )

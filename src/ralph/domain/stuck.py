@@ -15,7 +15,7 @@ def warning(state: LoopState, budget: Budget) -> Feedback | None:
         return None
     left = budget.stuck_after - state.standstill
     return Feedback(
-        f"The last {state.standstill + 1} sessions made no progress: the work is as it was, or fails in exactly the same"
+        f"The last {state.standstill} sessions made no progress: the work is as it was, or fails in exactly the same"
         f" way. Try something else. After {left} more like these the run is ended.",
         Placement.PREPEND,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ralph.domain.budget import Backoff
+from ralph.domain.decision import Rules
 from ralph.domain.loop_events import Warned
 from ralph.domain.report import AgentReport, Fatal, Fault, RateLimited, Spend, Transient
 from ralph.engine.ports import Agent, AgentRequest, Clock, Publish
@@ -14,11 +15,10 @@ from ralph.engine.ports import Agent, AgentRequest, Clock, Publish
 ASK_AGAIN = 1_800.0
 """Seconds until an agent with a fatal fault is asked again: somebody may have logged in, or the prompt is another."""
 
-LIMIT_BACKOFF = Backoff(first=60.0, longest=900.0)
+LIMIT_BACKOFF = Rules().limit_backoff
 """How long an agent is left alone that is limited and does not say until when."""
 
-LONGEST_LIMIT = 8 * 86_400.0
-"""A reset farther away than any limit we know of is not believed."""
+LONGEST_LIMIT = Rules().longest_limit
 
 
 def in_utc(moment: float) -> str:

@@ -100,6 +100,8 @@ async def assembled(
             taken_up = journal.take_up(options=options)
         else:
             left = interrupted_run(database, plan.state_folder / "ralph.db", here=me, started_of=started_of)
+            if left is not None:
+                end_run_processes(left)  # its watcher may have been killed with it
             # Before the run is on record: one that can be seen can be resumed.
             save_request(journal.run_folder, plan.request())
             journal.begin(
@@ -183,7 +185,9 @@ async def assembled(
                 agent=plan.agent,
                 root=str(workspace),
                 maximum=plan.maximum,
-                notes=plan.adapter.notes,
+                notes=tuple(
+                    dict.fromkeys(note for each in (plan.adapter, *plan.fallbacks) for note in each.notes)
+                ),
             )
         )
         for warning in warnings:

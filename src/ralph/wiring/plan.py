@@ -86,8 +86,15 @@ class Plan:
     @property
     def agent(self) -> str:
         """How people call it: a plain agent by its program."""
-        name = self.adapter.name
-        return name if name != PLAIN else f"{PurePath(self.settings.agent.command).name} (plain)"
+        chain = zip(
+            (self.adapter, *self.fallbacks),
+            (self.settings.agent.command, *self.settings.agent.fallbacks),
+            strict=True,
+        )
+        return ", then ".join(
+            adapter.name if adapter.name != PLAIN else f"{PurePath(command).name} (plain)"
+            for adapter, command in chain
+        )
 
     def warnings(self) -> Iterator[str]:
         """What would make a run pointless or its success worth little."""

@@ -30,7 +30,7 @@ READ_STATE = """SELECT state, updated_at,
 FORGET_REQUESTS = (
     "UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'"
 )
-LAST_ATTEMPT = """SELECT ended_at IS NULL FROM iterations WHERE run_id = ?
+LAST_ATTEMPT = """SELECT ended_at IS NULL OR decision = 'stop' FROM iterations WHERE run_id = ?
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
 TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL, updated_at = ?,
     pid = ?, process_started = ?, boot_id = ?, host = ? WHERE id = ?"""

@@ -52,8 +52,8 @@ def start_ralph_loop(
     state = new_state(prompt, config, started_at=iso_time(SystemClock().now()))
     # The mode first: of two that start at once, the one that is turned away must not have written its state.
     with registry(root) as modes:
-        if not modes.start(Mode.EXECUTING, MODE_DETAILS):
-            return None
+        if not modes.start(Mode.EXECUTING, MODE_DETAILS) or not modes.is_mine(Mode.EXECUTING):
+            return None  # held by another process, perhaps by the run whose agent this is
         if not write_ralph_loop_state(state, root=root, report=report):
             modes.end(Mode.EXECUTING)
             return None
@@ -67,8 +67,10 @@ def end_ralph_loop(*, root: Path | None = None, report: Report = warn) -> bool:
     """
     with registry(root) as modes:
         # Held while the state is removed: nobody's new loop can lose its state to the end of an older one.
-        if not (modes.is_mine(Mode.EXECUTING) or modes.start(Mode.EXECUTING, MODE_DETAILS)):
-            return False
+        if not modes.is_mine(Mode.EXECUTING):
+            modes.start(Mode.EXECUTING, MODE_DETAILS)
+            if not modes.is_mine(Mode.EXECUTING):
+                return False
         cleared = clear_ralph_loop_state(root=root, report=report)
         modes.end(Mode.EXECUTING)
     return cleared

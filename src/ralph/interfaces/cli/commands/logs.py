@@ -168,7 +168,8 @@ def _looks(reader: RunReader, view: RunView, *, follow: bool) -> Iterator[None]:
         print(f"ralph: run {now.id} was interrupted: its process is gone", file=sys.stderr)
 
 
-_SESSION = re.compile(r"agent_(\d+)(?:_attempt(\d+))?(?:_(\w+))?\.ndjson")
+# The last part is the name of an agent that stood in for the first.
+_SESSION = re.compile(r"agent_(\d+)(?:_attempt(\d+))?(?:_(\w+?))?(?:\.([\w-]+))?\.ndjson")
 
 
 class _RawLogs:
@@ -199,9 +200,9 @@ class _RawLogs:
         found: list[tuple[int, int, str, Path]] = []
         for file in files:
             if match := _SESSION.fullmatch(file.name):
-                iteration, attempt, purpose = int(match[1]), int(match[2] or 1), match[3] or ""
+                iteration, attempt = int(match[1]), int(match[2] or 1)
                 if self._iteration in (None, iteration):
-                    found.append((iteration, attempt, purpose, file))
+                    found.append((iteration, attempt, f"{match[3] or ''} {match[4] or ''}", file))
         return [file for *_, file in sorted(found)]
 
     def _print_new(self, path: Path) -> None:

@@ -13,8 +13,8 @@ import click
 HELP = """Go on with an interrupted run, by default the newest one here.
 
 Iterations, spend, limits and pending feedback go on where they were; the agent is told that its last session was cut off.
-Flags and prompt are those of the run; settings are read anew, and what differs is printed. With -m an exhausted run gets
-a new limit.
+Flags and prompt are those of the run; settings are read anew, and what differs is printed. With -m or --max-… an exhausted
+run gets a new limit.
 """
 
 
@@ -25,11 +25,21 @@ a new limit.
 @click.option(
     "-m", "--maximum-iterations", metavar="N", type=int, help="A new limit, counted from the run's beginning."
 )
+@click.option("--max-cost", type=float, metavar="USD", help="A new limit on money, for the whole run.")
+@click.option("--max-tokens", type=int, metavar="N", help="A new limit on tokens, for the whole run.")
+@click.option("--max-time", type=float, metavar="SECONDS", help="A new limit on time, for the whole run.")
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 def command(
-    run: str | None, maximum_iterations: int | None, verbose: bool, project_dir: Path | None, as_json: bool
+    run: str | None,
+    maximum_iterations: int | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+    max_time: float | None,
+    verbose: bool,
+    project_dir: Path | None,
+    as_json: bool,
 ) -> int:
     from ralph.adapters.storage.run_request import load_request
     from ralph.config.loading import effective, load
@@ -41,12 +51,19 @@ def command(
 
     root = find_root(Path.cwd(), project_dir)
     folder = root.state / STATE_FOLDER
-    chosen = resumable_run(folder, run, extended=maximum_iterations is not None)
+    new_limits = [
+        (("limits", "maxCost"), max_cost, "--max-cost"),
+        (("limits", "maxTokens"), max_tokens, "--max-tokens"),
+        (("limits", "maxTime"), max_time, "--max-time"),
+    ]
+    given = [(path, value, origin) for path, value, origin in new_limits if value is not None]
+    chosen = resumable_run(folder, run, extended=maximum_iterations is not None or bool(given))
     request = load_request(folder / "runs" / chosen.id)
     flags = [(tuple(path), value, origin) for path, value, origin in request.flags]
     if maximum_iterations is not None:
         section = () if request.profile == "basic" else ("profiles", request.profile)
         flags.append(((*section, "maximumIterations"), maximum_iterations, "--maximum-iterations"))
+    flags += given
     loaded = load(root.state, environ=os.environ, flags=flags)
     for difference in differences(request.settings, effective(loaded.settings)):
         print(f"ralph: since the run began: {difference}", file=sys.stderr)

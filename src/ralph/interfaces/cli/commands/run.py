@@ -177,6 +177,12 @@ def command(
     if idle_timeout is not None and not 0 <= idle_timeout < float("inf"):
         message = "--idle-timeout must not be negative"
         raise UsageError(message, hint="give seconds, or 0 to wait for ever")
+    if completion_promise is not None and profile == "basic":
+        message = "--completion-promise is for other profiles than basic"
+        raise UsageError(message, hint="use -c/--completion-response, or --profile promise")
+    if completion_response is not None and profile != "basic":
+        message = f"--completion-response is for profile basic, not for {profile}"
+        raise UsageError(message, hint="use --completion-promise")
     root = find_root(Path.cwd(), project_dir)
     # `basic` has its settings at the top, the other profiles have a section each.
     of_profile = "" if profile == "basic" else f"profiles.{profile}."
