@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from .conftest import DONE, PROMPT, Project
+from .running import ended, running, wait_for
 
 
 def stream(*records: object) -> str:
@@ -83,6 +86,26 @@ def test_a_link_in_the_place_of_a_file_of_ours_is_not_followed(claude: Project) 
     claude.agent([{"run": links}, {"say": "no"}], [{"say": DONE}])
     claude.ralph("run", "-p", PROMPT, check=0)
     assert precious.read_text() == "mine"
+
+
+def test_a_record_that_the_agent_removes_is_told(claude: Project) -> None:
+    claude.agent([{"run": "rm -f .ralph/ralph.db*"}, {"say": DONE}])
+    ran = claude.ralph("run", "-p", PROMPT, check=4)
+    assert "was removed or replaced" in ran.stderr
+
+
+def test_a_ralph_that_was_stopped_for_a_while_does_not_take_the_agent_for_silent(claude: Project) -> None:
+    claude.settings(agent={"command": "claude", "idleTimeout": 1})
+    chatty = [{"say": "working"}, {"sleep": 0.2}]
+    claude.agent([{"touch": "started"}, *chatty * 12, {"say": DONE}])  # type: ignore[list-item]
+    with running(claude, "-p", PROMPT) as process:
+        wait_for((claude.root / "started").exists, "the start")
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(1.5)  # longer than the agent may be silent: what is tested is that we were, not it
+        os.kill(process.pid, signal.SIGCONT)
+        code, err = ended(process)
+    assert code == 0, err
+    assert claude.rows("SELECT count(*) FROM iterations") == [(1,)]
 
 
 def test_conflicts_are_never_committed_as_resolved(project: Project) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,6 +24,7 @@ from ralph.errors import RalphError
 
 _READ_SIZE = PIPE_SIZE
 _REAP_EVERY = 5.0
+LOOK_AGAIN = 0.05
 _NO_LIMITS = Timeouts()
 
 
@@ -361,10 +363,17 @@ class _Living:
 
     def _look_for_silence(self, idle: float) -> None:
         silent = self._loop.time() - self._active
-        if silent >= idle:
+        if silent >= idle and self._has_output_waiting():
+            # It was us who did not look: stopped, or asleep with the machine.
+            self._later("idle", LOOK_AGAIN, self._look_for_silence, idle)
+        elif silent >= idle:
             self.end(Ending.IDLE, self._ladder)
         else:
             self._later("idle", idle - silent, self._look_for_silence, idle)
+
+    def _has_output_waiting(self) -> bool:
+        descriptors = [stream.descriptor for stream in self._streams]
+        return bool(descriptors) and bool(select.select(descriptors, (), (), 0)[0])
 
     def _stop_requested(self, stopping: asyncio.Future[object]) -> None:
         if stopping.cancelled():

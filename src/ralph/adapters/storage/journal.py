@@ -74,6 +74,7 @@ class SqliteJournal:
         self._owner = owner
         self._database = database
         with store_errors(folder):
+            self._file = self._path.stat().st_ino
             self._run_folder.mkdir(parents=True, exist_ok=True)
 
     def begin(
@@ -171,8 +172,21 @@ class SqliteJournal:
         self._write()
 
     def commit(self, state: LoopState) -> None:
+        self._require_file()
         self._statements.append((SAVE_STATE, (encode_state(state), self._last_at, self._run_id)))
         self._write(durably=True)
+
+    def _require_file(self) -> None:
+        """A file that was removed is still written to by who has it open, and then it is gone with him."""
+        try:
+            is_there = self._path.stat().st_ino == self._file
+        except OSError:
+            is_there = False
+        if not is_there:
+            message = f"{self._path} was removed or replaced while the run was under way"
+            raise StoreError(
+                message, hint="keep commands like `git clean -x` away from .ralph; no work was lost"
+            )
 
     def close(self) -> None:
         self._write()
