@@ -95,13 +95,13 @@ def test_a_record_that_the_agent_removes_is_told(claude: Project) -> None:
 
 
 def test_a_ralph_that_was_stopped_for_a_while_does_not_take_the_agent_for_silent(claude: Project) -> None:
-    claude.settings(agent={"command": "claude", "idleTimeout": 1})
+    claude.settings(agent={"command": "claude", "idleTimeout": 2})
     chatty = [{"say": "working"}, {"sleep": 0.2}]
-    claude.agent([{"touch": "started"}, *chatty * 12, {"say": DONE}])  # type: ignore[list-item]
+    claude.agent([{"touch": "started"}, *chatty * 24, {"say": DONE}])  # type: ignore[list-item]
     with running(claude, "-p", PROMPT) as process:
         wait_for((claude.root / "started").exists, "the start")
         os.kill(process.pid, signal.SIGSTOP)
-        time.sleep(1.5)  # longer than the agent may be silent: what is tested is that we were, not it
+        time.sleep(2.5)  # longer than the agent may be silent: what is tested is that we were, not it
         os.kill(process.pid, signal.SIGCONT)
         code, err = ended(process)
     assert code == 0, err
