@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -97,11 +96,13 @@ def test_a_record_that_the_agent_removes_is_told(claude: Project) -> None:
 def test_a_ralph_that_was_stopped_for_a_while_does_not_take_the_agent_for_silent(claude: Project) -> None:
     claude.settings(agent={"command": "claude", "idleTimeout": 2})
     chatty = [{"say": "working"}, {"sleep": 0.2}]
-    claude.agent([{"touch": "started"}, *chatty * 24, {"say": DONE}])  # type: ignore[list-item]
+    # "late" comes when it has talked for longer than it may be silent, and ralph was not there to hear it.
+    session = [{"touch": "started"}, *chatty * 13, {"touch": "late"}, *chatty * 8, {"say": DONE}]
+    claude.agent(session)  # type: ignore[arg-type]
     with running(claude, "-p", PROMPT) as process:
         wait_for((claude.root / "started").exists, "the start")
         os.kill(process.pid, signal.SIGSTOP)
-        time.sleep(2.5)  # longer than the agent may be silent: what is tested is that we were, not it
+        wait_for((claude.root / "late").exists, "the agent to have talked on")
         os.kill(process.pid, signal.SIGCONT)
         code, err = ended(process)
     assert code == 0, err

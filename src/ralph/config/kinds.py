@@ -10,6 +10,7 @@ import dataclasses
 import json
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -82,17 +83,17 @@ def camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-class Kind(Generic[T]):
+class Kind(ABC, Generic[T]):
     """What all kinds can do."""
 
     expected: str = ""
 
+    @abstractmethod
     def read(self, value: object, at: Reading) -> T:
         """The typed value. If something is wrong with it, ``at`` is told and the result means nothing."""
-        raise NotImplementedError
 
-    def json_schema(self) -> dict[str, object]:
-        raise NotImplementedError
+    @abstractmethod
+    def json_schema(self) -> dict[str, object]: ...
 
     def parse(self, text: str) -> object:
         """The JSON value that an environment variable's text stands for; what it cannot be stays text."""

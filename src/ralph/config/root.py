@@ -34,7 +34,7 @@ def find_root(start: Path, project_dir: Path | None = None, *, home: Path | None
         home = (home or _home() or Path("/")).resolve()
         folders = (start, *start.parents)
         with_state = (f for f in folders if (f / STATE_FOLDER).is_dir() and (f == start or f != home))
-        workspace = next(with_state, None) or _git_top(start) or start
+        workspace = next(with_state, None) or git_top(start) or start
     return Root(_state_for(workspace), workspace)
 
 
@@ -45,13 +45,14 @@ def _home() -> Path | None:
         return None
 
 
-def _git_top(start: Path) -> Path | None:
+def git_top(start: Path) -> Path | None:
+    """The top of the repository that ``start`` is in; None outside of one."""
     return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
 
 
 def _state_for(workspace: Path) -> Path:
     """The same place in the main checkout if this is a worktree: one record for all of them."""
-    top = _git_top(workspace)
+    top = git_top(workspace)
     main = _main_checkout(top) if top is not None else None
     return workspace if top is None or main is None else main / workspace.relative_to(top)
 

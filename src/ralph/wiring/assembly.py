@@ -31,6 +31,7 @@ from ralph.adapters.storage.journal import SqliteJournal, TakenUp
 from ralph.adapters.storage.run_request import save_request
 from ralph.adapters.work.prompt_work import PromptWork
 from ralph.adapters.workspace.git import GitWorkspace
+from ralph.config.root import git_top
 from ralph.domain.agent_events import Usage
 from ralph.domain.budget import Budget, Pace
 from ralph.domain.claim import Mode
@@ -51,7 +52,7 @@ from ralph.engine.ports import (
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession
 from ralph.errors import RalphError
-from ralph.wiring.plan import Plan, is_in_git
+from ralph.wiring.plan import Plan
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
@@ -211,7 +212,7 @@ async def assembled(
             ),
             budget=budget,
             advisers=advisers,
-            workspace=GitWorkspace(workspace, runner) if is_in_git(workspace) else None,
+            workspace=GitWorkspace(workspace, runner, top=top) if (top := git_top(workspace)) else None,
             state=taken_up.state,
             pace=Pace(plan.profile.restart_delay),
             journal=journal,

@@ -16,7 +16,7 @@ from ralph.adapters.checks.command import Guardrail
 from ralph.adapters.storage.run_request import RunRequest
 from ralph.adapters.work.prompt_source import read_prompt_file
 from ralph.config.loading import effective, missing_for_run
-from ralph.config.root import STATE_FOLDER, Root
+from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
 from ralph.domain.assignment import Assignment
@@ -288,13 +288,9 @@ def _require_scm(settings: Settings, workspace: Path, path: str) -> None:
     if shutil.which(program, path=path) is None and not (workspace / program).is_file():
         message = f"scm.command not found: {program}"
         raise ConfigError(message, hint="install it, or remove scm from .ralph/settings.json")
-    if PurePath(program).name == "git" and not is_in_git(workspace):
+    if PurePath(program).name == "git" and git_top(workspace) is None:
         message = f"scm is configured, but {workspace} is not a git repository"
         raise ConfigError(message, hint="run `git init` there, or remove scm from .ralph/settings.json")
-
-
-def is_in_git(workspace: Path) -> bool:
-    return any((folder / ".git").exists() for folder in (workspace, *workspace.parents))
 
 
 def _words(key: str, text: str) -> list[str]:

@@ -18,11 +18,10 @@ READ_BYTES = 1_000_000
 class GitWorkspace:
     """Commits, changes and new files count; what ralph itself writes does not."""
 
-    def __init__(self, root: Path, runner: ProcessRunner) -> None:
+    def __init__(self, root: Path, runner: ProcessRunner, *, top: Path) -> None:
         self._root = root
         self._runner = runner
-        # The status names files as seen from the top of the repository, wherever it is asked.
-        self._top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+        self._top = top  # the status names files as seen from there, wherever it is asked
 
     async def snapshot(self) -> Snapshot:
         """Empty if git cannot tell: then nothing is ever taken for standing still."""

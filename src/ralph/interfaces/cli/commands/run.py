@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.errors import UsageError
+from ralph.interfaces.cli.argument_text import is_text
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
@@ -231,7 +232,7 @@ def _prompt(text: str | None, file: Path | None) -> Prompt:
         raise UsageError(message, hint="say what the agent is to do")
     if file is not None and (file == Path("-") or file.is_fifo()):
         return Prompt(_read_once(file))
-    if text is not None and not _is_text(text):
+    if text is not None and not is_text(text):
         message = "--prompt holds bytes that are not UTF-8 text"
         raise UsageError(message, hint="put it into a file and give that with --prompt-file")
     return Prompt(text, file.absolute() if file is not None else None)
@@ -241,15 +242,11 @@ def _read_once(file: Path) -> str:
     """Standard input, or the pipe of a shell's ``<(…)``: it cannot be read anew, so it stays as it is."""
     data = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
     text = data.decode(errors="surrogateescape")
-    if not text.strip() or not _is_text(text):
+    if not text.strip() or not is_text(text):
         what = "not UTF-8 text" if text.strip() else "empty"
         message = f"the prompt on {'standard input' if file == Path('-') else file} is {what}"
         raise UsageError(message, hint="say what the agent is to do")
     return text
-
-
-def _is_text(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _added(

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ralph.errors import UsageError
+from ralph.interfaces.cli.argument_text import is_text
 
 
 @click.command("steer", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -25,7 +26,7 @@ def command(text: str, run: str | None, project_dir: Path | None) -> int:
     if not text.strip():
         message = "the text is empty"
         raise UsageError(message, hint="say what the agent is to hear")
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if not is_text(text):
         message = "the text is not UTF-8"
         raise UsageError(message, hint="write it in a UTF-8 terminal")
     return ask(
