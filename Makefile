@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check static crash-test bench fix docs clean
+.PHONY: demo test test-again check static crash-test bench fix docs clean
 
 demo: $(VENV)/runtime ## a real loop on a real repository, no account needed
 	@$(BIN)/ralph demo
 
 test: $(VENV)/dev ## all tests
 	@$(BIN)/python -m pytest -n auto
+
+test-again: $(VENV)/dev ## those that failed just now, each by itself
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 check: static test ## everything CI checks
 

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     )
     from ralph.interfaces.library.states import StateManager
     from ralph.wiring.assembly import assembled
-    from ralph.wiring.plan import Plan, Prompt, plan_run
+    from ralph.wiring.plan import Plan
+    from ralph.wiring.prompted import Prompt, plan_run
 
 _HOMES = {
     "ralph.adapters.storage.modes": ("ModeCheck",),
@@ -97,7 +98,8 @@ _HOMES = {
     ),
     "ralph.interfaces.library.states": ("StateManager",),
     "ralph.wiring.assembly": ("assembled",),
-    "ralph.wiring.plan": ("Plan", "Prompt", "plan_run"),
+    "ralph.wiring.plan": ("Plan",),
+    "ralph.wiring.prompted": ("Prompt", "plan_run"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 _CALLED_THERE = {"load_settings": "load"}

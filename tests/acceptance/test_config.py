@@ -69,7 +69,7 @@ def test_show_prints_every_value_and_its_source(project: Path) -> None:
         "guardrailTimeout": ("null", "default"),
         "scm.command": ('"git"', ".ralph/settings.local.json"),
         "scm.tasks": ("[]", "default"),
-        "profiles": ("{}", "default"),
+        "profiles.promise.maximumIterations": ("100", "default"),
     }
     for key, (value, source) in expected.items():
         assert shown[key].startswith(value + " ")

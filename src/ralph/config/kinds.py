@@ -324,27 +324,50 @@ class Variables(Kind[Mapping[str, str]]):
         return dict(value)
 
 
-class Sections(Kind[Mapping[str, Mapping[str, object]]]):
-    """An object for each name, whose content somebody else judges."""
+class Number(Kind[float]):
+    """A number that is not below ``minimum``."""
 
-    expected = "an object of objects"
+    def __init__(self, *, minimum: float = 0.0) -> None:
+        self._minimum = minimum
+        self.expected = f"a number of at least {minimum:g}"
 
-    def read(self, value: object, at: Reading) -> Mapping[str, Mapping[str, object]]:
-        if not isinstance(value, Mapping):
-            return cast("Mapping[str, Mapping[str, object]]", at.unexpected(value, self.expected))
-        for name, section in value.items():
-            if not isinstance(section, Mapping):
-                at.inside(name).unexpected(section, "an object")
-        return value
+    def read(self, value: object, at: Reading) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= self._minimum:
+            return cast(float, at.unexpected(value, self.expected, _unquote_hint(value)))
+        if value == float("inf"):
+            return cast(float, at.unexpected(value, self.expected))
+        return float(value)
 
     def json_schema(self) -> dict[str, object]:
-        return {"type": "object", "additionalProperties": {"type": "object"}}
+        return {"type": "number", "minimum": self._minimum}
 
     def parse(self, text: str) -> object:
         return _json_or_text(text)
 
-    def dump(self, value: Mapping[str, Mapping[str, object]]) -> object:
-        return dict(value)
+    def dump(self, value: float) -> object:
+        return value
+
+
+class Named(Kind[Mapping[str, T]]):
+    """An object that has an entry of one kind for each name that a user chose."""
+
+    def __init__(self, kind: Kind[T]) -> None:
+        self.kind = kind
+        self.expected = f"an object with {kind.expected} for each name"
+
+    def read(self, value: object, at: Reading) -> Mapping[str, T]:
+        if not isinstance(value, Mapping):
+            return cast("Mapping[str, T]", at.unexpected(value, self.expected))
+        return {str(name): self.kind.read(entry, at.inside(str(name))) for name, entry in value.items()}
+
+    def json_schema(self) -> dict[str, object]:
+        return {"type": "object", "additionalProperties": self.kind.json_schema()}
+
+    def parse(self, text: str) -> object:
+        return _json_or_text(text)
+
+    def dump(self, value: Mapping[str, T]) -> object:
+        return {name: self.kind.dump(entry) for name, entry in value.items()}
 
 
 def _json_or_text(text: str) -> object:

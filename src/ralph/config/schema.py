@@ -14,8 +14,9 @@ from ralph.config.kinds import (
     Choice,
     Limit,
     ListOf,
+    Named,
     Nullable,
-    Sections,
+    Number,
     Table,
     Text,
     Variables,
@@ -23,6 +24,7 @@ from ralph.config.kinds import (
     YesNo,
     setting,
 )
+from ralph.config.profile_settings import ProfilesSettings
 from ralph.domain.excerpt import Keep
 from ralph.domain.feedback import Placement
 
@@ -162,6 +164,20 @@ class LimitsSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PriceSettings:
+    """What a model costs, in US dollars per million tokens."""
+
+    input: float = setting(Number(), 0.0, "Tokens that go in.", required=True)
+    output: float = setting(Number(), 0.0, "Tokens that come out.", required=True)
+    cache_read: float | None = setting(
+        Nullable(Number()), None, "Tokens read from a cache; null: as the model's family does."
+    )
+    cache_write: float | None = setting(
+        Nullable(Number()), None, "Tokens written to a cache; null: as the model's family does."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a project."""
 
@@ -202,8 +218,8 @@ class Settings:
         Table(OutputSettings), OutputSettings(), "How the agent's doings are shown on the console."
     )
     limits: LimitsSettings = setting(Table(LimitsSettings), LimitsSettings(), "How much is tried.")
-    prices: Mapping[str, Mapping[str, object]] = setting(
-        Sections(),
+    prices: Mapping[str, PriceSettings] = setting(
+        Named(Table(PriceSettings)),
         {},
         "Prices of models for agents that report tokens only: a model's name or pattern, and `input`, `output`,"
         " `cacheRead`, `cacheWrite` in US dollars per million tokens.",
@@ -214,8 +230,8 @@ class Settings:
         "Whom to tell when a run ends or waits long: `bell`, `desktop`, an http(s) address, or a shell command that finds"
         " the words in `$RALPH_TEXT`.",
     )
-    profiles: Mapping[str, Mapping[str, object]] = setting(
-        Sections(), {}, "Settings of single profiles, by the profile's name."
+    profiles: ProfilesSettings = setting(
+        Table(ProfilesSettings), ProfilesSettings(), "Settings of single profiles, by the profile's name."
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph.config.json_text import BadJson, parse_json
-from ralph.config.kinds import Kind, Nullable, Sections, Table, Variables, camel, nearest
+from ralph.config.kinds import Kind, Named, Nullable, Table, Variables, camel, nearest
 from ralph.config.layers import Layer, Origin
 from ralph.config.problems import Problem, spell
 from ralph.config.schema import SETTINGS
@@ -133,7 +133,7 @@ def _target(name: str) -> tuple[tuple[str, ...], Callable[[str], object]] | None
         if isinstance(table, Variables):
             # The rest is a variable's own name, which may hold "__" itself.
             return (*path, "__".join(words)), str
-        if isinstance(table, Sections):
+        if isinstance(table, Named):
             return (*path, *(camel(word.lower()) for word in words)), _json_or_text
         if not isinstance(table, Table) or not words[0]:
             return None

@@ -19,5 +19,5 @@ class Profile:
     faults_count: bool = False
     restart_delay: float = 0.0
     prompt: str = "as_given"  # how it words its prompts
-    maximum_iterations: int | None = None  # None: the setting of that name at the top
-    completion: str | None = None  # what the tag must say; None: the setting completionResponse at the top
+    notices_standstill: bool = True  # iterations that change nothing end the run
+    command: str = "ralph run"  # that starts one

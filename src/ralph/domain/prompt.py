@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from ralph.domain.assignment import Assignment
 from ralph.domain.feedback import Feedback, Placement
 
 SEPARATOR = "\n\n"
@@ -24,6 +26,21 @@ def with_iteration_count(prompt: str, *, iteration: int, maximum: int) -> str:
     """Seed 001's ``includeIterationCountInPrompt``; its line stands above everything else."""
     remaining = max(0, maximum - iteration)
     return f"Iteration {iteration} of {maximum}, {remaining} remaining.{SEPARATOR}{prompt}"
+
+
+@dataclass(frozen=True, slots=True)
+class AsGiven:
+    """Seed 001's ``PromptStyle``: the prompt as given, with feedback, and the iteration count above all if wanted."""
+
+    with_count: bool = False
+
+    def __call__(
+        self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
+    ) -> str:
+        prompt = compose(assignment.objective, feedback)
+        if self.with_count and maximum is not None:
+            return with_iteration_count(prompt, iteration=iteration, maximum=maximum)
+        return prompt
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

@@ -110,6 +110,8 @@ class AgentRequest:
     mode: OutputMode = OutputMode.STREAM
     environment: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[str, ...] = ()  # the texts the prompt was made of: an agent that repeats one has not said it
+    continues: str = ""  # the agent's own id of a session to go on with; empty: a fresh one
+    read_only: bool = False  # it is to look and judge, not to change anything, where the program has a way to say so
 
 
 class StreamParser(Protocol):

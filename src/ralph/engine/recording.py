@@ -35,6 +35,10 @@ class Recorder:
         self._flush_is_due = False
         self._failure: RalphError | None = None
 
+    def listen(self, *listeners: Listener) -> None:
+        """Tell these too, from now on."""
+        self._listeners += listeners
+
     def __call__(self, event: LoopEvent) -> None:
         if self._failure is not None:
             raise self._failure

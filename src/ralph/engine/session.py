@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from ralph.domain.agent_events import AgentEvent, Noise, Reasoning, Text
 from ralph.domain.excerpt import Excerpt, Keep, truncate
@@ -33,6 +36,12 @@ ResetTime = Callable[[str], float | None]
 """When the limit that an error message is about is over (seconds since the epoch), if it says so."""
 
 
+class Attendant(Protocol):
+    """Stays beside a session while it runs, and may ask it to come to its end. Cancelled with the session."""
+
+    async def attend(self, running: Running) -> None: ...
+
+
 class AgentSession:
     """``tags`` are the names that the profile's probes look for; ``show`` makes a loggable command line.
 
@@ -51,6 +60,7 @@ class AgentSession:
         watch: Watch | None = None,
         price: PriceOf = unpriced,
         reset_time: ResetTime | None = None,
+        attendants: Sequence[Attendant] = (),
     ) -> None:
         self._adapter = adapter
         self._runner = runner
@@ -60,6 +70,7 @@ class AgentSession:
         self._watch = watch
         self._price = price
         self._reset_time = reset_time
+        self._attendants = tuple(attendants)
 
     @property
     def name(self) -> str:
@@ -77,15 +88,24 @@ class AgentSession:
             self._show(command.argv),
             self._watch,
         )
-        exit_ = await self._runner.run(
-            command,
-            timeouts=self._timeouts,
-            on_start=listener.started,
-            on_lines=listener.lines,
-            on_stderr=listener.stderr,
-            log=request.log_file,
-            stop=stop,
-        )
+        beside: list[asyncio.Task[None]] = []
+
+        def started(running: Running) -> None:
+            listener.started(running)
+            beside.extend(asyncio.ensure_future(each.attend(running)) for each in self._attendants)
+
+        try:
+            exit_ = await self._runner.run(
+                command,
+                timeouts=self._timeouts,
+                on_start=started,
+                on_lines=listener.lines,
+                on_stderr=listener.stderr,
+                log=request.log_file,
+                stop=stop,
+            )
+        finally:
+            await _dismissed(beside)
         listener.finish()
         if exit_.left_behind:
             publish(ProcessesEnded(exit_.left_behind))
@@ -136,6 +156,15 @@ class AgentSession:
         if isinstance(fault, RateLimited) and fault.until is None and self._reset_time is not None:
             return replace(fault, until=self._reset_time(fault.reason))
         return fault
+
+
+async def _dismissed(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """What an attendant could not do is its own matter: the session is judged by what it left."""
+    for task in tasks:
+        task.cancel()
+    for task in tasks:
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await task
 
 
 class _Listener:

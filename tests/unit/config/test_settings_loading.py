@@ -13,6 +13,7 @@ import pytest
 
 from ralph.config.loading import Inspection, inspect, load, missing_for_run
 from ralph.config.problems import InvalidSettings, Problem
+from ralph.config.profile_settings import ProfilesSettings, PromiseSettings
 from ralph.config.schema import (
     AgentSettings,
     GuardrailSettings,
@@ -94,7 +95,7 @@ def test_the_defaults_are_those_that_were_promised() -> None:
         scm=None,
         output=OutputSettings(emoji=Use.AUTO, color=Use.AUTO, timestamps=False, max_lines=10, max_chars=1000),
         limits=LimitsSettings(max_attempts=4),
-        profiles={},
+        profiles=ProfilesSettings(),
     )
 
 
@@ -165,7 +166,7 @@ def test_every_key_is_read_into_its_field(tmp_path: Path) -> None:
                 "maxChars": 0,
             },
             "limits": {"maxAttempts": 1},
-            "profiles": {"promise": {"anything": [1, {"goes": None}]}},
+            "profiles": {"promise": {"maximumIterations": 3, "completionPromise": "OK"}},
         },
     )
     loaded = load(tmp_path, environ={})
@@ -183,7 +184,7 @@ def test_every_key_is_read_into_its_field(tmp_path: Path) -> None:
         scm=ScmSettings("jj", ()),
         output=OutputSettings(Use.NEVER, Use.ALWAYS, True, 0, 0),
         limits=LimitsSettings(1),
-        profiles={"promise": {"anything": [1, {"goes": None}]}},
+        profiles=ProfilesSettings(promise=PromiseSettings(3, "OK")),
     )
     assert type(loaded.settings.maximum_iterations) is int
 
@@ -304,8 +305,8 @@ def test_what_one_layer_lacks_another_may_have(tmp_path: Path) -> None:
         ("RALPH_SCM__TASKS", "commit push", "scm.tasks", ["commit", "push"]),
         ("RALPH_SCM", "null", "scm", None),
         ("RALPH_OUTPUT__MAX_LINES", "0", "output.maxLines", 0),
-        ("RALPH_PROFILES__PROMISE__MAX_ITERATIONS", "3", "profiles.promise.maxIterations", 3),
-        ("RALPH_PROFILES__PROMISE__TAG", "go", "profiles.promise.tag", "go"),
+        ("RALPH_PROFILES__PROMISE__MAXIMUM_ITERATIONS", "3", "profiles.promise.maximumIterations", 3),
+        ("RALPH_PROFILES__PROMISE__COMPLETION_PROMISE", "go", "profiles.promise.completionPromise", "go"),
     ],
 )
 def test_an_environment_variable_is_a_setting(

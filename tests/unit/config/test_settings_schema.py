@@ -42,7 +42,7 @@ WHOLE: dict[str, Any] = {
     "scm": {"command": "git", "tasks": ["commit", "push"]},
     "output": {"emoji": "auto", "color": "never", "timestamps": False, "maxLines": 10, "maxChars": 1000},
     "limits": {"maxAttempts": 4},
-    "profiles": {"promise": {"free": 1}},
+    "profiles": {"promise": {"maximumIterations": 1}},
 }
 
 

@@ -10,16 +10,16 @@ from pathlib import Path
 from ralph.adapters.storage.files import write_atomic
 from ralph.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """``flags`` are (key path, value, name of the flag); ``settings`` what was in effect then."""
+    """``arguments`` are the profile's own; ``flags`` are (key path, value, name of the flag); ``settings`` what was in
+    effect then."""
 
     profile: str
-    prompt: str | None
-    prompt_file: str | None
+    arguments: Mapping[str, object]
     workspace: str
     flags: Sequence[tuple[Sequence[str], object, str]] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -30,8 +30,7 @@ def save_request(folder: Path, request: RunRequest) -> None:
     content = {
         "version": VERSION,
         "profile": request.profile,
-        "prompt": request.prompt,
-        "promptFile": request.prompt_file,
+        "arguments": request.arguments,
         "workspace": request.workspace,
         "flags": [[list(path), value, origin] for path, value, origin in request.flags],
         "settings": request.settings,
@@ -48,17 +47,9 @@ def load_request(folder: Path) -> RunRequest:
         if content["version"] != VERSION:
             message = f"{path} was written by another version of ralph ({content['version']})"
             raise StoreError(message, hint="start a new run with `ralph run`")
-        for key in ("prompt", "promptFile"):
-            if not isinstance(content[key], str | None):
-                message = f"{path}: {key} is neither a text nor null"
-                raise TypeError(message)
-        if (content["prompt"] is None) == (content["promptFile"] is None):
-            message = "exactly one of prompt and promptFile must be there"
-            raise ValueError(message)
         return RunRequest(
             profile=str(content["profile"]),
-            prompt=content["prompt"],
-            prompt_file=content["promptFile"],
+            arguments=dict(content["arguments"]),
             workspace=str(content["workspace"]),
             flags=[(tuple(map(str, path)), value, str(origin)) for path, value, origin in content["flags"]],
             settings=dict(content["settings"]),

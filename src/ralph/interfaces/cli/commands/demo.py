@@ -36,7 +36,7 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
     from ralph.config.root import Root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.plan import Prompt, plan_run
+    from ralph.wiring.prompted import Prompt, plan_run
 
     if shutil.which("git") is None:
         message = "the demo needs git"

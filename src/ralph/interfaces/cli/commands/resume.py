@@ -47,7 +47,7 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.run_choice import resumable_run
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.plan import Prompt, plan_run
+    from ralph.wiring.profiles import plan_again
 
     root = find_root(Path.cwd(), project_dir)
     folder = root.state / STATE_FOLDER
@@ -67,11 +67,11 @@ def command(
     loaded = load(root.state, environ=os.environ, flags=flags)
     for difference in differences(request.settings, effective(loaded.settings)):
         print(f"ralph: since the run began: {difference}", file=sys.stderr)
-    plan = plan_run(
+    plan = plan_again(
+        request.profile,
+        request.arguments,
         loaded.settings,
         Root(root.state, Path(request.workspace)),
-        Prompt(request.prompt, Path(request.prompt_file) if request.prompt_file is not None else None),
-        profile=request.profile,
         flags=flags,
         resumes=chosen.id,
     )

@@ -16,7 +16,8 @@ from ralph.interfaces.cli.argument_text import is_text
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
     from ralph.config.sources import Flag
-    from ralph.wiring.plan import Plan, Prompt
+    from ralph.wiring.plan import Plan
+    from ralph.wiring.prompted import Prompt
 
 
 class Positive(click.ParamType[float]):
@@ -172,7 +173,7 @@ def command(
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.loading import load
     from ralph.config.root import find_root
-    from ralph.wiring.plan import plan_run
+    from ralph.wiring.prompted import plan_run
 
     given = _prompt(prompt, prompt_file)
     if idle_timeout is not None and not 0 <= idle_timeout < float("inf"):
@@ -220,7 +221,7 @@ def command(
 
 
 def _prompt(text: str | None, file: Path | None) -> Prompt:
-    from ralph.wiring.plan import Prompt
+    from ralph.wiring.prompted import Prompt
 
     if (text is None) == (file is None):
         message = "exactly one of --prompt and --prompt-file is needed"
@@ -294,18 +295,22 @@ def _say_settings(loaded: Loaded) -> None:
 def _say_plan(plan: Plan) -> None:
     """``--dry-run``: everything that would happen in the first iteration, as text."""
     from ralph.adapters.processes.redaction import redact_argv
+    from ralph.wiring.prompted import PromptComposition
 
-    start, prompt = plan.first_command()
+    composition = plan.composition
+    assert isinstance(composition, PromptComposition)
+    start, prompt = composition.first_command(plan)
     settings = plan.settings
+    tag = plan.profile.tag
     lines = [
         f"Project:     {plan.root.workspace}",
         f"Profile:     {plan.profile.name} ({plan.profile.summary})",
         f"Iterations:  at most {plan.maximum}",
-        f"Completion:  <{plan.profile.tag}>{plan.completion}</{plan.profile.tag}>",
+        f"Completion:  <{tag}>{composition.completion}</{tag}>",
         f"Agent:       {plan.agent}",
         f"Command:     {redact_argv(start.argv)}",
         f"Stdin:       {'the prompt' if start.stdin is not None else 'nothing'}",
-        *(f"Note:        {note}" for note in plan.adapter.notes),
+        *(f"Note:        {note}" for note in plan.agents.first.notes),
         *(
             f"Guardrail:   {guardrail.command} (on failure: {guardrail.placement})"
             for guardrail in plan.guardrails

@@ -1,0 +1,373 @@
+"""What faces read: typed values, and the fold that makes iterations of events as they come. No face has rules of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.loop_events import (
+    ActionEnded,
+    AgentEnded,
+    CheckEnded,
+    ClaimsSought,
+    IterationEnded,
+    IterationStarted,
+    LoopEvent,
+    RunEnded,
+    RunStarted,
+    Steered,
+    Warned,
+)
+from ralph.domain.report import Spend
+from ralph.domain.run_view import RunView
+
+NOTES_KEPT = 200
+
+
+class Head(NamedTuple):
+    """Changes whenever there may be something new to see; equal ones mean that nothing was written."""
+
+    file: int = 0  # 0: there is no record yet
+    version: int = 0
+    seq: int = 0  # of the newest event of any run
+    plan: int = 0
+
+
+class FeedEvent(NamedTuple):
+    """A row of the bus; ``data`` is the JSON of the event, which may be of another version of ralph."""
+
+    seq: int
+    iteration: int
+    at: float
+    kind: str
+    data: bytes
+
+
+class Note(NamedTuple):
+    """Something a person should read: a warning, or a word of the user's to the agent."""
+
+    at: float
+    iteration: int
+    kind: str  # warned, steered
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationSummary:
+    """One attempt of one iteration; ``decision`` is empty while it is under way, or if it was interrupted."""
+
+    iteration: int
+    attempt: int
+    started_at: float
+    first_seq: int
+    last_seq: int | None = None  # None: the newest one
+    assignment: str = ""
+    role: str = ""
+    prompt: str = ""  # the beginning of it
+    prompt_chars: int = 0
+    prompt_file: str = ""
+    agent_seconds: float = 0.0
+    ending: str = ""
+    exit_code: int | None = None
+    fault: str = ""
+    tools: int = 0
+    tool_errors: int = 0
+    checks: tuple[CheckResult, ...] = ()
+    claims: tuple[str, ...] = ()
+    actions: tuple[ActionEnded, ...] = ()
+    decision: str = ""
+    reason: str = ""
+    claimed: bool = False
+    proven: bool = False
+    spend: Spend = Spend()
+    seconds: float = 0.0
+    commit: str = ""  # that was checked
+
+    @property
+    def is_judged(self) -> bool:
+        return self.decision not in ("", "retry")
+
+    @property
+    def passed(self) -> int:
+        return sum(check.verdict is Verdict.PASSED for check in self.checks)
+
+    @property
+    def denied(self) -> bool:
+        """It claimed to be done, and the harness's proof said otherwise."""
+        return self.claimed and bool(self.decision) and not self.proven
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Folds the landmarks of a run, in order, however many batches they come in. What agents say is not needed."""
+
+    iterations: list[IterationSummary] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    started: RunStarted | None = None
+    ended: RunEnded | None = None
+    seq: int = 0  # of the last event taken
+
+    def take(self, seq: int, at: float, event: LoopEvent | None) -> None:
+        """``event`` None is one that this ralph does not know."""
+        self.seq = seq
+        match event:
+            case RunStarted():
+                self.started, self.ended = event, None  # also when it was resumed
+            case RunEnded():
+                self.ended = event
+                self._close(seq)
+            case IterationStarted():
+                self._close(seq - 1)
+                self.iterations.append(_begun(event, seq, at))
+            case Warned(message=text) | Steered(text=text):
+                number = self.iterations[-1].iteration if self.iterations else 0
+                self.notes.append(Note(at, number, event.kind, text))
+                del self.notes[:-NOTES_KEPT]
+            case None:
+                pass
+            case _ if self.iterations:
+                self.iterations[-1] = _grown(self.iterations[-1], event)
+            case _:
+                pass
+
+    def _close(self, seq: int) -> None:
+        if self.iterations and self.iterations[-1].last_seq is None:
+            self.iterations[-1] = replace(self.iterations[-1], last_seq=seq)
+
+    @property
+    def figures(self) -> Figures:
+        return figures_of(self.iterations)
+
+
+def _begun(event: IterationStarted, seq: int, at: float) -> IterationSummary:
+    return IterationSummary(
+        iteration=event.iteration,
+        attempt=event.attempt,
+        started_at=at,
+        first_seq=seq,
+        assignment=event.assignment,
+        role=event.role,
+        prompt=event.prompt,
+        prompt_chars=event.prompt_chars,
+        prompt_file=event.prompt_file,
+    )
+
+
+def _grown(summary: IterationSummary, event: LoopEvent) -> IterationSummary:
+    match event:
+        case AgentEnded(purpose="iteration"):
+            return replace(
+                summary,
+                ending=event.ending,
+                exit_code=event.exit_code,
+                fault=event.fault.reason if event.fault is not None else "",
+                tools=event.tools,
+                tool_errors=event.tool_errors,
+                agent_seconds=event.seconds,
+            )
+        case CheckEnded(result=result):
+            return replace(summary, checks=(*summary.checks, result))
+        case ClaimsSought(found=found):
+            return replace(summary, claims=found)
+        case ActionEnded():
+            return replace(summary, actions=(*summary.actions, event))
+        case IterationEnded():
+            return replace(
+                summary,
+                decision=event.decision,
+                reason=event.reason,
+                claimed=event.claimed,
+                proven=event.proven,
+                spend=event.spend,
+                seconds=event.seconds,
+                commit=event.commit,
+            )
+        case _:
+            return summary
+
+
+class CheckRate(NamedTuple):
+    """How often a check passed, of those times that it was really carried out."""
+
+    name: str
+    passed: int
+    ran: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """A run in numbers, for charts."""
+
+    judged: int
+    attempts: int
+    denied: int  # claims that proof denied
+    cost_usd: float | None
+    seconds: float
+    check_rates: tuple[CheckRate, ...]
+
+
+def figures_of(iterations: Sequence[IterationSummary]) -> Figures:
+    spend = sum((each.spend for each in iterations), Spend())
+    rates: dict[str, list[int]] = {}
+    for each in iterations:
+        for check in each.checks:
+            if check.verdict is not Verdict.SKIPPED:
+                rate = rates.setdefault(check.name, [0, 0])
+                rate[0] += check.verdict is Verdict.PASSED
+                rate[1] += 1
+    return Figures(
+        judged=sum(each.is_judged for each in iterations),
+        attempts=len(iterations),
+        denied=sum(each.denied for each in iterations),
+        cost_usd=spend.cost_usd,
+        seconds=sum(each.seconds for each in iterations),
+        check_rates=tuple(CheckRate(name, *rate) for name, rate in rates.items()),
+    )
+
+
+# --- the board ---
+
+
+class CardKind(StrEnum):
+    TASK = "task"  #: a row of the record (seed 002)
+    STORY = "story"  #: an entry of the plan (seed 004)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A task or a story, as small as a board shows it."""
+
+    kind: CardKind
+    id: str
+    title: str
+    lane: str
+    status: str = ""
+    role: str = ""  # whose turn it is
+    iteration: int = 0  # used in this stage
+    maximum: int | None = None
+    rounds: int = 0  # reviews so far, or how often it was sent back
+    note: str = ""  # why it came back, or what a reviewer wants changed
+    priority: int = 0
+    run_id: str = ""  # that works on it now
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A column of the board."""
+
+    key: str
+    title: str
+    cards: tuple[Card, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """All tasks, or all stories of the plan, by stage."""
+
+    kind: CardKind
+    title: str
+    lanes: tuple[Lane, ...]
+    problem: str = ""  # why it may not show everything
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        return tuple(card for lane in self.lanes for card in lane.cards)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageCriteria:
+    """What a role must show before the task goes on."""
+
+    role: str
+    method: str = ""
+    promise: str = ""
+    description: str = ""
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """A verification, or a change of stage."""
+
+    at: float
+    role: str = ""
+    iteration: int = 0
+    what: str = ""  # the method, or the change
+    verdict: str = ""  # empty: not a verification
+    reason: str = ""
+    run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardDetail:
+    """Everything about one card."""
+
+    card: Card
+    description: str = ""
+    criteria: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    completion: tuple[StageCriteria, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
+
+
+def laned(kind: CardKind, title: str, lanes: Iterable[tuple[str, str]], cards: Iterable[Card]) -> Board:
+    """Cards in their lanes, the lanes in the given order; a lane nobody named comes last."""
+    by_lane: dict[str, list[Card]] = {}
+    for card in cards:
+        by_lane.setdefault(card.lane, []).append(card)
+    named = [Lane(key, name, tuple(by_lane.pop(key, ()))) for key, name in lanes]
+    return Board(kind, title, (*named, *(Lane(key, key, tuple(rest)) for key, rest in by_lane.items())))
+
+
+class RunFeed(Protocol):
+    """What a face may ask. Everything answers from the record as it is now; nothing blocks who writes it."""
+
+    def head(self) -> Head: ...
+    def runs(self, *, limit: int | None = None) -> list[RunView]: ...
+    def run(self, run_id: str) -> RunView | None: ...
+    def boards(self) -> tuple[Board, ...]: ...
+    def card(self, kind: CardKind, card_id: str) -> CardDetail | None: ...
+    def events(self, run_id: str, after_seq: int = 0, limit: int = 500) -> list[FeedEvent]: ...
+    def newest(self, run_id: str, limit: int = 500) -> list[FeedEvent]: ...
+    def before(self, run_id: str, before_seq: int, limit: int = 500) -> list[FeedEvent]: ...
+    def timeline(self, run_id: str) -> Timeline: ...
+    def iterations(self, run_id: str) -> Sequence[IterationSummary]: ...
+
+
+# --- changes ---
+
+
+class FileChange(NamedTuple):
+    """Lines added to and removed from a file; None: it is not text."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+class CommitLine(NamedTuple):
+    id: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What became of the work tree, as git tells it."""
+
+    files: tuple[FileChange, ...] = ()
+    commits: tuple[CommitLine, ...] = ()
+    patch: str = ""
+    is_cut: bool = False  # the patch was too long to show whole
+    uncommitted: bool = False  # what is shown is not committed yet
+    note: str = ""  # why there is nothing to show
+
+    @property
+    def added(self) -> int:
+        return sum(file.added or 0 for file in self.files)
+
+    @property
+    def removed(self) -> int:
+        return sum(file.removed or 0 for file in self.files)

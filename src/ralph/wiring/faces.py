@@ -1,0 +1,76 @@
+"""What the faces are given: the feed of a project, and how to ask something of its runs."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
+from ralph.adapters.storage.database import open_database
+from ralph.adapters.storage.feed import Feed
+from ralph.domain.run_view import RunState
+from ralph.errors import UsageError
+
+__all__ = ["Answer", "Ask", "Asked", "ask", "open_feed", "was_heard"]
+
+
+def open_feed(state_folder: Path) -> Feed:
+    """The feed of a project; there need not be a record yet. For one thread."""
+    return Feed(state_folder, here=this_process(), started_of=started_of)
+
+
+class Answer(StrEnum):
+    ASKED = "asked"  #: put down for the run's process, which hears it within a moment
+    CANCELLED = "cancelled"  #: the run had ended to wait; nobody waits any more
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """``number`` is for ``was_heard``."""
+
+    answer: Answer
+    number: int = 0
+
+
+def ask(state_folder: Path, run_id: str, request: Ask, *, text: str = "") -> Asked:
+    """Put a request down. Raises UsageError if the run is not under way, or the text is empty or no text."""
+    if request is Ask.STEER and not text.strip():
+        message = "the text is empty"
+        raise UsageError(message, hint="say what the agent is to hear")
+    if "\0" in text or not _is_utf8(text):
+        message = "the text holds characters that no agent could be told"
+        raise UsageError(message, hint="write it in plain text")
+    with open_feed(state_folder) as feed:
+        run = feed.run(run_id)
+    if run is None:
+        message = "there is no such run here (any more)"
+        raise UsageError(message, hint="`ralph status` shows the runs")
+    path = state_folder / "ralph.db"
+    now = time.time()
+    if not run.live:
+        if run.state is RunState.WAITING and request in (Ask.STOP, Ask.STOP_NOW):
+            with closing(open_database(path)) as database:
+                cancel_ended_run(database, path, run_id, at=now)
+            return Asked(Answer.CANCELLED)
+        message = f"run {run_id} is not under way: it is {run.state}"
+        raise UsageError(message, hint="`ralph status` shows all runs")
+    with closing(open_database(path)) as database:
+        return Asked(Answer.ASKED, Controls(database, path, run_id).ask(request, at=now, text=text))
+
+
+def was_heard(state_folder: Path, run_id: str, number: int) -> bool:
+    path = state_folder / "ralph.db"
+    with closing(open_database(path)) as database:
+        return Controls(database, path, run_id).was_heard(number)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

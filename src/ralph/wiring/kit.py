@@ -1,0 +1,135 @@
+"""What a composition builds with: the open record, the runners, the agents, the checks that every profile shares."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import localtime, time
+
+from ralph.adapters.actions.scm import ScmAction
+from ralph.adapters.checks.command import CommandCheck, Guardrail
+from ralph.adapters.clock import SystemClock
+from ralph.adapters.processes.redaction import Redactor, redact_argv
+from ralph.adapters.processes.shell import shell_argv
+from ralph.adapters.storage.controls import Controls
+from ralph.adapters.storage.journal import SqliteJournal
+from ralph.adapters.workspace.git import GitWorkspace
+from ralph.config.root import git_top
+from ralph.domain.agent_events import Usage
+from ralph.domain.budget import Budget
+from ralph.domain.state import LoopState
+from ralph.engine.metering import Meter
+from ralph.engine.ports import Agent, Check, Control, ProcessRunner, Publish, Timeouts
+from ralph.engine.session import AgentSession, Attendant
+from ralph.wiring.agents import ChosenAgents
+from ralph.wiring.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """``runner`` runs what the agent may have written (in the sandbox, if there is one); ``outside`` runs our own git."""
+
+    plan: Plan
+    run_id: str
+    run_folder: Path
+    database: sqlite3.Connection
+    journal: SqliteJournal
+    controls: Controls
+    clock: SystemClock
+    control: Control
+    publish: Publish
+    redactor: Redactor
+    environment: Mapping[str, str]  # that agents get
+    runner: ProcessRunner
+    agent_runner: ProcessRunner
+    outside: ProcessRunner
+    budget: Budget
+    meter: Meter
+    state: LoopState  # where the run stands
+    is_resumed: bool
+    complain: Callable[[str], None]
+
+    @property
+    def workspace(self) -> Path:
+        return self.plan.root.workspace
+
+    def agent(
+        self,
+        *,
+        tags: Sequence[str],
+        chosen: ChosenAgents | None = None,
+        timeouts: Timeouts | None = None,
+        attendants: Sequence[Attendant] = (),
+    ) -> Agent:
+        """The run's agent, or ``chosen`` instead, with whoever stands in for it. ``tags`` are what probes look for."""
+        settings = self.plan.settings.agent
+        chain = (chosen or self.plan.agents).chain
+        sessions = [
+            AgentSession(
+                adapter,
+                self.agent_runner,
+                tags=tags,
+                show=lambda argv: self.redactor.redact(redact_argv(argv)),
+                timeouts=timeouts or Timeouts(settings.timeout, settings.idle_timeout),
+                watch=self.meter.watch,
+                price=self._price,
+                reset_time=_reset_time,
+                attendants=attendants,
+            )
+            for adapter in chain
+        ]
+        if len(sessions) == 1:
+            return sessions[0]
+        from ralph.engine.fallback import FallbackAgent
+
+        return FallbackAgent(sessions, self.clock)
+
+    def guardrails(self) -> list[Check]:
+        return [self.guardrail(guardrail) for guardrail in self.plan.guardrails]
+
+    def guardrail(self, guardrail: Guardrail) -> Check:
+        return CommandCheck(
+            guardrail,
+            runner=self.runner,
+            journal=self.journal,
+            shell=shell_argv,
+            root=self.workspace,
+            state_folder=self.plan.state_folder,
+            truncate_chars=self.plan.settings.output_truncate_chars,
+        )
+
+    def scm(self, agent: Agent, *, completion: str) -> ScmAction | None:
+        """What the settings want to happen with proven changes; ``prepare`` it before the first session."""
+        scm = self.plan.settings.scm
+        if scm is None or not scm.tasks:
+            return None
+        return ScmAction(
+            scm.command,
+            scm.tasks,
+            agent=agent,
+            runner=self.outside,
+            journal=self.journal,
+            root=self.workspace,
+            memory=self.run_folder / "untracked_before.json",
+            completion=completion,
+            timeout=scm.timeout,
+        )
+
+    def git_workspace(self) -> GitWorkspace | None:
+        top = git_top(self.workspace)
+        return GitWorkspace(self.workspace, self.outside, top=top) if top else None
+
+    def _price(self, usage: Usage, model: str) -> float | None:
+        """The table is loaded when the first agent leaves the price of its tokens open."""
+        from ralph.domain.prices import cost_of, with_own
+
+        return cost_of(usage, model, with_own(self.plan.own_prices))
+
+
+def _reset_time(text: str) -> float | None:
+    from ralph.domain.reset_time import reset_time
+
+    now = time()
+    return reset_time(text, now, utc_offset=localtime(now).tm_gmtoff)

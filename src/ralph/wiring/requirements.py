@@ -1,0 +1,86 @@
+"""What every run needs before it starts: a system that can run it, settings that hold, guardrails resolved."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from ralph.adapters.checks.command import Guardrail
+from ralph.config.loading import missing_for_run
+from ralph.config.root import git_top
+from ralph.config.schema import Settings
+from ralph.domain.slug import unique_slugs
+from ralph.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from ralph.domain.prices import Price
+
+
+def require_system() -> None:
+    if os.name != "posix":
+        message = "ralph runs agents on Linux and macOS only"
+        raise UsageError(message, hint="on Windows, use the Windows Subsystem for Linux")
+
+
+def require_settings(settings: Settings) -> None:
+    if missing := missing_for_run(settings):
+        message = f"{missing.key} {missing.message}"
+        raise ConfigError(message, hint=missing.hint)
+
+
+def guardrails_of(settings: Settings) -> tuple[Guardrail, ...]:
+    slugs = unique_slugs(guardrail.command for guardrail in settings.guardrails)
+    return tuple(
+        Guardrail(
+            command=guardrail.command,
+            slug=slug,
+            placement=guardrail.fail_action,
+            hint=guardrail.hint,
+            timeout=guardrail.timeout if guardrail.timeout is not None else settings.guardrail_timeout,
+            idle_timeout=settings.guardrail_idle_timeout,
+            keep=guardrail.keep or settings.truncation.keep,
+            name=guardrail.name,
+        )
+        for guardrail, slug in zip(settings.guardrails, slugs, strict=True)
+    )
+
+
+def prices_of(settings: Settings) -> dict[str, Price]:
+    """The user's own."""
+    from ralph.domain.prices import Price
+
+    return {
+        model: Price(price.input, price.output, price.cache_read, price.cache_write)
+        for model, price in settings.prices.items()
+    }
+
+
+def require_scm(settings: Settings, workspace: Path, environ: Mapping[str, str] = os.environ) -> None:
+    if settings.scm is None or not settings.scm.tasks:
+        return
+    path = settings.agent.environment.get("PATH", environ.get("PATH", os.defpath))
+    program = _words("scm.command", settings.scm.command)[0]
+    for task in settings.scm.tasks:
+        _words("scm.tasks", task)
+    if shutil.which(program, path=path) is None and not (workspace / program).is_file():
+        message = f"scm.command not found: {program}"
+        raise ConfigError(message, hint="install it, or remove scm from .ralph/settings.json")
+    if PurePath(program).name == "git" and git_top(workspace) is None:
+        message = f"scm is configured, but {workspace} is not a git repository"
+        raise ConfigError(message, hint="run `git init` there, or remove scm from .ralph/settings.json")
+
+
+def _words(key: str, text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        message = f"{key}: cannot split {text!r} into words: {str(error).lower()}"
+        raise ConfigError(message, hint="close the quote, or escape it with a backslash") from error
+    if not words:
+        message = f"{key}: {text!r} is empty"
+        raise ConfigError(message, hint="name a command")
+    return words
