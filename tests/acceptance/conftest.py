@@ -62,7 +62,7 @@ class Project:
             env=self.env(**environment),
             capture_output=True,
             text=True,
-            timeout=50,
+            timeout=110,
             input=stdin,
             check=False,
         )

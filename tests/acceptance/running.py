@@ -13,7 +13,7 @@ from pathlib import Path
 from .conftest import Project
 
 
-def wait_for(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"timed out: {what}"
@@ -38,7 +38,7 @@ def running(project: Project, *arguments: str, command: str = "run") -> Iterator
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=90)
     return process.returncode, err
 
 

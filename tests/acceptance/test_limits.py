@@ -69,7 +69,7 @@ def test_a_loop_that_changes_nothing_is_warned_and_then_ended(project: Project) 
     project.agent([{"say": "thinking"}])
     ran = project.ralph("run", "-p", PROMPT, check=1)
     assert "stuck: 3 iterations in a row changed nothing" in ran.stderr
-    assert "made no progress" in project.prompt(4)
+    assert "made no progress" in project.prompt(3)
 
 
 def test_commits_count_as_progress(project: Project) -> None:

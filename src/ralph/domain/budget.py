@@ -32,7 +32,7 @@ class Budget:
     seconds: float | None = None
     stuck_after: int | None = None
 
-    def exceeded(self, state: LoopState, *, now: float) -> str | None:
+    def exceeded(self, state: LoopState) -> str | None:
         """Why no further launch is allowed, or None."""
         spend = state.spend
         if self.iterations is not None and state.iteration >= self.iterations:
@@ -42,7 +42,7 @@ class Budget:
             return f"budget reached: ${spend.cost_usd:.2f} of ${self.cost_usd:.2f}"
         if self.tokens is not None and spend.usage.total >= self.tokens:
             return f"budget reached: {spend.usage.total} of {self.tokens} tokens"
-        if self.seconds is not None and state.elapsed(now) >= self.seconds:
+        if self.seconds is not None and state.seconds >= self.seconds:
             return f"time is over: {self.seconds:g} s"
         if self.stuck_after and state.standstill >= self.stuck_after:
             what = "changed nothing" if state.unchanged >= state.repeated else "failed in the same way"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-KINDS = ("check_ended", "action_ended", "iteration_ended", "run_ended")
+KINDS = ("iteration_started", "check_ended", "action_ended", "iteration_ended", "run_ended")
 """The events a receipt is made of."""
 
 
@@ -16,6 +16,8 @@ def receipt(run: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> dict
     end: Mapping[str, Any] = {}
     for event in events:
         match event.get("kind"):
+            case "iteration_started":
+                checks = []  # what an interrupted attempt had checked proves nothing about this one
             case "check_ended":
                 checks.append(_check(event.get("result") or {}))
             case "action_ended":

@@ -51,16 +51,23 @@ Fault = Transient | RateLimited | Fatal
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """Money, tokens and time. Unknown money is not zero: ``cost_usd`` is None until somebody reports some."""
+    """Money, tokens and time. Unknown money is not zero: ``cost_usd`` is None until somebody reports some, and
+    ``is_partly_unknown`` as soon as tokens were used that nobody can price: then it cost at least so much."""
 
     cost_usd: float | None = None
     usage: Usage = Usage()
     seconds: float = 0.0
+    is_partly_unknown: bool = False
+
+    @classmethod
+    def of_session(cls, cost_usd: float | None, usage: Usage, seconds: float = 0.0) -> Spend:
+        return cls(cost_usd, usage, seconds, is_partly_unknown=cost_usd is None and usage.total > 0)
 
     def __sub__(self, earlier: Spend) -> Spend:
         """What came on top of an earlier sum."""
         cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
-        return Spend(cost, self.usage - earlier.usage, self.seconds - earlier.seconds)
+        used = self.usage - earlier.usage
+        return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and used.total > 0)
 
     def __add__(self, other: Spend) -> Spend:
         costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
@@ -68,6 +75,7 @@ class Spend:
             cost_usd=sum(costs) if costs else None,
             usage=self.usage + other.usage,
             seconds=self.seconds + other.seconds,
+            is_partly_unknown=self.is_partly_unknown or other.is_partly_unknown,
         )
 
 

@@ -53,6 +53,7 @@ class RunView:
     reason: str  # why it ended, or what it waits for
     concerns: tuple[str, ...] = ()
     parent_id: str = ""
+    cost_is_partial: bool = False  # it cost at least so much: some of it nobody can price
 
 
 def is_alive(owner: Owner | None, *, here: Owner, started_of: Callable[[int], str | None]) -> bool:

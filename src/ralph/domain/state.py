@@ -27,12 +27,10 @@ class LoopState:
     fingerprint: str = ""
     unchanged: int = 0  # iterations in a row that left the workspace as it was
     repeated: int = 0  # iterations in a row that failed in exactly the same words
-    started_at: float = 0.0
-    earlier_seconds: float = 0.0  # used by this run before it was resumed
+    seconds: float = 0.0  # the run has taken so far, all its processes together
 
-    def elapsed(self, now: float) -> float:
-        # A clock that was set back must not give time back.
-        return self.earlier_seconds + max(0.0, now - self.started_at)
+    def timed(self, seconds: float) -> LoopState:
+        return replace(self, seconds=seconds)
 
     def launching(self, assignment: str) -> LoopState:
         """What was said about another assignment is not for this one."""
@@ -74,15 +72,16 @@ class LoopState:
             repeated=self.repeated + 1 if repeated else 0,
         )
 
-    def resumed(self, at: float) -> LoopState:
-        """As a later process takes it up; ``at`` is when the earlier one was last heard of.
+    def resumed(self, uncounted: Spend, *, unsaved_seconds: float) -> LoopState:
+        """As a later process takes it up: with what was spent and how long it took since it was saved last.
 
         Somebody wants it to go on: standing still and passing faults are counted afresh.
         """
         return replace(
             self,
-            earlier_seconds=self.elapsed(at),
-            started_at=at,
+            spend=self.spend + uncounted,
+            # A clock that was set back must not give time back.
+            seconds=self.seconds + max(0.0, unsaved_seconds),
             troubles=Troubles(),
             unchanged=0,
             repeated=0,

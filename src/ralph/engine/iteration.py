@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ralph.domain import denials
@@ -30,14 +31,14 @@ PROMPT_SHOWN = 200
 
 
 async def iterate(
-    parts: LoopParts, assignment: Assignment, state: LoopState
+    parts: LoopParts, assignment: Assignment, state: LoopState, *, elapsed: Callable[[], float]
 ) -> tuple[LoopState, Evidence, Decision]:
-    """The state comes back with what was spent and what is of concern; counting is ``LoopState.after``."""
+    """``elapsed`` says how long the run has taken so far. The state comes back with what was spent and what is of concern; counting is ``LoopState.after``."""
     began = parts.clock.monotonic()
     state = state.launching(assignment.key)
     spent_before = state.spend
     report = await _session(parts, assignment, state)
-    state = state.spending(report.spend)
+    state = state.spending(report.spend).timed(elapsed())
     parts.journal.commit(state)  # what it cost is known now, whatever happens while it is judged
     judging = Judging(
         iteration=state.iteration + 1,
@@ -130,11 +131,13 @@ async def _judge(
         parts.publish(Warned(denials.warning(report, agent=parts.agent.name)))
         evidence = replace(evidence, remarks=(*evidence.remarks, denials.remark(report)))
     if evidence.proven:
-        state, evidence = await _act(parts, Trigger.ON_PROOF, judging, state, evidence)
+        state, evidence, is_cut = await _act(parts, Trigger.ON_PROOF, judging, state, evidence)
+        if is_cut:
+            return evidence, _interrupted(), state
     parts.publish(ClaimsSought(tuple(f"{signal.claim}: {signal.source}" for signal in signals)))
     decision = _decide(parts, judging, state, evidence)
     if isinstance(decision, Accept):
-        state, evidence = await _act(parts, Trigger.ON_ACCEPT, judging, state, evidence)
+        state, evidence, _ = await _act(parts, Trigger.ON_ACCEPT, judging, state, evidence)
     return evidence, decision, state
 
 
@@ -165,9 +168,9 @@ async def _run_check(check: Check, judging: Judging, *, claimed: bool) -> CheckR
 
 async def _act(
     parts: LoopParts, trigger: Trigger, judging: Judging, state: LoopState, evidence: Evidence
-) -> tuple[LoopState, Evidence]:
+) -> tuple[LoopState, Evidence, bool]:
     """A failed action never ends a run. One that the agent can mend denies the proof, like a check;
-    any other is a concern of the user's."""
+    any other is a concern of the user's. True: a stop came in between, and the rest was left."""
     for action in parts.actions:
         if action.trigger is not trigger:
             continue
@@ -177,6 +180,8 @@ async def _act(
         seconds = parts.clock.monotonic() - began
         judging.publish(ActionEnded(action.name, result.ok, result.message, seconds))
         state = state.spending(result.spend)
+        if result.is_cut:
+            return state, evidence, True
         if result.ok:
             continue
         if result.feedback is not None:
@@ -184,4 +189,4 @@ async def _act(
             evidence = replace(evidence, results=(*evidence.results, denial))
         else:
             state = state.concerned(f"{action.name}: {result.message}")
-    return state, evidence
+    return state, evidence, False

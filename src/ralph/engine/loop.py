@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ralph.domain.assignment import Assignment, Blocked, Drained
@@ -40,22 +41,34 @@ class RunResult:
 
 async def run_loop(parts: LoopParts) -> RunResult:
     """Iterate until the work is drained, a limit is reached, or somebody says stop."""
-    state = replace(parts.state, started_at=parts.clock.now())
-    began = parts.clock.monotonic()
+    state = await _looked_at(parts)
+    began = parts.clock.monotonic() - state.seconds
+
+    def elapsed() -> float:  # by a clock that nobody sets
+        return parts.clock.monotonic() - began
+
     while True:
-        # A wall clock that is set back must not give time back.
-        now = state.started_at + parts.clock.monotonic() - began
         try:
-            stop, state = await _turn(parts, state, now)
+            stop, state = await _turn(parts, state.timed(elapsed()), elapsed)
         except RalphError as error:
             with contextlib.suppress(RalphError):  # it may be the record itself that failed
-                _end(parts, state, now, Stop(Outcome.FAILED, error.message, error.hint))
+                _end(parts, state.timed(elapsed()), Stop(Outcome.FAILED, error.message, error.hint))
             raise
         if stop is not None:
-            return _end(parts, state, state.started_at + parts.clock.monotonic() - began, stop)
+            return _end(parts, state.timed(elapsed()), stop)
 
 
-async def _turn(parts: LoopParts, state: LoopState, now: float) -> tuple[Stop | None, LoopState]:
+async def _looked_at(parts: LoopParts) -> LoopState:
+    """With the workspace as it is before the first session: one that changes nothing is seen to."""
+    state = parts.state
+    if state.fingerprint or not parts.budget.stuck_after or parts.workspace is None:
+        return state
+    return replace(state, fingerprint=(await parts.workspace.snapshot()).fingerprint)
+
+
+async def _turn(
+    parts: LoopParts, state: LoopState, elapsed: Callable[[], float]
+) -> tuple[Stop | None, LoopState]:
     """One time round: what is next, whether it may be done, doing it, taking the decision in."""
     stopping = await parts.control.checkpoint()
     match await parts.work.next(state):
@@ -69,16 +82,16 @@ async def _turn(parts: LoopParts, state: LoopState, now: float) -> tuple[Stop | 
     if stopping:
         return Stop(Outcome.CANCELLED, "stopped by the user"), state
     # After the work was asked: a claim accepted on the last allowed iteration is a success.
-    if exceeded := parts.budget.exceeded(state, now=now):
+    if exceeded := parts.budget.exceeded(state):
         return Stop(Outcome.EXHAUSTED, exceeded), state
     if assignment.is_exhausted:
         given_up = GiveUp(f"{assignment.key}: limit of {assignment.limit} iterations reached")
         await parts.work.settle(assignment, None, given_up)
         return None, state
 
-    state, evidence, decision = await iterate(parts, assignment, state)
+    state, evidence, decision = await iterate(parts, assignment, state, elapsed=elapsed)
     await parts.work.settle(assignment, evidence, decision)
-    state = state.after(evidence, decision)
+    state = state.after(evidence, decision).timed(elapsed())
     parts.journal.commit(state)
     if isinstance(decision, Stop):
         return decision, state
@@ -86,10 +99,17 @@ async def _turn(parts: LoopParts, state: LoopState, now: float) -> tuple[Stop | 
     return None, state
 
 
-def _end(parts: LoopParts, state: LoopState, now: float, stop: Stop) -> RunResult:
-    seconds = state.elapsed(now)
+def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:
     parts.publish(
-        RunEnded(stop.outcome, stop.reason, state.iteration, state.spend, seconds, state.concerns, stop.hint)
+        RunEnded(
+            outcome=stop.outcome,
+            reason=stop.reason,
+            iterations=state.iteration,
+            spend=state.spend,
+            seconds=state.seconds,
+            concerns=state.concerns,
+            hint=stop.hint,
+        )
     )
     parts.journal.commit(state)
     return RunResult(stop.outcome, stop.reason, state, stop.hint)

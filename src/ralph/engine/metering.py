@@ -14,12 +14,9 @@ from ralph.domain.transcript import Transcript
 class Meter:
     """A listener that adds up what all sessions used, and the ``watch`` of the one that is under way."""
 
-    def __init__(
-        self, budget: Budget, spent: Spend, *, now: Callable[[], float], warn: Callable[[str], None]
-    ) -> None:
+    def __init__(self, budget: Budget, spent: Spend, *, warn: Callable[[str], None]) -> None:
         self._budget = Budget(cost_usd=budget.cost_usd, tokens=budget.tokens)
         self._spent = spent
-        self._now = now
         self._warn = warn
         self._has_warned = False
 
@@ -27,8 +24,7 @@ class Meter:
         if not isinstance(event, AgentEnded):
             return
         self._spent += event.spend
-        unknown = event.spend.cost_usd is None and event.spend.usage.total
-        if unknown and self._budget.cost_usd is not None and not self._has_warned:
+        if event.spend.is_partly_unknown and self._budget.cost_usd is not None and not self._has_warned:
             self._has_warned = True
             self._warn(
                 "the agent does not say what it costs, and its model has no price here:"
@@ -38,4 +34,4 @@ class Meter:
     def watch(self, transcript: Transcript) -> str | None:
         """Why the session must end now, or None."""
         spend = self._spent + Spend(transcript.cost_usd, transcript.usage)
-        return self._budget.exceeded(LoopState(spend=spend), now=self._now())
+        return self._budget.exceeded(LoopState(spend=spend))

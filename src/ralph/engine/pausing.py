@@ -23,15 +23,15 @@ async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) ->
     longest = max(delay, until - now if until is not None else 0.0)
     if longest <= 0:
         return
-    allowed = _allowed(parts, state, now)
+    allowed = _allowed(parts, state)
     parts.publish(PauseBegan(reason, now + min(longest, allowed)))
     await _sleep(parts, delay=delay, until=until, allowed=allowed)
 
 
-def _allowed(parts: LoopParts, state: LoopState, now: float) -> float:
+def _allowed(parts: LoopParts, state: LoopState) -> float:
     """No use in waiting beyond the time that the run has left."""
     limit = parts.budget.seconds
-    return float("inf") if limit is None else max(0.0, limit - state.elapsed(now))
+    return float("inf") if limit is None else max(0.0, limit - state.seconds)
 
 
 async def _sleep(parts: LoopParts, *, delay: float, until: float | None, allowed: float) -> None:

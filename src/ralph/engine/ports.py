@@ -111,7 +111,9 @@ class AgentRequest:
     environment: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[str, ...] = ()  # the texts the prompt was made of: an agent that repeats one has not said it
     continues: str = ""  # the agent's own id of a session to go on with; empty: a fresh one
-    read_only: bool = False  # it is to look and judge, not to change anything, where the program has a way to say so
+    read_only: bool = (
+        False  # it is to look and judge, not to change anything, where the program has a way to say so
+    )
 
 
 class StreamParser(Protocol):
@@ -211,12 +213,13 @@ class Trigger(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ActionResult:
     """``spend`` is of agent calls the action made. A failure never ends a run: with ``feedback`` it is the agent's
-    to mend and denies the proof; without, it is a concern of the user's."""
+    to mend and denies the proof; without, it is a concern of the user's. ``is_cut``: a stop came in between."""
 
     ok: bool
     message: str = ""
     spend: Spend = Spend()
     feedback: Feedback | None = None
+    is_cut: bool = False
 
 
 class Action(Protocol):
@@ -311,6 +314,11 @@ class Control(Protocol):
 
     @property
     def stopping(self) -> bool: ...
+
+    @property
+    def stopping_now(self) -> bool:
+        """The present step is being ended."""
+        ...
 
     async def checkpoint(self) -> bool:
         """Called between iterations; waits while paused. True: stop requested."""

@@ -116,7 +116,7 @@ class AgentSession:
         is_limited = bool(listener.limit) and exit_.ending is Ending.EXITED
         ending = Ending.LIMITED if is_limited else exit_.ending
         fault = self._fault(exit_, transcript, stderr) if not is_limited else None
-        spend = Spend(transcript.cost_usd, transcript.usage, exit_.seconds)
+        spend = Spend.of_session(transcript.cost_usd, transcript.usage, exit_.seconds)
         publish(
             AgentEnded(
                 ending=ending,

@@ -27,6 +27,10 @@ class StopToken:
     def stopping(self) -> bool:
         return self._soon.is_set()
 
+    @property
+    def stopping_now(self) -> bool:
+        return self._now.done()
+
     async def checkpoint(self) -> bool:
         return self._soon.is_set()
 

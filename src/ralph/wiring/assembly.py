@@ -99,7 +99,7 @@ async def assembled(
         runner = PosixProcessRunner(run_id=run_id, base_environment=environ, redactor=redactor)
         agent_runner = PosixProcessRunner(run_id=run_id, base_environment=environment, redactor=redactor)
         budget = plan.budget()
-        meter = Meter(budget, taken_up.state.spend, now=clock.now, warn=complain)
+        meter = Meter(budget, taken_up.state.spend, warn=complain)
         notifying = _notifying(settings.notify, runner, workspace, run_id, complain)
         publish = Recorder(
             journal,

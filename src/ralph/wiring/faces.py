@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import closing
 from dataclasses import dataclass
@@ -9,18 +10,42 @@ from enum import StrEnum
 from pathlib import Path
 
 from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.redaction import Redactor, secrets_in
+from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
 from ralph.adapters.storage.database import open_database
 from ralph.adapters.storage.feed import Feed
+from ralph.adapters.workspace.changes import GitChanges
 from ralph.domain.run_view import RunState
+from ralph.engine.queries import IterationSummary
 from ralph.errors import UsageError
 
-__all__ = ["Answer", "Ask", "Asked", "ask", "open_feed", "was_heard"]
+__all__ = ["Answer", "Ask", "Asked", "ask", "changes_in", "open_feed", "prompt_of", "was_heard"]
+
+PROMPT_CHARS = 20_000
 
 
 def open_feed(state_folder: Path) -> Feed:
     """The feed of a project; there need not be a record yet. For one thread."""
     return Feed(state_folder, here=this_process(), started_of=started_of)
+
+
+def changes_in(root: str) -> GitChanges:
+    """What was changed in a run's directory."""
+    return GitChanges(Path(root), PosixProcessRunner(run_id="", base_environment=os.environ))
+
+
+def prompt_of(state_folder: Path, iteration: IterationSummary) -> str:
+    """What was asked in an iteration, secrets masked; the recorded beginning if its file is gone."""
+    path = Path(iteration.prompt_file)
+    try:
+        if not path.resolve().is_relative_to((state_folder / "runs").resolve()):
+            return iteration.prompt
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(PROMPT_CHARS)
+    except OSError:
+        return iteration.prompt
+    return Redactor(secrets_in(os.environ)).redact(text)
 
 
 class Answer(StrEnum):

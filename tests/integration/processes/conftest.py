@@ -75,7 +75,7 @@ def is_alive(pid: int) -> bool:
     return process is not None and not process.is_zombie
 
 
-def wait_until(condition: Callable[[], bool], *, within: float = 20.0) -> None:
+def wait_until(condition: Callable[[], bool], *, within: float = 60.0) -> None:
     give_up = time.monotonic() + within
     while not condition():
         assert time.monotonic() < give_up, f"not true within {within} s"

@@ -19,11 +19,19 @@ from ralph.adapters.storage.database import open_database, open_state_database
 from ralph.adapters.storage.files import point_link, write_atomic
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
-from ralph.domain.agent_events import Text, Usage
+from ralph.domain.agent_events import Text, Usage, UsageReported
 from ralph.domain.claim import Owner
 from ralph.domain.decision import Outcome
 from ralph.domain.feedback import Feedback, Placement
-from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, RunEnded, Warned
+from ralph.domain.loop_events import (
+    AgentActed,
+    AgentEnded,
+    AgentStarted,
+    IterationEnded,
+    IterationStarted,
+    RunEnded,
+    Warned,
+)
 from ralph.domain.report import Spend
 from ralph.domain.state import LoopState
 from ralph.errors import StoreError
@@ -188,9 +196,9 @@ def test_a_run_is_taken_up_where_it_stood(tmp_path: Path) -> None:
     with journal(tmp_path) as record:
         record.append(IterationStarted(1, 1, 10, "prompt"), at=2.0)
         record.append(IterationEnded(1, 1, "continue", "red", True, False, Spend(), 1.0), at=4.0)
-        record.commit(LoopState(iteration=1, started_at=1.0, feedback=(Feedback("red"),)))
+        record.commit(LoopState(iteration=1, seconds=3.0, feedback=(Feedback("red"),)))
         record.append(IterationStarted(2, 1, 10, "prompt"), at=5.0)
-        record.commit(LoopState(iteration=1, attempt=1, started_at=1.0, feedback=(Feedback("red"),)))
+        record.commit(LoopState(iteration=1, attempt=1, seconds=3.0, feedback=(Feedback("red"),)))
     later = Owner(pid=2, process_started="2", boot_id="b", host="h")
     with (
         closing(open_state_database(tmp_path)) as database,
@@ -200,5 +208,36 @@ def test_a_run_is_taken_up_where_it_stood(tmp_path: Path) -> None:
     assert taken_up.was_cut
     assert (taken_up.state.iteration, taken_up.state.attempt) == (1, 1)
     assert taken_up.state.feedback == (Feedback("red"),)
-    assert taken_up.state.earlier_seconds == 4.0, "from its start to when it was last heard of"
+    assert taken_up.state.seconds == 3.0
     assert rows(tmp_path, "SELECT pid, outcome FROM runs") == [(2, None)]
+
+
+def test_what_a_killed_process_spent_after_the_last_save_is_counted(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        record.append(AgentStarted("agent", 7), at=2.0)
+        record.append(AgentEnded("exited", 0, 1.0, Spend(0.5, Usage(10, 1))), at=3.0)
+        record.commit(LoopState(spend=Spend(0.5, Usage(10, 1)), seconds=2.0))
+        record.append(AgentStarted("agent", 8, purpose="commit"), at=4.0)
+        record.append(AgentEnded("exited", 0, 1.0, Spend(0.25, Usage(5, 5))), at=5.0)
+        record.append(AgentStarted("agent", 9), at=6.0)
+        record.append(AgentActed((UsageReported(Usage(100, 20)),)), at=9.0)
+    with (
+        closing(open_state_database(tmp_path)) as database,
+        SqliteJournal(tmp_path, database, "r1", owner=Owner(2, "2", "b", "h"), now=100.0) as record,
+    ):
+        state = record.take_up(options={}).state
+    assert state.spend.usage == Usage(115, 26)
+    assert state.spend.cost_usd == 0.75
+    assert state.spend.is_partly_unknown, "nobody said what the last one cost"
+    assert state.seconds == 2.0 + 6.0
+
+
+def test_an_iteration_ends_and_counts_in_one_transaction(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        record.append(IterationStarted(1, 1, 10, "prompt"), at=2.0)
+        record.flush()
+        record.append(IterationEnded(1, 1, "continue", "red", True, False, Spend(), 1.0), at=4.0)
+        record.flush()
+        assert rows(tmp_path, "SELECT ended_at FROM iterations") == [(None,)]
+        record.commit(LoopState(iteration=1))
+        assert rows(tmp_path, "SELECT ended_at FROM iterations") == [(4.0,)]

@@ -16,16 +16,17 @@ from ralph.adapters.work.prompt_work import PromptWork
 from ralph.adapters.work.workflow_work import WorkflowWork
 from ralph.domain.assignment import Assignment, Drained, Offer
 from ralph.domain.budget import Budget, Pace
+from ralph.domain.completion import CompletionCriteria, Role, TaskCompletionSpec
 from ralph.domain.decision import Acceptance, Decision, Outcome, Rules
 from ralph.domain.evidence import Evidence
 from ralph.domain.feedback import Feedback, Placement
 from ralph.domain.prompt import compose, fill
 from ralph.domain.report import Transient
+from ralph.domain.role_defaults import CompletionDefaults, RoleDefaults
 from ralph.domain.signals import Claim
 from ralph.domain.state import LoopState
 from ralph.domain.story import Review, Story
 from ralph.domain.task import Task, TaskStatus
-from ralph.domain.workflow import Step
 from ralph.domain.workflows.pipeline import Pipeline
 from ralph.domain.workflows.review_cycle import ReviewCycle
 from ralph.engine.loop import RunResult, run_loop
@@ -199,9 +200,11 @@ def test_a_root_agent_is_restarted_whatever_its_exit_until_the_done_file_is_ther
 
 
 def test_a_task_goes_through_the_pipeline_and_back_when_a_verification_fails() -> None:
-    roles = ("coder", "reviewer", "tester", "qa")
-    workflow = Pipeline(tuple(Step(role, promise=f"{role.upper()}_OK", limit=2) for role in roles))
-    store = MemoryStore([Task(id="T-1", title="add login")], key=lambda task: task.id)
+    criteria = {role.value: CompletionCriteria(promise=f"{role.name}_OK", max_iterations=2) for role in Role}
+    spec = TaskCompletionSpec.of("people can log in", ["a form"], criteria)
+    task = Task(id="T-1", title="add login", completion_spec=spec)
+    workflow = Pipeline()
+    store = MemoryStore([task], key=lambda task: task.id)
     agent = ScriptedAgent(
         [
             Turn("<promise>CODER_OK</promise>"),  # verification fails: the coder goes on
@@ -279,7 +282,8 @@ def test_a_story_that_approves_itself_is_undone_and_passes_only_by_review() -> N
 
 
 def test_a_task_that_was_given_up_does_not_count_as_done() -> None:
-    workflow = Pipeline((Step("coder", promise="OK", limit=2),))
+    rows = {"coder": RoleDefaults(promise="OK", max_iterations=2)}
+    workflow = Pipeline(("coder",), CompletionDefaults(roles=rows))
     store = MemoryStore([Task(id="T-1", title="one"), Task(id="T-2", title="two")], key=lambda task: task.id)
     agent = ScriptedAgent([Turn("no"), Turn("no"), Turn("<promise>OK</promise>")])
     red = ScriptedCheck("tests", lambda judging: "T-2" in judging.assignment.key, Feedback("T-1 is red"))

@@ -283,7 +283,7 @@ def test_a_workspace_that_never_changes_ends_the_run_as_stuck() -> None:
     result = Loop(
         ScriptedAgent([Turn("no")]), {"workspace": Still(), "budget": Budget(iterations=50, stuck_after=3)}
     ).run()
-    assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 4)
+    assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 3)
     assert "stuck" in result.reason
 
 
@@ -360,4 +360,4 @@ def test_a_clock_that_is_set_back_neither_gives_time_back_nor_stretches_a_delay(
     )
     result = loop.run()
     assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 5)
-    assert loop.clock.slept == [2.0, 2.0, 2.0, 2.0, 2.0]
+    assert loop.clock.slept == [2.0, 2.0, 2.0, 2.0, 1.0]

@@ -128,7 +128,7 @@ class ScmAction:
         done: list[str] = []
         for task in self._tasks:
             if judging.control.stopping:
-                return ActionResult(ok=True, message=f"stopped before {task}", spend=spend)
+                return ActionResult(ok=False, message=f"stopped before {task}", spend=spend, is_cut=True)
             if task.strip() == "commit":
                 result = await self._commit(judging)
                 spend += result.spend
@@ -136,6 +136,8 @@ class ScmAction:
                 ran = await self._scm(judging, *shlex.split(task))
                 result = ActionResult(ran.ok, task if ran.ok else _failed(task, ran))
             if not result.ok:
+                if judging.control.stopping_now:
+                    return ActionResult(False, f"stopped during {task}", spend, is_cut=True)
                 return ActionResult(False, result.message, spend, result.feedback)
             done.append(result.message)
         return ActionResult(ok=True, message=", ".join(done), spend=spend)

@@ -25,7 +25,7 @@ START_RUN = """INSERT INTO runs
     (id, profile, agent, root, options, state, started_at, updated_at,
      pid, process_started, boot_id, host, parent_id)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-READ_STATE = """SELECT state, updated_at,
+READ_STATE = """SELECT state, updated_at, state_seq,
     (SELECT at FROM events WHERE run_id = runs.id ORDER BY seq DESC LIMIT 1) FROM runs WHERE id = ?"""
 FORGET_REQUESTS = (
     "UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'"
@@ -34,7 +34,8 @@ LAST_ATTEMPT = """SELECT ended_at IS NULL OR decision = 'stop' FROM iterations W
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
 TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL, updated_at = ?,
     pid = ?, process_started = ?, boot_id = ?, host = ? WHERE id = ?"""
-SAVE_STATE = "UPDATE runs SET state = ?, updated_at = ? WHERE id = ?"
+SAVE_STATE = """UPDATE runs SET state = ?, updated_at = ?,
+    state_seq = coalesce((SELECT max(seq) FROM events WHERE run_id = runs.id), 0) WHERE id = ?"""
 END_RUN = "UPDATE runs SET outcome = ?, reason = ?, ended_at = ? WHERE id = ?"
 START_ITERATION = """INSERT OR REPLACE INTO iterations (run_id, iteration, attempt, assignment, role, started_at)
     VALUES (?, ?, ?, ?, ?, ?)"""
@@ -69,6 +70,7 @@ class SqliteJournal:
         self._events: list[tuple[str, int, float, str, bytes]] = []
         self._event_bytes = 0
         self._acted_bytes = 0
+        self._is_held = False
         self._statements: list[Statement] = []
         self._last_at = now
         self._owner = owner
@@ -99,19 +101,23 @@ class SqliteJournal:
 
     def take_up(self, *, options: Mapping[str, object]) -> TakenUp:
         """A run that an earlier process left behind; raises StoreError if its record cannot be read."""
+        from ralph.adapters.storage.uncounted import spend_after  # what only a resumed run needs
+
         with store_errors(self._path):
             row = self._database.execute(READ_STATE, (self._run_id,)).fetchone()
             if row is None:
                 message = f"run {self._run_id} was removed meanwhile"
                 raise StoreError(message, hint="start a new one with `ralph run`")
-            state, heard_of = row[0], max(row[1], row[2] or 0.0)
+            state, saved_at, saved_seq, heard_of = row
+            uncounted = spend_after(self._database, self._run_id, saved_seq)
             # What was asked of the process that is gone is not for this one; a word to the agent is.
             self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
             last = self._database.execute(LAST_ATTEMPT, (self._run_id,)).fetchone()
             self._database.execute(
                 TAKE_UP, (json.dumps(options), self._last_at, *astuple(self._owner), self._run_id)
             )
-        stood = decode_state(state).resumed(heard_of)
+        unsaved = (heard_of or 0.0) - saved_at
+        stood = decode_state(state).resumed(uncounted, unsaved_seconds=unsaved)
         self._iteration = stood.iteration
         return TakenUp(stood, was_cut=last is not None and bool(last[0]))
 
@@ -153,6 +159,8 @@ class SqliteJournal:
 
     def append(self, event: LoopEvent, *, at: float) -> None:
         self._last_at = at
+        if isinstance(event, IterationEnded):
+            self._is_held = True  # an iteration ends, and counts, in one transaction
         if isinstance(event, IterationStarted):
             self._iteration = event.iteration
             self._acted_bytes = 0
@@ -166,14 +174,16 @@ class SqliteJournal:
         self._events.append((self._run_id, self._iteration, at, event.kind, data))
         self._event_bytes += len(data)
         if self._event_bytes > FLUSH_BYTES:
-            self._write()
+            self.flush()
 
     def flush(self) -> None:
-        self._write()
+        if not self._is_held:
+            self._write()
 
     def commit(self, state: LoopState) -> None:
         self._require_file()
         self._statements.append((SAVE_STATE, (encode_state(state), self._last_at, self._run_id)))
+        self._is_held = False
         self._write(durably=True)
 
     def _require_file(self) -> None:

@@ -193,6 +193,7 @@ class RunReader:
             reason=seen.waits_for if waits and not paused else row.reason,
             concerns=tuple(concern for concern in _list(state.get("concerns")) if isinstance(concern, str)),
             parent_id=row.parent_id,
+            cost_is_partial=spend.get("is_partly_unknown") is True,
         )
 
     def _paused_at(self, run_id: str) -> float | None:
@@ -296,6 +297,10 @@ class RunReader:
             after = page[-1][0]
 
     # --- queries, each a whole one: no read is left open ---
+
+    def query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """For readers of other tables, through the same connection and with the same words about errors."""
+        return self._all(query, *values)
 
     def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with _read_errors(self._path):

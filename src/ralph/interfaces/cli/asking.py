@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
 from ralph.adapters.storage.database import open_database
+from ralph.config.root import STATE_FOLDER, find_root
 from ralph.interfaces.cli.run_choice import live_run, waiting_run
-from ralph.interfaces.cli.stored_runs import state_folder
 
 ANSWER_WITHIN = 3.0
 LOOK_EVERY = 0.05
@@ -26,9 +26,9 @@ def ask(
     wait: bool = True,
 ) -> int:
     """Put the request down; say ``done`` when the run has heard it, or that it has not yet."""
-    folder = state_folder(project_dir)
-    run = live_run(folder, reference)
-    path = folder / "ralph.db"
+    root = find_root(Path.cwd(), project_dir)
+    run = live_run(root, reference)
+    path = root.state / STATE_FOLDER / "ralph.db"
     with closing(open_database(path)) as database:
         controls = Controls(database, path, run.id)
         number = controls.ask(request, at=time.time(), text=text)
@@ -44,11 +44,11 @@ def ask(
 
 def cancel_waiting(project_dir: Path | None, reference: str | None) -> bool:
     """A run that ended waiting is cancelled by hand. False: there is no such run."""
-    folder = state_folder(project_dir)
-    run = waiting_run(folder, reference)
+    root = find_root(Path.cwd(), project_dir)
+    run = waiting_run(root, reference)
     if run is None:
         return False
-    path = folder / "ralph.db"
+    path = root.state / STATE_FOLDER / "ralph.db"
     with closing(open_database(path)) as database:
         cancel_ended_run(database, path, run.id, at=time.time())
     print(f"cancelled: run {run.id}, which was waiting", file=sys.stderr)

@@ -34,7 +34,7 @@ def run_lines(view: RunView, look: Look) -> list[str]:
     count = f"{view.iteration}/{view.maximum}" if view.maximum is not None else str(view.iteration)
     facts = [f"profile {view.profile}", f"agent {view.agent}", f"iterations {count}"]
     if view.cost_usd is not None:
-        facts.append(money(view.cost_usd))
+        facts.append(money(view.cost_usd, at_least=view.cost_is_partial))
     if view.tokens:
         facts.append(f"{compact(view.tokens)} tokens")
     reason = why(view, view.active_at)
@@ -147,7 +147,12 @@ class IterationText:
         if not view.decision:
             return "  under way" if live else f"  {self._bad('interrupted: it was never judged')}"
         word = _DECISIONS.get(view.decision, view.decision)
-        figures = totals(cost_usd=view.spend.cost_usd, usage=view.spend.usage, seconds=view.seconds)
+        figures = totals(
+            cost_usd=view.spend.cost_usd,
+            at_least=view.spend.is_partly_unknown,
+            usage=view.spend.usage,
+            seconds=view.seconds,
+        )
         return f"  decision: {clean_line(word)}: {clean_line(view.reason)} ({figures})"
 
     def _quoted(self, lines: list[str]) -> list[str]:

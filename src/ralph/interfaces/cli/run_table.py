@@ -104,7 +104,7 @@ def _iteration(run: RunView) -> str:
 
 
 def _spent(run: RunView) -> str:
-    parts = [money(run.cost_usd)] if run.cost_usd is not None else []
+    parts = [money(run.cost_usd, at_least=run.cost_is_partial)] if run.cost_usd is not None else []
     if run.tokens:
         parts.append(f"{compact(run.tokens)} tokens")
     return ", ".join(parts)

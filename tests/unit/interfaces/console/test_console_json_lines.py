@@ -56,6 +56,7 @@ SPEND_JSON = {
     "cost_usd": 0.5,
     "usage": {"input_tokens": 1, "output_tokens": 2, "cache_read_tokens": 3, "cache_write_tokens": 4},
     "seconds": 6.0,
+    "is_partly_unknown": False,
 }
 
 

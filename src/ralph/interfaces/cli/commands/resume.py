@@ -44,6 +44,7 @@ def command(
     from ralph.adapters.storage.run_request import load_request
     from ralph.config.loading import effective, load
     from ralph.config.root import STATE_FOLDER, Root, find_root
+    from ralph.domain.run_view import RunState
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.run_choice import resumable_run
     from ralph.interfaces.cli.running import run_on_console
@@ -57,8 +58,10 @@ def command(
         (("limits", "maxTime"), max_time, "--max-time"),
     ]
     given = [(path, value, origin) for path, value, origin in new_limits if value is not None]
-    chosen = resumable_run(folder, run, extended=maximum_iterations is not None or bool(given))
+    chosen = resumable_run(root, run, extended=maximum_iterations is not None or bool(given))
     request = load_request(folder / "runs" / chosen.id)
+    if run is None and chosen.state is not RunState.INTERRUPTED:
+        print(f"ralph: going on with run {chosen.id}, which is {chosen.state}", file=sys.stderr)
     flags = [(tuple(path), value, origin) for path, value, origin in request.flags]
     if maximum_iterations is not None:
         section = () if request.profile == "basic" else ("profiles", request.profile)

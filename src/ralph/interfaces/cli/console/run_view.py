@@ -233,6 +233,7 @@ class Console:
         self._close_agent_line()
         figures = totals(
             cost_usd=event.spend.cost_usd,
+            at_least=event.spend.is_partly_unknown,
             usage=event.spend.usage,
             tools=event.tools if event.tools else None,
             errors=event.tool_errors if event.tools else None,
@@ -420,7 +421,11 @@ class Console:
                 title = self._odd(f"Cancelled: {reason}", self._marks.stop)
             case Outcome.FAILED:
                 title = self._bad(f"Failed: {reason}")
-        spent = totals(cost_usd=event.spend.cost_usd, usage=event.spend.usage)
+        spent = totals(
+            cost_usd=event.spend.cost_usd,
+            at_least=event.spend.is_partly_unknown,
+            usage=event.spend.usage,
+        )
         figures = [f"iterations: {event.iterations}", spent, f"time: {duration(event.seconds)}"]
         lines = ["", title, "   " + ", ".join(figure for figure in figures if figure)]
         lines += ["   " + self._odd(clean_line(concern)) for concern in event.concerns]

@@ -1,0 +1,33 @@
+"""What a run spent after its state was saved last: the sessions of a process that was killed."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from ralph.adapters.storage.restored_events import restore
+from ralph.domain.loop_events import AgentActed, AgentEnded, AgentStarted
+from ralph.domain.report import Spend
+from ralph.domain.transcript import Transcript
+
+EVENTS = """SELECT data FROM events WHERE run_id = ? AND seq > ?
+    AND kind IN ('agent_started', 'agent_acted', 'agent_ended') ORDER BY seq"""
+
+
+def spend_after(database: sqlite3.Connection, run_id: str, seq: int) -> Spend:
+    """A session that was cut off has used what its stream had said until then."""
+    spent = Spend()
+    session: Transcript | None = None
+    for (data,) in database.execute(EVENTS, (run_id, seq)):
+        match restore(data):
+            case AgentStarted():
+                session = Transcript(())
+            case AgentActed(events) if session is not None:
+                session.take(events)
+            case AgentEnded(spend=spend):
+                spent += spend
+                session = None
+            case _:
+                pass
+    if session is not None:
+        spent += Spend.of_session(session.cost_usd, session.usage)
+    return spent

@@ -1,0 +1,225 @@
+"""The parts of a supervised run: a root agent, its task folder, its buses and its children."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ralph.adapters.bus.loop_posts import LoopPosts
+from ralph.adapters.bus.message_bus import MessageBus
+from ralph.adapters.processes.child_ralphs import child_ralphs, is_child_ralph
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.ladder import Ladder
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.signals.bus_message import BusMessageProbe
+from ralph.adapters.signals.done_file import DoneFile
+from ralph.adapters.signals.done_watch import DoneWatch
+from ralph.adapters.signals.exit_code import ExitCodeProbe
+from ralph.adapters.signals.marker_file import MarkerFileProbe
+from ralph.adapters.storage.child_runs import ChildRuns
+from ralph.adapters.work.launches import RootAgent
+from ralph.adapters.work.supervised import SupervisedWork
+from ralph.adapters.work.task_place import clear_marker, make_task_folder
+from ralph.config.schema import Settings
+from ralph.domain.bus_message import WAIT_WITHOUT_RESTART
+from ralph.domain.loop_events import Warned
+from ralph.domain.signals import Claim
+from ralph.domain.supervision import WAIT_EXIT_CODE, Launches, RestartPace, Supervision, span
+from ralph.domain.task_folder import DONE, PROJECT_BUS, TASK_BUS, WAIT_MARKER
+from ralph.engine.ports import Timeouts
+from ralph.errors import RalphError
+from ralph.wiring.kit import Kit
+from ralph.wiring.plan import Composed, Plan
+from ralph.wiring.prompted import Prompt
+
+LADDER = Ladder(interrupt=0.0, terminate=5.0)
+"""Seed 003: TERM, 5 s, KILL."""
+POST_SECONDS = 2.0
+"""The loop waits no longer than this for a bus that somebody has locked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupervisedComposition:
+    """A root agent and its task folder. Either a prompt for the configured agent, or a ``command`` of its own."""
+
+    supervision: Supervision
+    task: str
+    project: str
+    task_folder: Path
+    parent_id: str = ""
+    prompt: Prompt | None = None
+    command: tuple[str, ...] = ()
+
+    def arguments(self) -> Mapping[str, object]:
+        prompt = self.prompt or Prompt()
+        return {
+            "task": self.task,
+            "project": self.project,
+            "taskFolder": str(self.task_folder),
+            "prompt": prompt.text,
+            "promptFile": str(prompt.file) if prompt.file is not None else None,
+            "command": list(self.command),
+        }
+
+    def described(self) -> Mapping[str, object]:
+        text = self.prompt.text if self.prompt is not None else None
+        return {**self.arguments(), "prompt": text or ""}
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        if self.prompt is not None and DONE not in self.prompt.read():
+            yield (
+                f"the prompt does not say how to finish; tell the agent to write the file $TASK_FOLDER/{DONE} "
+                "when everything is done"
+            )
+
+    @asynccontextmanager
+    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+        make_task_folder(self.task_folder)
+        done = DoneFile(self.task_folder / DONE)
+        marker = self.task_folder / WAIT_MARKER
+        task_bus = MessageBus(self.task_folder / TASK_BUS, lock_seconds=POST_SECONDS)
+        project_bus = MessageBus(kit.plan.state_folder / PROJECT_BUS, lock_seconds=POST_SECONDS)
+        warnings = [f"DONE is there already: {done.path}"] if done.exists() else []
+        if done.leads_nowhere():
+            warnings.append(f"DONE is a link that leads nowhere, so it does not count: {done.path}")
+        if clear_marker(marker):
+            warnings.append(f"{WAIT_MARKER} of an earlier run was removed; the agent is started again")
+
+        def warn(message: str) -> None:
+            kit.publish(Warned(message))
+
+        bus_probe = BusMessageProbe(
+            task_bus.read,
+            WAIT_WITHOUT_RESTART,
+            Claim.WAITING,
+            run=kit.run_id,
+            complain=warn,
+            offset=task_bus.end(),
+        )
+
+        def waits() -> str:
+            """Said between two launches, by hand or by a child: then nothing is launched either."""
+            if marker.is_file():
+                return f"{WAIT_MARKER} is there: {marker}"
+            signals = bus_probe.signals()
+            return (signals[0].reason or f"a {WAIT_WITHOUT_RESTART} message was posted") if signals else ""
+
+        children = ChildRuns(
+            kit.database, kit.plan.state_folder, kit.run_id, here=this_process(), started_of=started_of
+        )
+        launches = Launches()
+        figures = self.supervision
+        watch = DoneWatch(
+            done,
+            grace=figures.done_grace,
+            poll_interval=figures.poll_interval,
+            on_seen=lambda: warn(f"DONE is there; the agent has {span(figures.done_grace)} to finish"),
+        )
+        settings = kit.plan.settings
+        checks = kit.guardrails()
+        yield Composed(
+            work=SupervisedWork(
+                self.prompt.read if self.prompt is not None else _nothing,
+                done,
+                figures,
+                waits=waits,
+                children=lambda: _active(children, kit.run_id),
+                environment=self._environment(kit),
+                clock=kit.clock,
+                control=kit.control,
+                publish=kit.publish,
+                checks=checks,
+            ),
+            agent=RootAgent(
+                _sparing_children(kit, children).agent(
+                    tags=(), timeouts=self._timeouts(settings), attendants=[watch]
+                ),
+                launches,
+                is_done=done.exists,
+                waits_for_limits=settings.limits.wait_for_limits,
+            ),
+            probes=[
+                done,
+                ExitCodeProbe(WAIT_EXIT_CODE, Claim.WAITING),
+                MarkerFileProbe(marker, Claim.WAITING),
+                bus_probe,
+            ],
+            checks=checks,
+            rules=kit.plan.rules(),
+            pace=RestartPace(
+                delay=figures.restart_delay, launches=launches, chance=random.random, now=kit.clock.now
+            ),
+            listeners=[
+                LoopPosts(
+                    task_bus,
+                    project_bus,
+                    project=self.project,
+                    task=self.task,
+                    run=kit.run_id,
+                    complain=kit.complain,
+                )
+            ],
+            warnings=warnings,
+        )
+
+    def _environment(self, kit: Kit) -> dict[str, str]:
+        """What the agent is told; ``RALPH_RUN_ID`` and the attempt come with each launch."""
+        return {
+            "TASK_FOLDER": str(self.task_folder),
+            "RUN_FOLDER": str(kit.run_folder.absolute()),
+            "TASK_MESSAGE_BUS": str(self.task_folder / TASK_BUS),
+            "PROJECT_MESSAGE_BUS": str((kit.plan.state_folder / PROJECT_BUS).absolute()),
+            "RALPH_PROJECT_ID": self.project,
+            "RALPH_TASK_ID": self.task,
+            "RALPH_PARENT_RUN_ID": self.parent_id,
+        }
+
+    def _timeouts(self, settings: Settings) -> Timeouts:
+        total = self.supervision.agent_timeout
+        # A command of the user's own need not print anything.
+        return Timeouts(
+            settings.agent.timeout if total is None else total,
+            settings.agent.idle_timeout if not self.command else None,
+        )
+
+
+def _nothing() -> str:
+    return ""
+
+
+def _active(children: ChildRuns, run_id: str) -> list[str]:
+    """Child runs, and those ralphs that the agent started which are still on their way to becoming one."""
+    active = children.active()
+    registered = {child.owner.pid for child in active}
+    starting = [
+        f"a ralph that is starting (pid {pid})" for pid in child_ralphs(run_id) if pid not in registered
+    ]
+    return [*(f"{child.id} (pid {child.owner.pid})" for child in active), *starting]
+
+
+def _sparing_children(kit: Kit, children: ChildRuns) -> Kit:
+    """Child runs are not cleaned up after a launch, unless everything is to end at once."""
+    if not isinstance(kit.agent_runner, PosixProcessRunner):
+        return kit
+
+    def exempt(pid: int) -> bool:
+        if kit.control.stopping_now:
+            return False
+        if is_child_ralph(pid):
+            return True
+        try:
+            return children.is_child(pid)
+        except RalphError:
+            return False
+
+    runner = PosixProcessRunner(
+        run_id=kit.run_id,
+        base_environment=kit.environment,
+        redactor=kit.redactor,
+        ladder=LADDER,
+        exempt=exempt,
+    )
+    return replace(kit, agent_runner=runner)

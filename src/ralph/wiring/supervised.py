@@ -1,0 +1,148 @@
+"""Planning runs of a root agent that is restarted until it is really done: profile ``supervised`` (seed 003)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import gmtime, strftime
+
+from ralph.adapters.agents.bare_command import BareCommandAdapter
+from ralph.config.root import STATE_FOLDER, Root
+from ralph.config.schema import GuardrailSettings, Settings
+from ralph.config.sources import Flag
+from ralph.domain.profile import Profile
+from ralph.domain.supervision import Supervision
+from ralph.domain.task_folder import ID_HINT, TASKS_FOLDER, id_from, problem_with_id
+from ralph.errors import AgentUnavailable, ConfigError, StoreError, UsageError
+from ralph.wiring.agents import ChosenAgents, chosen_agents
+from ralph.wiring.plan import Plan
+from ralph.wiring.profiles import load_profile
+from ralph.wiring.prompted import Prompt
+from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
+from ralph.wiring.root_agent import SupervisedComposition
+
+PROFILE = "supervised"
+
+
+def plan_supervised(
+    settings: Settings,
+    root: Root,
+    *,
+    prompt: Prompt | None = None,
+    command: Sequence[str] = (),
+    task: str = "",
+    project: str = "",
+    task_folder: Path | None = None,
+    flags: Sequence[Flag] = (),
+    resumes: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Plan:
+    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    require_system()
+    if (prompt is None) == (not command):
+        message = "exactly one of a prompt and a command is needed"
+        raise UsageError(message, hint="give -p, -f, or `-- CMD ARGS…`")
+    own = settings.profiles.supervised
+    supervision = Supervision(
+        max_restarts=own.max_restarts,
+        restart_delay=own.restart_delay,
+        wait_timeout=own.wait_timeout,
+        poll_interval=own.poll_interval,
+        agent_timeout=own.agent_timeout,
+        done_grace=own.done_grace,
+    )
+    if problem := supervision.problem():
+        message = f"profiles.supervised: {problem}"
+        raise ConfigError(message, hint="mend the settings, or give the flag")
+    task = task or _new_task()
+    project = project or own.project or id_from(root.workspace.name, otherwise="project")
+    for name, what in ((task, "task"), (project, "project")):
+        if problem := problem_with_id(name, what=what):
+            raise UsageError(problem, hint=ID_HINT)
+    folder = task_folder or root.state / STATE_FOLDER / TASKS_FOLDER / task
+    if prompt is not None:
+        require_settings(settings)
+        prompt.read()
+        agents = chosen_agents(settings, root.workspace, environ=environ)
+    else:
+        agents = _commanded(command, root.workspace, settings, environ)
+    guarded = replace(
+        settings, guardrails=tuple(GuardrailSettings(command=command) for command in own.guardrails)
+    )
+    return Plan(
+        profile=load_profile(PROFILE),
+        settings=settings,
+        root=root,
+        agents=agents,
+        composition=SupervisedComposition(
+            supervision=supervision,
+            task=task,
+            project=project,
+            task_folder=folder.absolute(),
+            parent_id=environ.get("RALPH_RUN_ID", ""),
+            prompt=prompt,
+            command=tuple(command),
+        ),
+        maximum=supervision.max_restarts,
+        guardrails=guardrails_of(guarded),
+        own_prices=prices_of(settings) if settings.prices else {},
+        flags=tuple(flags),
+        resumes=resumes,
+    )
+
+
+def plan_again(
+    profile: Profile,
+    arguments: Mapping[str, object],
+    settings: Settings,
+    root: Root,
+    *,
+    flags: Sequence[Flag],
+    resumes: str,
+) -> Plan:
+    text, file, command = (arguments.get(key) for key in ("prompt", "promptFile", "command"))
+    folder, task, project = (arguments.get(key) for key in ("taskFolder", "task", "project"))
+    if (
+        not isinstance(text, str | None)
+        or not isinstance(file, str | None)
+        or not isinstance(command, list)
+        or not all(isinstance(name, str) for name in (folder, task, project))
+        or (text is not None) + (file is not None) + bool(command) != 1
+    ):
+        message = f"the request of run {resumes} does not say what it was to run"
+        raise StoreError(message, hint="start a new run with `ralph supervise`")
+    prompt = Prompt(text, Path(file) if file is not None else None)
+    return plan_supervised(
+        settings,
+        root,
+        prompt=None if command else prompt,
+        command=[str(word) for word in command],
+        task=str(task),
+        project=str(project),
+        task_folder=Path(str(folder)),
+        flags=flags,
+        resumes=resumes,
+    )
+
+
+def _new_task() -> str:
+    """One that nobody has used: a DONE that is there already would end the run at once."""
+    return f"task-{strftime('%Y%m%d-%H%M%S', gmtime())}-{os.urandom(2).hex()}"
+
+
+def _commanded(
+    command: Sequence[str], workspace: Path, settings: Settings, environ: Mapping[str, str]
+) -> ChosenAgents:
+    program = command[0]
+    path = settings.agent.environment.get("PATH", environ.get("PATH", os.defpath))
+    found = workspace / program if os.sep in program else shutil.which(program, path=path)
+    if not program or found is None or not Path(found).is_file():
+        message = f"command not found: {program or repr(program)}"
+        raise AgentUnavailable(message, hint="install it, correct PATH, or give its path behind `--`")
+    if not os.access(found, os.X_OK):
+        message = f"permission denied: {program} is not executable"
+        raise AgentUnavailable(message, hint=f"chmod +x {program}")
+    return ChosenAgents((BareCommandAdapter(command),), (program,))
