@@ -5,6 +5,7 @@ RalphError            message, and what to do about it
 ├─ ConfigError        which file, which key, what is wrong             exit 2
 ├─ WorkspaceBusy      another run holds this workspace                 exit 2
 ├─ AgentUnavailable   executable missing, not logged in                exit 4
+├─ GitFailed          git cannot do what the work needs                 exit 4
 └─ StoreError         database damaged, unwritable or from a newer ralph  exit 4
 anything else         a bug of ours                                    exit 3
 """
@@ -37,6 +38,12 @@ class WorkspaceBusy(RalphError):
 
 class AgentUnavailable(RalphError):
     """The agent cannot be started at all."""
+
+    exit_code = 4
+
+
+class GitFailed(RalphError):
+    """Git cannot do what the work needs."""
 
     exit_code = 4
 

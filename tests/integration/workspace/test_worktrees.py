@@ -1,0 +1,221 @@
+"""Worktrees and merging, with real git."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.workspace.integration import Conflict, Integration, Merged, NotTaken, Unverified
+from ralph.adapters.workspace.worktrees import Worktree, Worktrees
+from ralph.errors import GitFailed
+
+T = TypeVar("T")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True, timeout=60
+    ).stdout.strip()
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+
+
+@pytest.fixture
+def main(tmp_path: Path) -> Path:
+    root = tmp_path / "a project"  # with a space in its name
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    git(root, "config", "user.name", "t")
+    git(root, "config", "user.email", "t@example.invalid")
+    write(root, a_txt="one\n")
+    (root / ".gitignore").write_text(".ralph/\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "start")
+    return root
+
+
+class Place:
+    """The main checkout, its worktrees and its integration, driven one call at a time."""
+
+    def __init__(self, main: Path) -> None:
+        self.main = main
+        self.git = Git(main, PosixProcessRunner(run_id="t", base_environment=os.environ))
+        self.trees = Worktrees(self.git, main / ".ralph", now=lambda: 7.0)
+        self.integration = Integration(self.git, self.trees, target="main")
+
+    def run(self, what: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run(what)
+
+    def open(self, name: str = "T-1") -> Worktree:
+        return self.run(self.trees.open(name, start="main"))
+
+    def commit(self, tree: Worktree, **files: str) -> None:
+        write(tree.path, **files)
+        assert self.run(self.git.at(tree.path).commit_all("work"))
+
+    def take_in(self, tree: Worktree, wrong: str = "") -> Merged | Conflict | Unverified | NotTaken:
+        async def verify(path: Path) -> str:
+            assert (path / "a.txt").exists()
+            (path / "left by the verification").touch()
+            return wrong
+
+        return self.run(self.integration.take_in(tree, message="Merge T-1", verify=verify))
+
+
+@pytest.fixture
+def place(main: Path) -> Place:
+    return Place(main)
+
+
+def test_a_task_gets_a_branch_and_a_tree_of_its_own(place: Place) -> None:
+    tree = place.open()
+    assert git(tree.path, "branch", "--show-current") == "ralph/T-1"
+    assert tree.base == git(place.main, "rev-parse", "main")
+    write(tree.path, b_txt="new")
+    assert git(place.main, "status", "--porcelain") == ""
+
+
+def test_a_tree_that_is_there_already_is_gone_on_with(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="half")
+    write(tree.path, c_txt="not committed")
+    write(place.main, d_txt="meanwhile")
+    git(place.main, "add", "-A")
+    git(place.main, "commit", "-qm", "meanwhile")
+    again = place.open()
+    assert again == tree
+    assert (again.path / "c.txt").read_text() == "not committed"
+
+
+def test_a_tree_whose_folder_was_removed_comes_back_with_its_commits(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="half")
+    subprocess.run(["rm", "-rf", str(tree.path)], check=True)
+    assert (place.open().path / "b.txt").read_text() == "half"
+
+
+def test_what_stands_in_the_way_is_kept(place: Place) -> None:
+    path = place.trees.place("T-1")
+    path.mkdir(parents=True)
+    write(path, a_txt="somebody's")
+    tree = place.open()
+    assert (tree.path / "a.txt").read_text() == "one\n"
+    assert (path.with_name("T-1.left-7") / "a.txt").read_text() == "somebody's"
+
+
+def test_without_a_commit_there_is_nothing_to_branch_from(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    with pytest.raises(GitFailed) as raised:
+        Place(tmp_path).open()
+    assert "make a first commit" in raised.value.hint
+
+
+def test_accepted_work_is_merged_and_the_tree_is_removed(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    result = place.take_in(tree)
+    assert isinstance(result, Merged)
+    assert git(place.main, "rev-parse", "HEAD") == result.commit
+    assert (place.main / "b.txt").read_text() == "new"
+    assert git(place.main, "log", "-1", "--format=%s") == "Merge T-1"
+    assert git(place.main, "status", "--porcelain") == ""
+    assert place.run(place.trees.close(tree, merged_into="main"))
+    assert not tree.path.exists()
+    assert git(place.main, "branch", "--list", "ralph/*") == ""
+    assert isinstance(place.take_in(tree), NotTaken | Merged)
+
+
+def test_merging_twice_is_harmless(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    first = place.take_in(tree)
+    assert place.take_in(tree) == first
+
+
+def test_a_conflict_leaves_everything_as_it_was(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, a_txt="theirs\n")
+    write(place.main, a_txt="ours\n")
+    git(place.main, "commit", "-qam", "ours")
+    tip = git(place.main, "rev-parse", "main")
+    assert place.take_in(tree) == Conflict(("a.txt",), tip)
+    assert git(place.main, "rev-parse", "main") == tip
+    assert (tree.path / "a.txt").read_text() == "theirs\n"
+
+
+def test_work_that_no_longer_holds_when_merged_is_not_taken(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    tip = git(place.main, "rev-parse", "main")
+    assert place.take_in(tree, wrong="2 tests fail") == Unverified("2 tests fail", tip)
+    assert git(place.main, "rev-parse", "main") == tip
+
+
+def test_a_dirty_tree_of_the_users_is_never_overwritten(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, a_txt="theirs\n")
+    write(place.main, a_txt="being edited\n")
+    result = place.take_in(tree)
+    assert isinstance(result, NotTaken)
+    assert "your working tree is in the way" in result.reason
+    assert (place.main / "a.txt").read_text() == "being edited\n"
+
+
+def test_a_dirty_file_that_the_work_does_not_touch_is_in_nobodys_way(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    write(place.main, a_txt="being edited\n")
+    assert isinstance(place.take_in(tree), Merged)
+    assert (place.main / "a.txt").read_text() == "being edited\n"
+
+
+def test_a_target_that_is_not_checked_out_is_moved_all_the_same(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    git(place.main, "checkout", "-q", "-b", "elsewhere")
+    result = place.take_in(tree)
+    assert isinstance(result, Merged)
+    assert git(place.main, "rev-parse", "main") == result.commit
+    assert not (place.main / "b.txt").exists()
+
+
+def test_a_tree_with_work_that_is_not_merged_is_not_removed(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    assert not place.run(place.trees.close(tree, merged_into="main"))
+    place.take_in(tree)
+    write(tree.path, c_txt="more")
+    assert not place.run(place.trees.close(tree, merged_into="main"))
+    assert (tree.path / "c.txt").exists()
+
+
+def test_hooks_of_the_repository_are_not_run(place: Place) -> None:
+    for hook in ("pre-commit", "post-commit", "post-merge", "post-checkout", "commit-msg"):
+        file = place.main / ".git" / "hooks" / hook
+        file.write_text(f"#!/bin/sh\ntouch '{place.main}/ran-{hook}'\nexit 1\n")
+        file.chmod(0o755)
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    assert isinstance(place.take_in(tree), Merged)
+    assert list(place.main.glob("ran-*")) == []
+
+
+def test_changed_files_are_named_whatever_they_are_called(place: Place) -> None:
+    names = {"ümlaut.txt", "two words", "new\nline", "-dash"}
+    for name in names:
+        (place.main / name).touch()
+    git(place.main, "mv", "a.txt", "renamed.txt")
+    (place.main / ".ralph").mkdir()
+    (place.main / ".ralph" / "own").touch()
+    assert set(place.run(place.git.changed())) == {*names, "renamed.txt"}
