@@ -324,6 +324,26 @@ class Variables(Kind[Mapping[str, str]]):
         return dict(value)
 
 
+class FreeObject(Kind[Mapping[str, object]]):
+    """An object whose content somebody else judges."""
+
+    expected = "an object"
+
+    def read(self, value: object, at: Reading) -> Mapping[str, object]:
+        if not isinstance(value, Mapping):
+            return cast("Mapping[str, object]", at.unexpected(value, self.expected))
+        return value
+
+    def json_schema(self) -> dict[str, object]:
+        return {"type": "object"}
+
+    def parse(self, text: str) -> object:
+        return _json_or_text(text)
+
+    def dump(self, value: Mapping[str, object]) -> object:
+        return dict(value)
+
+
 class Number(Kind[float]):
     """A number that is not below ``minimum``."""
 

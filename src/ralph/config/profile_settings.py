@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ralph.config.kinds import Choice, Limit, Number, Table, Text, Whole, YesNo, setting
+from ralph.config.kinds import (
+    Choice,
+    FreeObject,
+    Limit,
+    ListOf,
+    Named,
+    Nullable,
+    Number,
+    Table,
+    Text,
+    Whole,
+    YesNo,
+    setting,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,69 @@ class SupervisedSettings:
     done_grace: float = setting(
         Number(), 30.0, "Seconds the agent may go on after it has written DONE, before it is ended."
     )
+    project: str = setting(Text(), "", "The project's id on the message bus; empty: the folder's name.")
+    guardrails: tuple[str, ...] = setting(
+        ListOf(Text(filled=True), of="strings"),
+        (),
+        "Commands that must succeed before a DONE is believed; one that they deny becomes `DONE.rejected-N`.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSettings:
+    """A role of `ralph work`. What is left out is as the role's usual values say."""
+
+    enabled: bool = setting(YesNo(), True, "Let it iterate; false: a single pass.")
+    agent: str = setting(Text(), "", "The agent that takes this role; empty: the usual one.")
+    model: str = setting(Text(), "", "The model that takes this role; empty: the agent's own choice.")
+    max_iterations: int | None = setting(
+        Nullable(Whole(minimum=1)), None, "Iterations after which it gives up; null: the role's usual number."
+    )
+    promise: str = setting(Text(), "", "What it says in `<promise>…</promise>` when it is done.")
+    verification: str = setting(
+        Text(), "", "How its work is verified: string_match, semantic, external, multi_stage, or your own."
+    )
+    verification_config: Mapping[str, object] = setting(FreeObject(), {}, "What that method needs to know.")
+    command: str = setting(Text(), "", "Short for `verificationConfig.command`.")
+    template: str = setting(Text(), "", "Short for `verificationConfig.template`: pytest, ruff, npm-test …")
+    may_change: tuple[str, ...] = setting(
+        ListOf(Text(filled=True), of="strings"), (), "Protected paths that this role may change all the same."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedSettings:
+    """`ralph work` and `ralph task`."""
+
+    enabled: bool = setting(YesNo(), True, "Let roles iterate; false: a single pass each.")
+    default_max_iterations: int = setting(Whole(minimum=1), 10, "Iterations of a role that says nothing else.")
+    default_verification: str = setting(
+        Text(filled=True), "string_match", "The method of a role that says nothing else."
+    )
+    stages: tuple[str, ...] = setting(
+        ListOf(Text(filled=True), of="strings"),
+        (),
+        "The roles that a task goes through, in order; empty: coder, reviewer, tester, qa.",
+    )
+    roles: Mapping[str, RoleSettings] = setting(Named(Table(RoleSettings)), {}, "What differs in a role.")
+    max_parallel: int = setting(Whole(minimum=1), 1, "Tasks that are worked on at the same time.")
+    max_rejections: int = setting(
+        Whole(minimum=0), 3, "How often a task may be sent back before it is given up."
+    )
+    semantic_agent: str = setting(
+        Text(), "", "The agent that judges by the criteria (method semantic); empty: the usual one."
+    )
+    semantic_model: str = setting(
+        Text(), "", "The model that judges by the criteria: a cheap one will do; empty: the agent's own choice."
+    )
+    protect: tuple[str, ...] = setting(
+        ListOf(Text(filled=True), of="strings"),
+        (),
+        "Paths (patterns) that no role may change, besides the tests and settings that verify the work.",
+    )
+    rerun_failing: bool = setting(
+        YesNo(), False, "Run a failing verification once more, to tell flaky from failing."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +137,9 @@ class ProfilesSettings:
     promise: PromiseSettings = setting(Table(PromiseSettings), PromiseSettings(), "A prompt and a promise.")
     supervised: SupervisedSettings = setting(
         Table(SupervisedSettings), SupervisedSettings(), "A root agent that is restarted until it is done."
+    )
+    verified: VerifiedSettings = setting(
+        Table(VerifiedSettings), VerifiedSettings(), "Tasks that say what done means, verified role by role."
     )
     reviewed: ReviewedSettings = setting(
         Table(ReviewedSettings), ReviewedSettings(), "A plan whose stories are reviewed with fresh eyes."

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ralph.config.agent_definitions import ADAPTERS, DefinedAgentSettings, Definitions
 from ralph.config.kinds import (
     Choice,
     Limit,
@@ -25,6 +26,7 @@ from ralph.config.kinds import (
     setting,
 )
 from ralph.config.profile_settings import ProfilesSettings
+from ralph.config.sandbox_settings import SandboxSettings
 from ralph.domain.excerpt import Keep
 from ralph.domain.feedback import Placement
 
@@ -56,7 +58,7 @@ class AgentSettings:
         "More arguments for it; each entry is split like a shell would, so `--model opus` is two arguments.",
     )
     adapter: str | None = setting(
-        Nullable(Choice("claude", "codex", "amp", "plain")),
+        Nullable(Choice(*ADAPTERS)),
         None,
         "How to talk to the program; null: inferred from the command's name.",
     )
@@ -72,6 +74,20 @@ class AgentSettings:
         ListOf(Text(filled=True), of="strings"),
         (),
         "Other agents that stand in, in this order, while the first is limited or cannot work.",
+    )
+    model: str = setting(
+        Text(), "", "The model it is to use, by the name that it knows it by; empty: the agent's own choice."
+    )
+    max_turns: int | None = setting(
+        Nullable(Whole(minimum=1)),
+        None,
+        "Turns after which a session ends itself, where the agent has such a limit (claude, qwen); null: none.",
+    )
+    continue_session: bool = setting(
+        YesNo(),
+        False,
+        "Go on with the session before instead of beginning a fresh one, where the agent can. A fresh context for every"
+        " iteration is the point of the loop: only for agents that forget too much.",
     )
     environment: Mapping[str, str] = setting(
         Variables(), {}, "Variables added to the agent's environment. Keep secrets in settings.local.json."
@@ -193,6 +209,9 @@ class Settings:
         YesNo(), False, "Begin every prompt with `Iteration X of Y, Z remaining.`"
     )
     agent: AgentSettings = setting(Table(AgentSettings), AgentSettings(), "The program that does the work.")
+    agents: Mapping[str, DefinedAgentSettings] = setting(
+        Definitions(), {}, "Agents of your own, by the names you give them."
+    )
     guardrails: tuple[GuardrailSettings, ...] = setting(
         ListOf(Table(GuardrailSettings), of="objects"),
         (),
@@ -218,6 +237,14 @@ class Settings:
         Table(OutputSettings), OutputSettings(), "How the agent's doings are shown on the console."
     )
     limits: LimitsSettings = setting(Table(LimitsSettings), LimitsSettings(), "How much is tried.")
+    sandbox: SandboxSettings = setting(
+        Table(SandboxSettings), SandboxSettings(), "Where the agent, which has all permissions, is confined to."
+    )
+    sandbox_checks: bool = setting(
+        YesNo(),
+        True,
+        "Run guardrails and verification in the sandbox too, because the agent could write what they run.",
+    )
     prices: Mapping[str, PriceSettings] = setting(
         Named(Table(PriceSettings)),
         {},

@@ -112,7 +112,7 @@ async def _judge(
     for probe in parts.probes:
         signals += await probe.look(judging)
     evidence = replace(evidence, signals=tuple(signals))
-    for check in parts.checks:
+    for check in (*parts.checks, *parts.checks_of(judging.assignment)):
         result = await _run_check(check, judging, claimed=evidence.claimed)
         evidence = replace(evidence, results=(*evidence.results, result))
         state = state.spending(result.spend)

@@ -35,6 +35,11 @@ def as_given(
     return compose(assignment.objective, feedback)
 
 
+def no_checks(assignment: Assignment) -> Sequence[Check]:
+    """No assignment has checks of its own."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopParts:
     """What ``run_loop`` runs."""
@@ -48,6 +53,7 @@ class LoopParts:
     root: Path = field(default_factory=Path)
     probes: Sequence[Probe] = ()
     checks: Sequence[Check] = ()
+    checks_of: Callable[[Assignment], Sequence[Check]] = no_checks  # besides: those of this assignment alone
     actions: Sequence[Action] = ()
     advisers: Sequence[Adviser] = ()
     prompt: PromptStyle = as_given

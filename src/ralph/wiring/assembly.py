@@ -6,7 +6,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from pathlib import Path
 from time import gmtime, strftime
 from typing import TYPE_CHECKING
@@ -27,8 +27,8 @@ from ralph.adapters.storage.interrupted import interrupted_run
 from ralph.adapters.storage.journal import SqliteJournal, TakenUp
 from ralph.adapters.storage.run_request import save_request
 from ralph.domain.claim import Mode
-from ralph.domain.loop_events import RunStarted, Warned
 from ralph.domain.state import LoopState
+from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.metering import Meter
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import (
@@ -40,7 +40,7 @@ from ralph.engine.ports import (
 from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
 from ralph.wiring.kit import Kit
-from ralph.wiring.plan import Plan
+from ralph.wiring.plan import Driven, Plan
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
@@ -52,15 +52,16 @@ def new_run_id(now: float) -> str:
 
 
 @asynccontextmanager
-async def assembled(
+async def opened(
     plan: Plan,
     control: Control,
     listeners: Sequence[Listener],
     *,
     complain: Callable[[str], None],
     environ: Mapping[str, str] = os.environ,
-) -> AsyncIterator[LoopParts]:
-    """The parts of a run, with its workspace claimed, its record open and its watcher on guard until the block ends."""
+    listeners_for: Callable[[str], Sequence[Listener]] = lambda _: (),
+) -> AsyncIterator[Kit]:
+    """A run with its workspace claimed, its record open and its watcher on guard until the block ends."""
     settings, clock = plan.settings, SystemClock()
     workspace = plan.root.workspace
     run_id = plan.resumes or new_run_id(clock.now())
@@ -82,7 +83,10 @@ async def assembled(
             end_run_processes(run_id)  # whatever an earlier process of this run could not end
             taken_up = journal.take_up(options=options)
         else:
-            left = interrupted_run(database, plan.state_folder / "ralph.db", here=me, started_of=started_of)
+            if not plan.parent_id:
+                left = interrupted_run(
+                    database, plan.state_folder / "ralph.db", here=me, started_of=started_of
+                )
             if left is not None:
                 end_run_processes(left)  # its watcher may have been killed with it
             # Before the run is on record: one that can be seen can be resumed.
@@ -126,57 +130,87 @@ async def assembled(
             meter=meter,
             state=taken_up.state,
             is_resumed=bool(plan.resumes),
+            was_cut=taken_up.was_cut,
+            interrupted=left or "",
             complain=complain,
+            listeners_for=listeners_for,
         )
-        async with plan.composition.composing(kit) as composed:
-            publish.listen(*composed.listeners)
-            publish(
-                RunStarted(
-                    run_id=run_id,
-                    profile=plan.profile.name,
-                    agent=plan.agent,
-                    root=str(workspace),
-                    maximum=plan.maximum,
-                    notes=plan.notes,
-                )
-            )
-            for warning in (*plan.warnings(), *composed.warnings):
-                publish(Warned(warning))
-            if left is not None:
-                publish(
-                    Warned(f"run {left} was interrupted; `ralph resume` goes on with it, this is a new one")
-                )
-            advisers: list[Adviser] = [SteeringAdviser(controls, clock, publish), StuckAdviser(budget)]
-            if taken_up.was_cut:
-                advisers.append(InterruptionAdviser(taken_up.state.iteration))
-            parts = LoopParts(
-                root=workspace,
-                work=composed.work,
-                agent=composed.agent,
-                probes=composed.probes,
-                checks=composed.checks,
-                actions=composed.actions,
-                prompt=composed.prompt,
-                rules=composed.rules,
-                budget=budget,
-                advisers=[*advisers, *composed.advisers],
-                workspace=composed.workspace,
-                state=taken_up.state,
-                pace=composed.pace,
-                journal=journal,
-                clock=clock,
-                control=control,
-                publish=publish,
-                redact=redactor.redact,
-            )
-            try:
-                async with listening(control, controls, publish, complain):
-                    yield parts
-            finally:
-                with suppress(RalphError):  # if the record cannot be written, that is being told already
-                    _write_receipt(database, journal, run_id)
-                if notifying is not None:
-                    await notifying.finish()
+        try:
+            async with listening(control, controls, publish, complain):
+                yield kit
+        finally:
+            with suppress(RalphError):  # if the record cannot be written, that is being told already
+                _write_receipt(database, journal, run_id)
+            if notifying is not None:
+                await notifying.finish()
+
+
+@asynccontextmanager
+async def assembled(
+    plan: Plan,
+    control: Control,
+    listeners: Sequence[Listener],
+    *,
+    complain: Callable[[str], None],
+    environ: Mapping[str, str] = os.environ,
+) -> AsyncIterator[LoopParts]:
+    """The parts of a run that is a loop, for who wants to run or change them by himself."""
+    async with (
+        opened(plan, control, listeners, complain=complain, environ=environ) as kit,
+        parts_of(kit) as parts,
+    ):
+        yield parts
+
+
+@asynccontextmanager
+async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
+    plan, publish = kit.plan, kit.publish
+    assert not isinstance(plan.composition, Driven), "a run of runs has no parts of its own"
+    async with plan.composition.composing(kit) as composed:
+        kit.listen(*composed.listeners)
+        kit.announce(composed.warnings)
+        advisers: list[Adviser] = [
+            SteeringAdviser(kit.controls, kit.clock, publish),
+            StuckAdviser(kit.budget),
+        ]
+        if kit.was_cut:
+            advisers.append(InterruptionAdviser(kit.state.iteration))
+        yield LoopParts(
+            root=kit.workspace,
+            work=composed.work,
+            agent=composed.agent,
+            probes=composed.probes,
+            checks=composed.checks,
+            checks_of=composed.checks_of,
+            actions=composed.actions,
+            prompt=composed.prompt,
+            rules=composed.rules,
+            budget=kit.budget,
+            advisers=[*advisers, *composed.advisers],
+            workspace=composed.workspace,
+            state=kit.state,
+            pace=composed.pace,
+            journal=kit.journal,
+            clock=kit.clock,
+            control=kit.control,
+            publish=publish,
+            redact=kit.redactor.redact,
+        )
+
+
+async def drive(kit: Kit) -> RunResult:
+    """Run it to its end, whatever kind it is."""
+    composition = kit.plan.composition
+    if isinstance(composition, Driven):
+        kit.announce(())
+        return await composition.drive(kit)
+    async with AsyncExitStack() as stack:
+        try:
+            parts = await stack.enter_async_context(parts_of(kit))
+        except RalphError as error:
+            kit.end_unbegun(error)
+            raise
+        return await run_loop(parts)
 
 
 def _options(plan: Plan, redactor: Redactor) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import localtime, time
@@ -19,10 +20,15 @@ from ralph.adapters.workspace.git import GitWorkspace
 from ralph.config.root import git_top
 from ralph.domain.agent_events import Usage
 from ralph.domain.budget import Budget
+from ralph.domain.decision import Outcome
+from ralph.domain.loop_events import RunEnded, RunStarted, Warned
 from ralph.domain.state import LoopState
+from ralph.domain.transcript import Transcript
 from ralph.engine.metering import Meter
-from ralph.engine.ports import Agent, Check, Control, ProcessRunner, Publish, Timeouts
+from ralph.engine.ports import Agent, Check, Control, ProcessRunner, Timeouts
+from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
+from ralph.errors import RalphError
 from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.plan import Plan
 
@@ -39,7 +45,7 @@ class Kit:
     controls: Controls
     clock: SystemClock
     control: Control
-    publish: Publish
+    publish: Recorder
     redactor: Redactor
     environment: Mapping[str, str]  # that agents get
     runner: ProcessRunner
@@ -49,11 +55,57 @@ class Kit:
     meter: Meter
     state: LoopState  # where the run stands
     is_resumed: bool
+    was_cut: bool  # a session was under way when an earlier process of this run ended
+    interrupted: str  # another run that was left behind here; empty: none
     complain: Callable[[str], None]
+    listeners_for: Callable[
+        [str], Sequence[Listener]
+    ]  # those who want to see a run that is a part of this one
 
     @property
     def workspace(self) -> Path:
         return self.plan.root.workspace
+
+    def listen(self, *listeners: Listener) -> None:
+        self.publish.listen(*listeners)
+
+    def announce(self, warnings: Sequence[str]) -> None:
+        """The first event of the run, and what the user should know about it."""
+        plan = self.plan
+        self.publish(
+            RunStarted(
+                run_id=self.run_id,
+                profile=plan.profile.name,
+                agent=plan.agent,
+                root=str(self.workspace),
+                maximum=plan.maximum,
+                notes=plan.notes,
+            )
+        )
+        for warning in (*plan.warnings(), *warnings):
+            self.publish(Warned(warning))
+        if self.interrupted:
+            self.publish(
+                Warned(
+                    f"run {self.interrupted} was interrupted; `ralph resume` goes on with it, this is a new one"
+                )
+            )
+
+    def end_unbegun(self, error: RalphError) -> None:
+        """Nothing was started: there is nothing to resume either."""
+        with suppress(RalphError):  # it may be the record itself that failed
+            state = self.state
+            self.publish(
+                RunEnded(
+                    outcome=Outcome.FAILED,
+                    reason=error.message,
+                    iterations=state.iteration,
+                    spend=state.spend,
+                    seconds=state.seconds,
+                    hint=error.hint,
+                )
+            )
+            self.journal.commit(state)
 
     def agent(
         self,
@@ -73,7 +125,7 @@ class Kit:
                 tags=tags,
                 show=lambda argv: self.redactor.redact(redact_argv(argv)),
                 timeouts=timeouts or Timeouts(settings.timeout, settings.idle_timeout),
-                watch=self.meter.watch,
+                watch=self._watch,
                 price=self._price,
                 reset_time=_reset_time,
                 attendants=attendants,
@@ -120,6 +172,9 @@ class Kit:
     def git_workspace(self) -> GitWorkspace | None:
         top = git_top(self.workspace)
         return GitWorkspace(self.workspace, self.outside, top=top) if top else None
+
+    def _watch(self, transcript: Transcript) -> str | None:
+        return self.meter.watch(transcript) or (self.plan.watch(transcript) if self.plan.watch else None)
 
     def _price(self, usage: Usage, model: str) -> float | None:
         """The table is loaded when the first agent leaves the price of its tokens open."""

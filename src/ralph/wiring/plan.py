@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ralph.adapters.storage.run_request import RunRequest
 from ralph.config.loading import effective
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
+from ralph.domain.assignment import Assignment
 from ralph.domain.budget import Budget, Pace
 from ralph.domain.decision import Rules
 from ralph.domain.profile import Profile
-from ralph.engine.parts import as_given
+from ralph.engine.parts import as_given, no_checks
 from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle, Work, Workspace
 from ralph.wiring.agents import ChosenAgents
 
 if TYPE_CHECKING:
     from ralph.adapters.checks.command import Guardrail
     from ralph.domain.prices import Price
+    from ralph.engine.loop import RunResult
     from ralph.engine.recording import Listener
+    from ralph.engine.session import Watch
     from ralph.wiring.kit import Kit
 
 
@@ -35,6 +38,7 @@ class Composed:
     agent: Agent
     probes: Sequence[Probe] = ()
     checks: Sequence[Check] = ()
+    checks_of: Callable[[Assignment], Sequence[Check]] = no_checks
     actions: Sequence[Action] = ()
     advisers: Sequence[Adviser] = ()  # besides those that every run has
     prompt: PromptStyle = as_given
@@ -45,8 +49,8 @@ class Composed:
     warnings: Sequence[str] = ()
 
 
-class Composition(Protocol):
-    """What a profile brings. Made from what the user asked; made again from ``arguments`` when a run is resumed."""
+class Described(Protocol):
+    """What was asked for. Made from what the user asked; made again from ``arguments`` when a run is resumed."""
 
     def arguments(self) -> Mapping[str, object]:
         """What ``wiring.profiles`` needs to make it again: JSON values only."""
@@ -60,9 +64,20 @@ class Composition(Protocol):
         """What would make a run pointless or its success worth little."""
         ...
 
+
+class Composition(Described, Protocol):
+    """What a profile brings to a loop."""
+
     def composing(self, kit: Kit) -> AbstractAsyncContextManager[Composed]:
         """The parts, for the time of the block. Raises what is wrong before anything was recorded."""
         ...
+
+
+@runtime_checkable
+class Driven(Described, Protocol):
+    """A run that is no loop itself, but has others run theirs (``ralph work``)."""
+
+    async def drive(self, kit: Kit) -> RunResult: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +88,15 @@ class Plan:
     settings: Settings
     root: Root
     agents: ChosenAgents
-    composition: Composition
+    composition: Composition | Driven
     maximum: int | None
     guardrails: tuple[Guardrail, ...] = ()
     own_prices: Mapping[str, Price] = field(default_factory=dict)
     flags: tuple[Flag, ...] = ()  # what was given on the command line, for `ralph resume`
     resumes: str = ""  # the run to go on with; empty: a new one
     parent_id: str = ""  # the run that this one is a part of; empty: whatever the environment says
+    own_budget: Budget | None = None  # instead of the settings' limits
+    watch: Watch | None = None  # a limit of somebody else's that may end a session too
 
     @property
     def state_folder(self) -> Path:
@@ -95,6 +112,8 @@ class Plan:
         return self.agents.notes
 
     def budget(self) -> Budget:
+        if self.own_budget is not None:
+            return self.own_budget
         limits = self.settings.limits
         return Budget(
             iterations=self.maximum,

@@ -19,6 +19,7 @@ from ralph.wiring.plan import Plan
 PLANNERS = {
     "basic": "prompted",
     "promise": "prompted",
+    "verified": "working",
     "supervised": "supervised",
 }
 """Profile → the module beside this one whose ``plan_again`` makes a run of it from its arguments."""

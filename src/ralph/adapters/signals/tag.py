@@ -29,9 +29,14 @@ class TagProbe:
 
 
 class RejectProbe:
-    """``<reject>reason</reject>``: a reviewer, tester or qa sends the work back."""
+    """``<reject>reason</reject>``: a reviewer, tester or qa sends the work back; ``but`` has nobody to send it to."""
+
+    def __init__(self, *, but: str = "") -> None:
+        self._but = but
 
     async def look(self, judging: Judging) -> Sequence[Signal]:
+        if not judging.report.is_orderly or (self._but and judging.assignment.role == self._but):
+            return ()
         return tuple(
             Signal(Claim.REJECTED, "tag reject", tag.content)
             for tag in judging.report.tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Self
@@ -175,6 +175,10 @@ class SqliteJournal:
         self._event_bytes += len(data)
         if self._event_bytes > FLUSH_BYTES:
             self.flush()
+
+    def enlist(self, statements: Iterable[Statement]) -> None:
+        """What must be on record together with the next state, or not at all."""
+        self._statements += statements
 
     def flush(self) -> None:
         if not self._is_held:

@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from ralph.domain.completion import Role
+from ralph.domain.criteria import criteria_for
+from ralph.domain.role_defaults import CompletionDefaults
 from ralph.domain.task import Task, TaskStatus
 from ralph.domain.workflow import Step, Violation
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A stage that gives up sends the task back to the first, at most ``max_sent_back`` times."""
+    """A role that rejects or gives up sends the task back to the first, at most ``max_rejections`` times.
 
-    steps: tuple[Step, ...]
-    max_sent_back: int = 3
+    ``finished``: what a task is that the last role accepted; ACCEPTED where its branch is still to be merged.
+    """
+
+    roles: tuple[str, ...] = tuple(role.value for role in Role)
+    defaults: CompletionDefaults = field(default_factory=CompletionDefaults)
+    max_rejections: int = 3
+    finished: TaskStatus = TaskStatus.DONE
 
     def next_step(self, item: Task) -> Step | None:
         if item.status is not TaskStatus.OPEN:
             return None
-        return next((step for step in self.steps if step.role == item.stage), self.steps[0])
+        # A role that the settings no longer have begins anew: nothing is skipped by changing them.
+        role = item.stage if item.stage in self.roles else self.roles[0]
+        criteria = criteria_for(item, role, self.defaults)
+        return Step(role, promise=criteria.promise, limit=criteria.max_iterations)
 
     def advance(self, item: Task, step: Step, *, accepted: bool, reason: str = "") -> Task:
-        position = self.steps.index(step)
+        position = self.roles.index(step.role)
         if accepted:
-            if position + 1 == len(self.steps):
-                return replace(item, status=TaskStatus.DONE, stage="", used=0)
-            return replace(item, stage=self.steps[position + 1].role, used=0)
-        if position == 0 or item.sent_back >= self.max_sent_back:
-            return replace(item, status=TaskStatus.FAILED, remarks=(*item.remarks, reason))
+            if position + 1 == len(self.roles):
+                return replace(item, status=self.finished, stage="", used=0)
+            return replace(item, stage=self.roles[position + 1], used=0)
+        if position == 0 or item.rejections >= self.max_rejections:
+            why = f"{step.role}: {reason}"
+            return replace(
+                item, status=TaskStatus.FAILED, stage=step.role, reason=why, remarks=(*item.remarks, why)
+            )
         return replace(
             item,
-            stage=self.steps[0].role,
+            stage=self.roles[0],
             used=0,
-            sent_back=item.sent_back + 1,
+            rejections=item.rejections + 1,
             remarks=(*item.remarks, f"{step.role}: {reason}"),
         )
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ralph.domain.decision import Acceptance
+from ralph.domain.iteration_mode import IterationMode
+from ralph.domain.stop_checks import transition_broken
 from ralph.domain.story import Review, Story
 from ralph.domain.workflow import Step, Violation
 
-IMPLEMENT = Step("implement", acceptance=Acceptance.PROOF)
-REVIEW = Step("review", acceptance=Acceptance.PROOF)
-REVIEW_FIX = Step("review-fix", acceptance=Acceptance.PROOF)
+IMPLEMENT = Step(IterationMode.IMPLEMENT.value, acceptance=Acceptance.PROOF)
+REVIEW = Step(IterationMode.REVIEW.value, acceptance=Acceptance.PROOF)
+REVIEW_FIX = Step(IterationMode.REVIEW_FIX.value, acceptance=Acceptance.PROOF)
 
 
 class ReviewCycle:
@@ -35,28 +35,7 @@ class ReviewCycle:
         return False
 
     def audit(self, before: Story, after: Story, step: Step) -> tuple[Violation, ...]:
-        if after in self._legal(before, after, step):
+        if before.state == after.state:
             return ()
-        return (
-            Violation(
-                before.id,
-                f"{step.role} may not change story {before.id} from "
-                f"{_seen(before)} to {_seen(after)}; only a review may approve",
-            ),
-        )
-
-    def _legal(self, before: Story, after: Story, step: Step) -> tuple[Story, ...]:
-        if step == REVIEW:
-            reviewed = replace(before, review_count=before.review_count + 1)
-            approved = replace(
-                reviewed, review=Review.APPROVED, passes=True, review_feedback=after.review_feedback
-            )
-            changes = replace(reviewed, review=Review.CHANGES, review_feedback=after.review_feedback)
-            return (before, approved, changes) if after.review_feedback else (before, approved)
-        return (before, replace(before, review=Review.NEEDED, review_feedback=""))
-
-
-def _seen(story: Story) -> str:
-    return (
-        f"passes={str(story.passes).lower()}, reviewStatus={story.review}, reviewCount={story.review_count}"
-    )
+        broken = transition_broken(before.state, after, IterationMode(step.role))
+        return tuple(Violation(before.id, message) for message in broken)

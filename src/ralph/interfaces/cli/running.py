@@ -7,19 +7,20 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.control.run_control import RunControl
 from ralph.config.schema import OutputSettings
 from ralph.domain.loop_events import StopRequested
-from ralph.engine.loop import RunResult, run_loop
-from ralph.engine.parts import LoopParts
+from ralph.engine.loop import RunResult
+from ralph.engine.ports import Publish
 from ralph.engine.recording import Listener
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import StatusLine
 from ralph.interfaces.cli.console.terminal import Look, detect_look
-from ralph.wiring.assembly import assembled
+from ralph.wiring.assembly import drive, opened
 from ralph.wiring.plan import Plan
 
 TICK_SECONDS = 0.5
@@ -50,10 +51,29 @@ def run_on_console(
         from ralph.interfaces.cli.console.json_lines import JsonLines
 
         shown.append(JsonLines(sys.stdout))
+
+    def listeners_for(title: str) -> Sequence[Listener]:
+        """Of a run that is a part of this one: its lines name it, and its agent's words stay in the logs."""
+        from ralph.interfaces.cli.console.prefixed import prefixed
+
+        part = Console(
+            prefixed(sys.stdout, f"[{title}] "),
+            prefixed(sys.stderr, f"[{title}] "),
+            replace(err_look, live=False),
+            verbose=verbose,
+            stream_agent_output=False,
+            json_lines=json_lines,
+        )
+        if not json_lines:
+            return [part]
+        from ralph.interfaces.cli.console.json_lines import JsonLines
+
+        return [part, JsonLines(sys.stdout, task=title)]
+
     gc.freeze()  # what was loaded so far stays for good
     gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()
-    return asyncio.run(_run(plan, shown, status))
+    return asyncio.run(_run(plan, shown, status, listeners_for))
 
 
 def _look(stream: object, output: OutputSettings) -> Look:
@@ -68,19 +88,24 @@ def _look(stream: object, output: OutputSettings) -> Look:
     )
 
 
-async def _run(plan: Plan, listeners: Sequence[Listener], status: StatusLine | None) -> RunResult:
+async def _run(
+    plan: Plan,
+    listeners: Sequence[Listener],
+    status: StatusLine | None,
+    listeners_for: Callable[[str], Sequence[Listener]],
+) -> RunResult:
     control = RunControl(SystemClock())
-    async with assembled(plan, control, listeners, complain=_complain) as parts:
+    async with opened(plan, control, listeners, complain=_complain, listeners_for=listeners_for) as kit:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
-            loop.add_signal_handler(number, _on_signal, control, parts)
+            loop.add_signal_handler(number, _on_signal, control, kit.publish)
         if (
             signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
         ):  # `nohup ralph run` goes on without its terminal
-            loop.add_signal_handler(signal.SIGHUP, _on_hangup, control, parts)
+            loop.add_signal_handler(signal.SIGHUP, _on_hangup, control, kit.publish)
         ticker = asyncio.create_task(_tick(status)) if status is not None else None
         try:
-            return await run_loop(parts)
+            return await drive(kit)
         finally:
             if ticker is not None:
                 ticker.cancel()
@@ -90,13 +115,13 @@ async def _run(plan: Plan, listeners: Sequence[Listener], status: StatusLine | N
                 loop.remove_signal_handler(number)
 
 
-def _on_hangup(control: RunControl, parts: LoopParts) -> None:
+def _on_hangup(control: RunControl, publish: Publish) -> None:
     """The terminal is gone, and with it whoever could say stop a second time."""
-    parts.publish(StopRequested(now=control.request(now=True)))
+    publish(StopRequested(now=control.request(now=True)))
 
 
-def _on_signal(control: RunControl, parts: LoopParts) -> None:
-    parts.publish(StopRequested(now=control.request()))
+def _on_signal(control: RunControl, publish: Publish) -> None:
+    publish(StopRequested(now=control.request()))
 
 
 async def _tick(status: StatusLine) -> None:

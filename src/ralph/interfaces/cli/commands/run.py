@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from ralph.interfaces.cli.argument_text import is_text
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
-    from ralph.config.sources import Flag
     from ralph.wiring.plan import Plan
     from ralph.wiring.prompted import Prompt
 
@@ -173,6 +171,7 @@ def command(
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.loading import load
     from ralph.config.root import find_root
+    from ralph.interfaces.cli.run_options import agent_flags_of
     from ralph.wiring.prompted import plan_run
 
     given = _prompt(prompt, prompt_file)
@@ -203,7 +202,7 @@ def command(
         ("guardrailTimeout", guardrail_timeout, "--guardrail-timeout"),
     ]
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
-    flags += _added(root.state, agent, agent_flags, guardrails)
+    flags += agent_flags_of(root.state, agent, agent_flags, guardrails)
     loaded = load(root.state, environ=os.environ, flags=flags)
     for warning in loaded.warnings:
         print(f"ralph: warning: {warning}", file=sys.stderr)
@@ -248,38 +247,6 @@ def _read_once(file: Path) -> str:
         message = f"the prompt on {'standard input' if file == Path('-') else file} is {what}"
         raise UsageError(message, hint="say what the agent is to do")
     return text
-
-
-def _added(
-    state: Path, agent: str | None, agent_flags: tuple[str, ...], guardrails: tuple[str, ...]
-) -> list[Flag]:
-    """What adds to lists in the settings. ``--agent`` names another program: their flags are not for that one."""
-    from ralph.config.loading import inspect
-
-    if agent is None and not agent_flags and not guardrails:
-        return []
-    values = inspect(state, environ=os.environ).merged.values
-    flags: list[Flag] = []
-    configured = values.get("agent")
-    kept = _list(configured, "flags")
-    if agent is not None:
-        agent, *others = (name.strip() for name in agent.split(","))
-        flags.append((("agent", "command"), agent, "--agent"))
-        flags.append((("agent", "fallbacks"), others, "--agent"))
-        if isinstance(configured, dict) and configured.get("command") != agent:
-            flags.append((("agent", "adapter"), None, "--agent"))
-            kept = []
-    if agent is not None or agent_flags:
-        flags.append((("agent", "flags"), [*kept, *agent_flags], "--agent-flag"))
-    if guardrails:
-        added = [{"command": guardrail} for guardrail in guardrails]
-        flags.append((("guardrails",), [*_list(values, "guardrails"), *added], "--guardrail"))
-    return flags
-
-
-def _list(values: object, key: str) -> list[object]:
-    value = values.get(key) if isinstance(values, Mapping) else None
-    return value if isinstance(value, list) else []
 
 
 def _say_settings(loaded: Loaded) -> None:

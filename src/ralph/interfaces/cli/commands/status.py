@@ -33,6 +33,7 @@ completed, exhausted, cancelled, failed: how it ended
 \b
 Examples:
   ralph status --watch
+  ralph status --tree
   ralph status --json | jq -r '.runs[] | select(.live) | .id'
 """
 
@@ -43,11 +44,12 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print the runs as JSON.")
 @click.option("-w", "--watch", is_flag=True, help="Look again every second, until Ctrl-C.")
 @click.option("-a", "--all", "show_all", is_flag=True, help=f"Show all runs, not only {LIMIT}.")
+@click.option("--tree", is_flag=True, help="Show each run below the one whose agent started it.")
 @project_dir_option
-def command(as_json: bool, watch: bool, show_all: bool, project_dir: Path | None) -> None:
+def command(as_json: bool, watch: bool, show_all: bool, tree: bool, project_dir: Path | None) -> None:
     folder = state_folder(project_dir)
     source = _Source(folder, None if show_all else LIMIT)
-    render: Callable[[list[RunView], int], str] = _json if as_json else _table
+    render: Callable[[list[RunView], int], str] = _json if as_json else _tree if tree else _table
     try:
         if watch:
             _watch(source, render, as_json=as_json)
@@ -123,6 +125,18 @@ def _table(runs: list[RunView], count: int) -> str:
     if count > len(runs):
         lines.append(f"and {count - len(runs)} older; --all shows them")
     return "\n".join(lines)
+
+
+def _tree(runs: list[RunView], count: int) -> str:
+    from dataclasses import replace
+
+    from ralph.domain.run_tree import branch, run_tree
+
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    return _table(
+        [replace(row.run, id=branch(row.last, ascii_only=ascii_only) + row.run.id) for row in run_tree(runs)],
+        count,
+    )
 
 
 def _json(runs: list[RunView], count: int) -> str:

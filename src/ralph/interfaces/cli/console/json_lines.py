@@ -16,16 +16,17 @@ from ralph.interfaces.cli.console.outlet import Outlet
 class JsonLines:
     """A listener. Every line stands by itself: it is flushed when the event has happened."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, **of_all: str) -> None:
         import msgspec.json  # only this face pays for it
 
         self._encode: Callable[[object], bytes] = msgspec.json.Encoder(enc_hook=str).encode
         self._outlet = Outlet(out)
+        self._of_all = of_all  # what every record says, such as which task it is about
         self._readers: dict[type, tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]] = {}
 
     def __call__(self, event: LoopEvent, at: float) -> None:
         moment = datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="milliseconds")
-        record = {"at": moment.replace("+00:00", "Z"), **self._fields(event)}
+        record = {"at": moment.replace("+00:00", "Z"), **self._of_all, **self._fields(event)}
         if isinstance(event, AgentActed):
             record["events"] = [self._fields(acted) for acted in event.events]
         elif isinstance(event, AgentEnded) and event.fault is not None:

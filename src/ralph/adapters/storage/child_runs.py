@@ -1,0 +1,125 @@
+"""The runs that a run's agent has started, directly or not, and which of them are still active.
+
+A child of the same project has a row in the same database. One that has its record elsewhere (another project, a
+sandbox) leaves a small file in its parent's run folder for as long as it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ralph.adapters.storage.database import store_errors
+from ralph.adapters.storage.files import write_atomic
+from ralph.domain.claim import Owner, is_stale
+
+RUN_FOLDER_VARIABLE = "RUN_FOLDER"
+CHILDREN_FOLDER = "children"
+MAX_FILE_BYTES = 10_000
+
+# UNION, not UNION ALL: it ends even if somebody made the line a circle.
+ACTIVE = """WITH RECURSIVE family (id) AS (
+        SELECT id FROM runs WHERE parent_id = ?
+        UNION SELECT runs.id FROM runs JOIN family ON runs.parent_id = family.id
+    ) SELECT id, pid, process_started, boot_id, host FROM runs JOIN family USING (id)
+    WHERE outcome IS NULL AND pid <> 0 ORDER BY started_at"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRun:
+    """A run that has not ended, and the process it runs in."""
+
+    id: str
+    owner: Owner
+
+
+class ChildRuns:
+    """The children of one run. One whose process is gone does not count."""
+
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        state_folder: Path,
+        run_id: str,
+        *,
+        here: Owner,
+        started_of: Callable[[int], str | None],
+    ) -> None:
+        self._database = database
+        self._path = state_folder / "ralph.db"
+        self._folder = state_folder / "runs" / run_id / CHILDREN_FOLDER
+        self._run_id = run_id
+        self._here = here
+        self._started_of = started_of
+        self._seen: object = None
+        self._pids: frozenset[int] = frozenset()
+
+    def active(self) -> list[ChildRun]:
+        with store_errors(self._path):
+            rows = self._database.execute(ACTIVE, (self._run_id,)).fetchall()
+        children = {row[0]: ChildRun(row[0], Owner(*row[1:])) for row in rows}
+        for child in self._in_files():
+            children.setdefault(child.id, child)
+        return [child for child in children.values() if self._is_alive(child.owner)]
+
+    def is_child(self, pid: int) -> bool:
+        """Asked for many pids in a row: the record is read again only if somebody wrote to it."""
+        seen = self._version()
+        if seen != self._seen:
+            self._pids = frozenset(child.owner.pid for child in self.active())
+            self._seen = seen
+        return pid in self._pids
+
+    def _is_alive(self, owner: Owner) -> bool:
+        return not is_stale(owner, here=self._here, started_of=self._started_of(owner.pid))
+
+    def _version(self) -> object:
+        with store_errors(self._path):
+            version = self._database.execute("PRAGMA data_version").fetchone()[0]
+        try:
+            return version, self._folder.stat().st_mtime_ns
+        except OSError:
+            return version, 0
+
+    def _in_files(self) -> Iterator[ChildRun]:
+        try:
+            files = sorted(self._folder.glob("*.json"))
+        except OSError:
+            return
+        for file in files:
+            # The agent may write there too: whatever is no registration is passed over.
+            with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+                with file.open("rb") as opened:
+                    owner = json.loads(opened.read(MAX_FILE_BYTES))["owner"]
+                yield ChildRun(
+                    file.stem,
+                    Owner(
+                        pid=int(owner["pid"]),
+                        process_started=str(owner["process_started"]),
+                        boot_id=str(owner["boot_id"]),
+                        host=str(owner["host"]),
+                    ),
+                )
+
+
+@contextmanager
+def registered_child(environ: Mapping[str, str], run_id: str, owner: Owner) -> Iterator[None]:
+    """Tell the run whose agent started this process, for the time of the block. Nobody may be there to be told."""
+    parent = environ.get(RUN_FOLDER_VARIABLE, "")
+    if not parent or not Path(parent).is_dir():
+        yield
+        return
+    file = Path(parent) / CHILDREN_FOLDER / f"{run_id}.json"
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(exist_ok=True)
+        write_atomic(file, json.dumps({"owner": asdict(owner)}) + "\n")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)

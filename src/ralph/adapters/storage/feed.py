@@ -1,0 +1,176 @@
+"""The record as faces follow it: what is new since a number, folded as it comes. Reads only, in short queries."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from ralph.adapters.storage.board_reader import BoardReader
+from ralph.adapters.storage.restored_events import restore
+from ralph.adapters.storage.run_reader import RunReader, StartedOf, open_reader
+from ralph.adapters.storage.task_cards import TaskCards
+from ralph.domain.claim import Owner
+from ralph.domain.run_view import RunView
+from ralph.engine.queries import (
+    Board,
+    CardDetail,
+    CardKind,
+    FeedEvent,
+    Head,
+    IterationSummary,
+    Timeline,
+)
+
+DEFAULT_LIMIT = 500
+LANDMARKS_AT_ONCE = 1000
+TIMELINES_KEPT = 64
+
+_ROW = "SELECT seq, iteration, at, kind, data FROM events"
+_AFTER = f"{_ROW} WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+_BEFORE = f"{_ROW} WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+_LANDMARKS = f"{_ROW} WHERE run_id = ? AND seq > ? AND kind <> 'agent_acted' ORDER BY seq LIMIT ?"
+_HAS_TASKS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tasks'"
+_NEVER = 2**63 - 1
+
+
+class Feed:
+    """One reader, for one thread. There need not be a record yet, and it may be replaced meanwhile.
+
+    ``here`` and ``started_of`` tell live runs from interrupted ones; ``wiring.faces.open_feed`` gives them.
+    Everything raises StoreError if the record cannot be read.
+    """
+
+    def __init__(
+        self, state_folder: Path, *, here: Owner, started_of: StartedOf, plan_folder: Path | None = None
+    ) -> None:
+        self._path = state_folder / "ralph.db"
+        self._folder = state_folder
+        self._here = here
+        self._started_of = started_of
+        self._plan = (plan_folder or state_folder.parent / "ralph") / "tasks.json"
+        self._reader: RunReader | None = None
+        self._file = 0
+        self._timelines: dict[str, Timeline] = {}
+
+    @property
+    def state_folder(self) -> Path:
+        return self._folder
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        self._reader, self._file = None, 0
+        self._timelines.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def head(self) -> Head:
+        """Costs microseconds: ask it often, and the rest only when it differs."""
+        reader = self._open()
+        plan = _changed_at(self._plan)
+        if reader is None:
+            return Head(plan=plan)
+        version = reader.query("PRAGMA data_version")[0][0]
+        seq = reader.query("SELECT max(seq) FROM events")[0][0]
+        return Head(self._file, int(version), int(seq or 0), plan)
+
+    # --- runs ---
+
+    def runs(self, *, limit: int | None = None) -> list[RunView]:
+        """Live ones first, then the newest."""
+        reader = self._open()
+        if reader is None:
+            return []
+        return reader.runs(here=self._here, started_of=self._started_of, limit=limit)
+
+    def run(self, run_id: str) -> RunView | None:
+        """None: there is no such run, or it was removed."""
+        reader = self._open()
+        return None if reader is None else reader.run(run_id, here=self._here, started_of=self._started_of)
+
+    # --- events ---
+
+    def events(self, run_id: str, after_seq: int = 0, limit: int = DEFAULT_LIMIT) -> list[FeedEvent]:
+        """The next ones in order; fewer than ``limit`` means that there are no more yet."""
+        return self._events(_AFTER, run_id, after_seq, limit)
+
+    def newest(self, run_id: str, limit: int = DEFAULT_LIMIT) -> list[FeedEvent]:
+        """The last ones, in order: what a screen shows first."""
+        return self.before(run_id, _NEVER, limit)
+
+    def before(self, run_id: str, before_seq: int, limit: int = DEFAULT_LIMIT) -> list[FeedEvent]:
+        """Those just before a number, in order: for scrolling back."""
+        return self._events(_BEFORE, run_id, before_seq, limit)[::-1]
+
+    def _events(self, query: str, run_id: str, seq: int, limit: int) -> list[FeedEvent]:
+        reader = self._open()
+        return [] if reader is None else [FeedEvent(*row) for row in reader.query(query, run_id, seq, limit)]
+
+    # --- iterations ---
+
+    def timeline(self, run_id: str) -> Timeline:
+        """Folded so far: a second look reads only the landmarks that came since."""
+        reader = self._open()
+        timeline = self._timelines.pop(run_id, None)
+        if reader is None:
+            return Timeline()
+        if timeline is None or (timeline.seq and not self._has(reader, run_id)):
+            timeline = Timeline()
+        self._timelines[run_id] = timeline  # the most recently used one last
+        if len(self._timelines) > TIMELINES_KEPT:
+            del self._timelines[next(iter(self._timelines))]
+        while rows := reader.query(_LANDMARKS, run_id, timeline.seq, LANDMARKS_AT_ONCE):
+            for seq, _, at, _, data in rows:
+                timeline.take(seq, at, restore(data))
+        return timeline
+
+    def _has(self, reader: RunReader, run_id: str) -> bool:
+        return bool(reader.query("SELECT 1 FROM runs WHERE id = ?", run_id))
+
+    def iterations(self, run_id: str) -> Sequence[IterationSummary]:
+        return self.timeline(run_id).iterations
+
+    # --- the board ---
+
+    def boards(self) -> tuple[Board, ...]:
+        """Of the tasks, and of the plan's stories; none for what is not there."""
+        return self._board().boards()
+
+    def card(self, kind: CardKind, card_id: str) -> CardDetail | None:
+        return self._board().card(kind, card_id)
+
+    def _board(self) -> BoardReader:
+        reader = self._open()
+        if reader is None or not reader.query(_HAS_TASKS):
+            return BoardReader(None, self._plan)
+        tasks = TaskCards(reader.query, here=self._here, started_of=self._started_of)
+        return BoardReader(tasks, self._plan)
+
+    # --- the file ---
+
+    def _open(self) -> RunReader | None:
+        """The record may come, go and be replaced while somebody watches."""
+        file = _file_number(self._path)
+        if self._reader is None or file != self._file:
+            self.close()
+            self._reader = open_reader(self._folder)
+            self._file = file if self._reader is not None else 0
+        return self._reader
+
+
+def _file_number(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.stat().st_ino
+    return 0
+
+
+def _changed_at(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.stat().st_mtime_ns
+    return 0

@@ -1,0 +1,154 @@
+"""The record's tasks as cards: by the role whose turn it is, then by how they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ralph.adapters.storage.task_rows import COLUMNS, task_of
+from ralph.domain.claim import Owner
+from ralph.domain.completion import Role
+from ralph.domain.criteria import criteria_for
+from ralph.domain.run_view import is_alive
+from ralph.domain.task import Task, TaskStatus
+from ralph.domain.task_view import TaskView, view_of
+from ralph.engine.queries import Board, Card, CardDetail, CardKind, HistoryEntry, StageCriteria, laned
+
+Query = Callable[..., list[tuple[Any, ...]]]
+StartedOf = Callable[[int], str | None]
+
+MOST_CARDS = 500
+MOST_HISTORY = 200
+LANES = (
+    *((role.value, role.value.capitalize() if role is not Role.QA else "QA") for role in Role),
+    ("accepted", "Accepted"),
+    ("done", "Done"),
+    ("failed", "Failed"),
+    ("cancelled", "Cancelled"),
+)
+
+_TASKS = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608 (our own words)
+# What is open matters most, then what was touched last; a board of thousands is no board.
+_SHOWN = f"{_TASKS} ORDER BY status = 'open' DESC, updated_at DESC, priority, number LIMIT ?"
+_UNFINISHED = (
+    "SELECT id, status FROM tasks WHERE status <> 'done' AND id IN (SELECT needs_id FROM task_dependencies)"
+)
+_CLAIMS = "SELECT task_id, run_id, pid, process_started, boot_id, host FROM task_claims"
+_VERIFICATIONS = """SELECT at, role, iteration, method, verified, reason, run_id FROM verifications
+    WHERE task_id = ? ORDER BY seq DESC LIMIT ?"""
+_EVENTS = "SELECT at, kind, text FROM task_events WHERE task_id = ? ORDER BY seq DESC LIMIT ?"
+
+
+class TaskCards:
+    """Over a record that has tasks."""
+
+    def __init__(self, query: Query, *, here: Owner, started_of: StartedOf) -> None:
+        self._query = query
+        self._here = here
+        self._started_of = started_of
+
+    def board(self) -> Board | None:
+        """None: there are no tasks."""
+        count = self._query("SELECT count(*) FROM tasks")[0][0]
+        if not count:
+            return None
+        views = self._views(f"{_SHOWN}", MOST_CARDS)
+        cards = sorted(map(_card, views), key=lambda card: card.priority)
+        board = laned(CardKind.TASK, "Tasks", LANES, cards)
+        more = count - len(cards)
+        return replace(board, problem=f"{more:,} more are not shown" if more > 0 else "")
+
+    def detail(self, task_id: str) -> CardDetail | None:
+        views = self._views(f"{_TASKS} WHERE id = ?", task_id)
+        if not views:
+            return None
+        task = views[0].task
+        return CardDetail(
+            card=_card(views[0]),
+            description="\n\n".join(text for text in (task.outcome, task.description) if text),
+            criteria=task.acceptance_criteria,
+            depends_on=task.dependencies,
+            completion=tuple(_criteria(task, role) for role in _roles(task)),
+            history=self._history(task.id),
+        )
+
+    def _views(self, query: str, *values: object) -> list[TaskView]:
+        unfinished = {name: TaskStatus(status) for name, status in self._query(_UNFINISHED)}
+        claims = {
+            task_id: run_id
+            for task_id, run_id, *owner in self._query(_CLAIMS)
+            if is_alive(Owner(*owner), here=self._here, started_of=self._started_of)
+        }
+        tasks = (_readable(row) for row in self._query(query, *values))
+        return [view_of(task, unfinished, claims.get(task.id)) for task in tasks if task is not None]
+
+    def _history(self, task_id: str) -> tuple[HistoryEntry, ...]:
+        """The newest first."""
+        verifications = [
+            HistoryEntry(
+                at=at,
+                role=role,
+                iteration=iteration,
+                what=method,
+                verdict="passed" if verified else "failed",
+                reason=reason,
+                run_id=run_id,
+            )
+            for at, role, iteration, method, verified, reason, run_id in self._query(
+                _VERIFICATIONS, task_id, MOST_HISTORY
+            )
+        ]
+        events = [
+            HistoryEntry(at=at, what=kind, reason=text)
+            for at, kind, text in self._query(_EVENTS, task_id, MOST_HISTORY)
+        ]
+        return tuple(
+            sorted((*verifications, *events), key=lambda entry: entry.at, reverse=True)[:MOST_HISTORY]
+        )
+
+
+def _readable(row: tuple[Any, ...]) -> Task | None:
+    """A row that somebody damaged, or a later ralph wrote, must not take the others from the board."""
+    try:
+        return task_of(row)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _roles(task: Task) -> list[str]:
+    """The seed's, and those that the task has criteria of its own for."""
+    own = task.completion_spec.criteria if task.completion_spec is not None else {}
+    return list(dict.fromkeys((*(role.value for role in Role), *own)))
+
+
+def _criteria(task: Task, role: str) -> StageCriteria:
+    criteria = criteria_for(task, role)
+    return StageCriteria(
+        role=role,
+        method=str(criteria.verification_method),
+        promise=criteria.promise,
+        description=criteria.description,
+        maximum=criteria.max_iterations,
+    )
+
+
+def _card(view: TaskView) -> Card:
+    task = view.task
+    role = task.stage or Role.CODER.value
+    is_open = task.status is TaskStatus.OPEN
+    waits = f"waits for {', '.join(view.waits_for)}" if view.waits_for else ""
+    return Card(
+        kind=CardKind.TASK,
+        id=task.id,
+        title=task.title,
+        lane=role if is_open else task.status.value,
+        status=view.state.value,
+        role=role if is_open else "",
+        iteration=task.used if is_open else task.iteration,
+        maximum=criteria_for(task, role).max_iterations if is_open else None,
+        rounds=task.rejections,
+        note=task.reason or waits or (task.remarks[-1] if task.remarks and is_open else ""),
+        priority=task.priority,
+        run_id=view.run_id or "",
+    )

@@ -1,0 +1,74 @@
+"""One task on its way through the pipeline: what its next role is asked, and what a decision makes of it (seed 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ralph.domain.assignment import Assignment, Drained, Offer
+from ralph.domain.decision import Accept, Continue, Decision, GiveUp
+from ralph.domain.evidence import Evidence
+from ralph.domain.state import LoopState
+from ralph.domain.task import Task, TaskStatus, iterated
+from ralph.domain.workflows.pipeline import Pipeline
+
+Objective = Callable[[Task, str], str]
+"""What a role is told about the task."""
+
+
+class TaskRecord(Protocol):
+    """The task as it is on record, and how it goes on."""
+
+    def task(self) -> Task: ...
+
+    def settle(
+        self, before: Task, after: Task, *, evidence: Evidence | None, decision: Decision, role: str
+    ) -> None:
+        """On record together with the state of the run, or not at all."""
+        ...
+
+
+class TaskWork:
+    """Drained when every role has accepted the task, or when it was given up or cancelled."""
+
+    def __init__(self, record: TaskRecord, pipeline: Pipeline, *, objective: Objective) -> None:
+        self._record = record
+        self._pipeline = pipeline
+        self._objective = objective
+
+    async def next(self, state: LoopState) -> Offer:
+        task = self._record.task()
+        step = self._pipeline.next_step(task)
+        if step is None:
+            if task.status in (TaskStatus.FAILED, TaskStatus.CANCELLED):
+                return Drained(task.reason or f"the task is {task.status}", (task.id,))
+            return Drained(f"every role has accepted {task.id}")
+        return Assignment(
+            key=f"{task.id}/{step.role}",
+            objective=self._objective(task, step.role),
+            role=step.role,
+            limit=step.limit,
+            used=task.used if task.stage == step.role else 0,
+            promise=step.promise,
+            acceptance=step.acceptance,
+            subject=task,
+            environment={"RALPH_TASK_ID": task.id, "RALPH_ROLE": step.role},
+        )
+
+    async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
+        before = self._record.task()
+        step = self._pipeline.next_step(before)
+        used = before.used if step is not None and before.stage == step.role else 0
+        if step is None or step.role != assignment.role or used != assignment.used:
+            return  # settled already, or cancelled meanwhile
+        after = before if evidence is None else iterated(before, step.role)
+        match decision:
+            case Accept():
+                after = self._pipeline.advance(after, step, accepted=True)
+            case GiveUp(reason):
+                after = self._pipeline.advance(after, step, accepted=False, reason=reason)
+            case Continue():
+                pass
+            case _:
+                return  # not judged: it does not count
+        self._record.settle(before, after, evidence=evidence, decision=decision, role=step.role)

@@ -1,0 +1,76 @@
+"""Settings of agents that a user describes: ``agents.<name>``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ralph.config.kinds import Choice, ListOf, Named, Nullable, Reading, Table, Text, Variables, setting
+from ralph.domain.agent_definition import OutputFormat, PromptWay
+
+ADAPTERS: Final = ("claude", "codex", "gemini", "opencode", "qwen", "copilot", "amp", "plain")
+"""The agents that ralph knows by itself."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedAgentSettings:
+    """An agent of your own: use its name as `agent.command`, as a fallback, or with `--agent`."""
+
+    command: str = setting(
+        Text(filled=True),
+        "",
+        "Its program, by name or path; a relative path starts at the project's root.",
+        required=True,
+    )
+    flags: tuple[str, ...] = setting(
+        ListOf(Text(), of="strings", shell_words=True),
+        (),
+        "Its arguments, split like a shell would. `{prompt}`, `{prompt_file}` and `{model}` are replaced.",
+    )
+    adapter: str | None = setting(
+        Nullable(Choice(*ADAPTERS)),
+        None,
+        "Start it and read it like this agent; null: as `prompt` and `output` say.",
+    )
+    prompt: PromptWay | None = setting(
+        Nullable(Choice(*PromptWay)),
+        None,
+        "How it gets the prompt: on stdin, as an argument, or as the path of a file; the latter two come last unless"
+        " a placeholder in `flags` says where. null: stdin.",
+    )
+    output: OutputFormat | None = setting(
+        Nullable(Choice(*OutputFormat)),
+        None,
+        "What it prints: text, or the events of an agent that ralph knows. null: text.",
+    )
+    model: str = setting(Text(), "", "The model it is to use; empty: its own choice.")
+    environment: Mapping[str, str] = setting(
+        Variables(), {}, "Variables added to its environment. Keep secrets in settings.local.json."
+    )
+
+
+class Definitions(Named[DefinedAgentSettings]):
+    """Agents by the names that a user gave them."""
+
+    def __init__(self) -> None:
+        super().__init__(Table(DefinedAgentSettings))
+
+    def read(self, value: object, at: Reading) -> Mapping[str, DefinedAgentSettings]:
+        read = super().read(value, at)
+        if isinstance(value, Mapping):
+            for name, definition in read.items():
+                _check(name, definition, at.inside(name))
+        return read
+
+
+def _check(name: str, definition: DefinedAgentSettings | None, at: Reading) -> None:
+    if name in ADAPTERS:
+        at.wrong("is the name of an agent that ralph knows", "choose another name for your own")
+    elif not _NAME.fullmatch(name):
+        at.wrong("is no name for an agent", "use letters, digits, - _ and .")
+    if definition is not None and definition.adapter and (definition.prompt or definition.output):
+        at.wrong("has an adapter, and prompt or output too", "the adapter knows both: remove them")

@@ -1,0 +1,83 @@
+"""Secrets that leave the machine: keys and passwords sent by curl, scp, nc and the like."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.domain.danger.call import Call
+from ralph.domain.danger.judgement import Danger
+from ralph.domain.danger.options import base_name, has_flag, split_options, words_in
+from ralph.domain.danger.places import is_secret_file
+
+SENDERS = words_in(
+    "curl wget nc ncat netcat socat telnet ftp sftp scp rsync http https xh xhs httpie mail sendmail mutt"
+)
+"""Programs that can send what they are given to another machine."""
+FETCHERS = words_in(
+    "curl wget fetch aria2c http https xh xhs httpie lwp-request lynx links w3m nc ncat netcat ssh"
+)
+"""Programs whose output comes from another machine."""
+_TELLERS = frozenset(["env", "printenv", "set", "export"])
+_UPLOADED = re.compile(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
+_INSTEAD = "leave secrets where they are; ask the user if a service really needs one"
+
+
+def check_secrets(call: Call) -> Danger | None:
+    if call.program in ("nc", "ncat", "netcat", "socat"):
+        options, operands = split_options(call.arguments)
+        runs = has_flag(options, "e", "exec") or has_flag(options, "c", "sh-exec")
+        if runs or any(re.match(r"(?i)(exec|system):", operand) for operand in operands):
+            return Danger(
+                "network",
+                f"{call.program} gives another machine a shell",
+                "use curl to a host that the user named",
+            )
+    if call.program not in SENDERS:
+        return None
+    for word in call.arguments:
+        path = _sent_file(call.program, word)
+        if path and is_secret_file(path):
+            return Danger("secrets", f"this sends {path} to another machine", _INSTEAD)
+    return None
+
+
+def reads_secrets(words: list[str]) -> bool:
+    """A command whose output holds secrets: a key file is read, the environment is listed."""
+    if not words:
+        return False
+    program = base_name(words[0])
+    if program in _TELLERS and len(words) == 1:
+        return True
+    if program == "security" and any(word.startswith(("find-", "dump-")) for word in words[1:]):
+        return True
+    if program in ("gpg", "gpg2") and any(word.startswith("--export-secret") for word in words):
+        return True
+    return program not in ("ls", "test", "[", "echo", "stat", "chmod") and any(
+        is_secret_file(word) for word in words[1:]
+    )
+
+
+def check_sending(program: str, arguments: list[str]) -> Danger | None:
+    """A sender that gets secrets on stdin or in its words."""
+    if program not in SENDERS:
+        return None
+    if program == "curl" and not any(
+        word.startswith(("-d", "--data", "-F", "--form", "-T", "--upload", "-H", "--json", "-u"))
+        for word in arguments
+    ):
+        has_url_text = any("?" in word or "\ue000" in word for word in arguments)
+        if not has_url_text:
+            return None
+    return Danger("secrets", "this sends secrets to another machine", _INSTEAD)
+
+
+def _sent_file(program: str, word: str) -> str:
+    if program in ("scp", "rsync", "sftp"):
+        return "" if ":" in word else word
+    if program == "wget":
+        found = re.fullmatch(r"--(?:post|body)-file=(.+)", word)
+        return found[1] if found else ""
+    found = _UPLOADED.fullmatch(word.removeprefix("--data-binary=").removeprefix("-d").removeprefix("-F"))
+    if found:
+        return found[1]
+    return word if is_secret_file(word) and program == "curl" else ""

@@ -1,0 +1,88 @@
+"""Reading a program's options from its words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+
+def words_in(text: str) -> frozenset[str]:
+    """A table of words that reads like one."""
+    return frozenset(text.split())
+
+
+def base_name(program: str) -> str:
+    """``/usr/bin/git``, ``git.exe`` and ``GIT`` are ``git``: some file systems do not care about case."""
+    name = program.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+    return name[: -len(".exe")] if name.endswith(".exe") else name
+
+
+def split_options(words: list[str], valued: Collection[str] = ()) -> tuple[list[str], list[str]]:
+    """Options and operands, wherever they stand; ``--`` ends the options. Values of ``valued`` ones are dropped."""
+    options: list[str] = []
+    operands: list[str] = []
+    waiting = False
+    for number, word in enumerate(words):
+        if waiting:
+            waiting = False
+        elif word == "--":
+            return options, operands + words[number + 1 :]
+        elif word.startswith("-") and word != "-":
+            options.append(word)
+            waiting = word in valued
+        else:
+            operands.append(word)
+    return options, operands
+
+
+def behind_options(
+    words: list[str], valued: Collection[str], *, skips_assignments: bool = False
+) -> list[str]:
+    """The words behind a wrapper's own options: the command that it runs."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            return words[at + 1 :]
+        if skips_assignments and is_assignment(word):
+            at += 1
+        elif word.startswith("-") and word != "-":
+            at += 2 if word in valued else 1
+        else:
+            break
+    return words[at:]
+
+
+def is_assignment(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name.replace("_", "a").isalnum()
+
+
+def has_flag(options: list[str], short: str = "", long: str = "", *, shortest: int = 4) -> bool:
+    """Whether a flag is given: ``-f`` alone or among others (``-df``), ``--force`` or an abbreviation (``--forc``).
+
+    The last of ``--force`` and ``--no-force`` decides, as in git and in GNU programs.
+    """
+    given = False
+    for option in options:
+        if option.startswith("--"):
+            name = option[2:].partition("=")[0].lower()
+            if long and len(name) >= min(shortest, len(long)) and long.startswith(name):
+                given = True
+            elif long and name.startswith("no-") and long.startswith(name[3:]) and len(name) > 5:
+                given = False
+        elif short and short in option[1:]:
+            given = True
+    return given
+
+
+def value_of_option(words: list[str], names: Collection[str]) -> str | None:
+    """``-X POST``, ``-XPOST``, ``--request POST`` and ``--request=POST``."""
+    for number, word in enumerate(words):
+        if word in names:
+            return words[number + 1] if number + 1 < len(words) else ""
+        for name in names:
+            if name.startswith("--") and word.startswith(name + "="):
+                return word[len(name) + 1 :]
+            if not name.startswith("--") and word.startswith(name) and not word.startswith("--"):
+                return word[len(name) :]
+    return None

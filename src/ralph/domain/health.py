@@ -1,0 +1,87 @@
+"""What `ralph doctor` finds out, and what follows from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Health(StrEnum):
+    GOOD = "good"
+    ABSENT = "absent"  #: not here, and nobody asked for it
+    DOUBTFUL = "doubtful"  #: it may work
+    BAD = "bad"  #: it cannot work
+
+
+_WORST_LAST = (Health.GOOD, Health.ABSENT, Health.DOUBTFUL, Health.BAD)
+
+
+class Area(StrEnum):
+    AGENTS = "agents"
+    SANDBOXES = "sandboxes"
+    SYSTEM = "system"
+    SETTINGS = "settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the doctor's: what it is about, how it is, and what to do. ``needed``: a run here depends on it."""
+
+    area: Area
+    name: str
+    health: Health
+    text: str
+    advice: tuple[str, ...] = ()
+    needed: bool = False
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+def worst(*healths: Health) -> Health:
+    return max(healths, key=_WORST_LAST.index)
+
+
+def stands_in_the_way(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Those without which no run here can work."""
+    return tuple(finding for finding in findings if finding.needed and finding.health is Health.BAD)
+
+
+# --- versions ----------------------------------------------------------------------------------------------
+
+Version = tuple[int, ...]
+
+_VERSION = re.compile(r"(?<![\w.])v?(\d{1,9}(?:\.\d{1,15}){1,3})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGood:
+    """``tested`` is the version that ralph's own tests run; it is known to work from ``since`` on."""
+
+    since: str
+    tested: str
+
+
+def version_in(text: str) -> str:
+    """The first thing in a program's words that looks like a version; empty if nothing does."""
+    found = _VERSION.search(text)
+    return found[1] if found else ""
+
+
+def ordered(version: str) -> Version:
+    """For comparing: 1.10 is newer than 1.9, and 1.9.0 is 1.9."""
+    numbers = [int(number) for number in version.split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def judged_version(version: str, known: KnownGood) -> tuple[Health, str]:
+    """How a version is, and in which words."""
+    if not version:
+        return Health.DOUBTFUL, "it does not say its version"
+    if ordered(version) < ordered(known.since):
+        return Health.DOUBTFUL, f"{version}, too old: known to work from {known.since} on"
+    if ordered(version) > ordered(known.tested):
+        return Health.GOOD, f"{version} (newer than the tested {known.tested})"
+    return Health.GOOD, version

@@ -1,0 +1,286 @@
+"""``ralph bus``: messages between agents, their children and people (seed 003)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ralph.errors import UsageError
+from ralph.interfaces.cli.argument_text import is_text
+from ralph.interfaces.cli.stored_runs import project_dir_option
+
+if TYPE_CHECKING:
+    from ralph.adapters.bus.message_bus import MessageBus
+    from ralph.domain.bus_message import BusMessage, Selection
+    from ralph.domain.bus_text import BusReading
+
+EVERY = 0.25
+SHOWN_BY_TAIL = 10
+
+HELP = """Post to the message bus of a task or of the project, and read it.
+
+A bus is a file that people can read and any number of processes may post to: TASK-MESSAGE-BUS.md in the task's folder and
+.ralph/PROJECT-MESSAGE-BUS.md. Inside a supervised agent the bus of its task is meant, elsewhere that of the project, unless
+--task, --task-dir or --project-bus says otherwise.
+
+\b
+Examples:
+  ralph bus post --type PROGRESS "the parser is done"
+  ralph bus post --type wait_without_restart "waiting for a key"
+  ralph bus read --type ERROR --since 2h
+  ralph bus tail --task search --json
+"""
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+@click.group("bus", help=HELP, context_settings=_CONTEXT)
+def command() -> None:
+    pass
+
+
+def _which_bus(function: Callable[..., Any]) -> Callable[..., Any]:
+    options = (
+        click.option("--task", metavar="ID", help="The bus of this task."),
+        click.option(
+            "--task-dir", metavar="DIR", type=click.Path(path_type=Path), help="The bus in this task folder."
+        ),
+        click.option("--project-bus", is_flag=True, help="The bus of the project."),
+        project_dir_option,
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _which_messages(function: Callable[..., Any]) -> Callable[..., Any]:
+    options = (
+        click.option(
+            "--type",
+            "types",
+            metavar="TYPE",
+            multiple=True,
+            help="Only messages of this type; may be repeated.",
+        ),
+        click.option(
+            "--since",
+            metavar="WHEN",
+            help="Only later ones: 10m, 2h, 3d, an ISO 8601 time, or behind the message with this id.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One JSON object per line."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@command.command("post", context_settings=_CONTEXT)
+@click.option("--type", "kind", metavar="TYPE", default="INFO", show_default=True, help="FACT, ERROR, …")
+@click.option(
+    "--parent",
+    "parents",
+    metavar="ID",
+    multiple=True,
+    help="The message that this one answers; may be repeated.",
+)
+@_which_bus
+@click.argument("body", required=False)
+def post(
+    kind: str,
+    parents: tuple[str, ...],
+    task: str | None,
+    task_dir: Path | None,
+    project_bus: bool,
+    project_dir: Path | None,
+    body: str | None,
+) -> None:
+    """Post BODY, or what comes on standard input, and print the message's id."""
+    from ralph.adapters.storage.files import make_state_folder
+    from ralph.config.root import STATE_FOLDER
+
+    if body is None or body == "-":
+        if body is None and sys.stdin.isatty():
+            message = "there is nothing to post"
+            raise UsageError(message, hint='for example: ralph bus post --type FACT "all tests pass"')
+        body = sys.stdin.buffer.read().decode(errors="surrogateescape").removesuffix("\n")
+    if not is_text(body):
+        message = "the body is not UTF-8 text"
+        raise UsageError(message, hint="convert it, or post the name of a file")
+    bus = _bus(task, task_dir, project_bus, project_dir)
+    if bus.path.parent.name == STATE_FOLDER:
+        make_state_folder(bus.path.parent)
+    if not bus.path.parent.is_dir():
+        message = f"there is no folder for this bus: {bus.path.parent}"
+        raise UsageError(message, hint="`ralph supervise --task ID` makes the task's folder")
+    posted = bus.post(
+        kind,
+        body,
+        project=os.environ.get("RALPH_PROJECT_ID", ""),
+        task=task or os.environ.get("RALPH_TASK_ID", ""),
+        run=os.environ.get("RALPH_RUN_ID", ""),
+        parents=parents,
+    )
+    print(posted.id)
+
+
+@command.command("read", context_settings=_CONTEXT)
+@_which_messages
+@_which_bus
+def read(
+    types: tuple[str, ...],
+    since: str | None,
+    as_json: bool,
+    task: str | None,
+    task_dir: Path | None,
+    project_bus: bool,
+    project_dir: Path | None,
+) -> None:
+    """Print the messages, oldest first."""
+    selection = _selection(types, since)
+    bus = _bus(task, task_dir, project_bus, project_dir)
+    reading = bus.read()
+    _require_known(selection, reading, bus)
+    _Page(bus, as_json=as_json).show(reading, selection.of(reading.messages))
+
+
+@command.command("tail", context_settings=_CONTEXT)
+@_which_messages
+@click.option(
+    "-n",
+    "number",
+    metavar="N",
+    type=click.IntRange(0),
+    help=f"Begin with the last N.  [default: {SHOWN_BY_TAIL}]",
+)
+@_which_bus
+def tail(
+    types: tuple[str, ...],
+    since: str | None,
+    as_json: bool,
+    number: int | None,
+    task: str | None,
+    task_dir: Path | None,
+    project_bus: bool,
+    project_dir: Path | None,
+) -> None:
+    """Print the last messages, then each new one as it comes, until Ctrl-C."""
+    selection = _selection(types, since)
+    bus = _bus(task, task_dir, project_bus, project_dir)
+    page = _Page(bus, as_json=as_json)
+    reading = bus.read()
+    _require_known(selection, reading, bus)
+    chosen = selection.of(reading.messages)
+    if number is not None or since is None:
+        last = SHOWN_BY_TAIL if number is None else number
+        chosen = chosen[len(chosen) - min(last, len(chosen)) :]
+    try:
+        while True:
+            page.show(reading, chosen)
+            time.sleep(EVERY)
+            reading = bus.read(reading.settled)
+            chosen = [message for message in reading.messages if selection.takes(message)]
+    except KeyboardInterrupt:
+        return
+
+
+def _bus(task: str | None, task_dir: Path | None, project_bus: bool, project_dir: Path | None) -> MessageBus:
+    from ralph.adapters.bus.message_bus import MessageBus
+    from ralph.domain.task_folder import ID_HINT, PROJECT_BUS, TASK_BUS, TASKS_FOLDER, problem_with_id
+    from ralph.interfaces.cli.stored_runs import state_folder
+
+    if (task is not None) + (task_dir is not None) + project_bus > 1:
+        message = "only one of --task, --task-dir and --project-bus can be given"
+        raise UsageError(message, hint="leave the others out")
+    if task_dir is not None:
+        return MessageBus(task_dir.absolute() / TASK_BUS)
+    if task is not None:
+        if problem := problem_with_id(task, what="task"):
+            raise UsageError(problem, hint=ID_HINT)
+        return MessageBus(state_folder(project_dir) / TASKS_FOLDER / task / TASK_BUS)
+    # What a supervised agent finds in its environment; --project-dir means another project.
+    given = "" if project_dir is not None else os.environ.get("PROJECT_MESSAGE_BUS", "")
+    if project_dir is None and not project_bus:
+        given = os.environ.get("TASK_MESSAGE_BUS", "") or given
+    return MessageBus(Path(given)) if given else MessageBus(state_folder(project_dir) / PROJECT_BUS)
+
+
+def _selection(types: tuple[str, ...], since: str | None) -> Selection:
+    from ralph.domain.bus_message import Selection, is_message_id, moment
+
+    wanted = frozenset(name.upper() for name in types)
+    if since is None:
+        return Selection(wanted)
+    if is_message_id(since):
+        return Selection(wanted, after_id=since)
+    at = moment(since, now=time.time())
+    if at is None:
+        message = f"--since {since!r} is neither a time nor the id of a message"
+        raise UsageError(
+            message, hint="for example 10m, 2h, 2026-11-15T14:00, or an id that `ralph bus read` shows"
+        )
+    return Selection(wanted, since=at)
+
+
+def _require_known(selection: Selection, reading: BusReading, bus: MessageBus) -> None:
+    if selection.after_id and all(message.id != selection.after_id for message in reading.messages):
+        message = f"there is no message {selection.after_id} on {bus.path}"
+        raise UsageError(message, hint="`ralph bus read` shows those that are there")
+
+
+class _Page:
+    """Prints messages, and each problem once."""
+
+    def __init__(self, bus: MessageBus, *, as_json: bool) -> None:
+        self._path = bus.path
+        self._render = _json if as_json else _text
+        self._told: set[tuple[int, str]] = set()
+
+    def show(self, reading: BusReading, messages: list[BusMessage]) -> None:
+        torn = (reading.torn_tail,) if reading.torn_tail is not None else ()
+        for problem in (*reading.problems, *torn):
+            if (problem.offset, problem.text) not in self._told:
+                self._told.add((problem.offset, problem.text))
+                print(f"ralph: {self._path}, byte {problem.offset}: {problem.text}", file=sys.stderr)
+        for message in messages:
+            print(self._render(message))
+        sys.stdout.flush()
+
+
+def _text(message: BusMessage) -> str:
+    from ralph.interfaces.cli.console.safe_text import clean, clean_line
+
+    about = [f"{name} {value}" for name, value in (("task", message.task), ("run", message.run)) if value]
+    lines = [clean_line("  ".join([_iso(message.time), message.type, *about, message.id]))]
+    if message.parents:
+        lines.append(clean_line(f"  answers {', '.join(message.parents)}"))
+    lines += [f"  {line}" for line in clean(message.body).split("\n")]
+    return "\n".join(lines)
+
+
+def _json(message: BusMessage) -> str:
+    import json
+
+    return json.dumps(
+        {
+            "id": message.id,
+            "time": _iso(message.time),
+            "type": message.type,
+            "project": message.project,
+            "task": message.task,
+            "run": message.run,
+            "parents": message.parents,
+            "body": message.body,
+        }
+    )
+
+
+def _iso(at: float) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

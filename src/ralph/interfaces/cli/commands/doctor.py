@@ -1,0 +1,114 @@
+"""``ralph doctor``: can a run work here, and if not, what to do about it?"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ralph.interfaces.cli.exit_codes import ExitCode
+from ralph.interfaces.cli.stored_runs import project_dir_option
+
+if TYPE_CHECKING:
+    from ralph.domain.health import Finding
+    from ralph.interfaces.cli.console.terminal import Look
+
+HELP = """Look at everything a run here depends on: the agents (installed? which version? logged in? do they know the flags?),
+sandboxes, git, disk space and settings. Nothing is changed, and no tokens are spent: logins are asked of the programs
+themselves, or judged by keys and files that are there.
+
+\b
+Exit codes: 0 nothing stands in the way of a run · 2 the settings are wrong
+            4 the configured agent, or something else that a run needs, cannot work
+
+\b
+Examples:
+  ralph doctor
+  ralph doctor --json | jq -r '.findings[] | select(.health == "bad") | .advice[]'
+"""
+
+
+@click.command(
+    "doctor", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@project_dir_option
+def command(as_json: bool, project_dir: Path | None) -> int:
+    import asyncio
+
+    from ralph.config.root import find_root
+    from ralph.domain.health import Area, stands_in_the_way
+    from ralph.wiring.doctor import examination
+    from ralph.wiring.requirements import require_system
+
+    require_system()
+    findings = asyncio.run(examination(find_root(Path.cwd(), project_dir)))
+    in_the_way = stands_in_the_way(findings)
+    if as_json:
+        print(_json(findings, ready=not in_the_way))
+    else:
+        from ralph.interfaces.cli.console.terminal import detect_look
+
+        look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
+        print("\n".join(_lines(findings, in_the_way, look)))
+    if not in_the_way:
+        return ExitCode.COMPLETED
+    is_about_settings = any(finding.area is Area.SETTINGS for finding in in_the_way)
+    return ExitCode.USAGE if is_about_settings else ExitCode.CANNOT_RUN
+
+
+def _json(findings: Sequence[Finding], *, ready: bool) -> str:
+    import json
+
+    data = [
+        {
+            "area": finding.area,
+            "name": finding.name,
+            "health": finding.health,
+            "needed": finding.needed,
+            "text": finding.text,
+            "advice": list(finding.advice),
+            **({"details": dict(finding.details)} if finding.details else {}),
+        }
+        for finding in findings
+    ]
+    return json.dumps({"ready": ready, "findings": data}, indent=2)
+
+
+def _lines(findings: Sequence[Finding], in_the_way: Sequence[Finding], look: Look) -> Iterator[str]:
+    from ralph.domain.health import Area, Health
+    from ralph.interfaces.cli.console.marks import colors_of, marks_of
+    from ralph.interfaces.cli.console.safe_text import clean_line
+    from ralph.interfaces.cli.console.terminal import display_width
+
+    marks, colors = marks_of(look), colors_of(look)
+    signs = {
+        Health.GOOD: (marks.ok, colors.green),
+        Health.ABSENT: (marks.dot, colors.dim),
+        Health.DOUBTFUL: (marks.warning, colors.yellow),
+        Health.BAD: (marks.error, colors.red),
+    }
+    width = max(len(clean_line(finding.name)) for finding in findings)
+    sign_width = max(display_width(sign) for sign, _ in signs.values())
+    for area in Area:
+        yield f"{colors.bold}{area.capitalize()}{colors.off}"
+        for finding in findings:
+            if finding.area is not area:
+                continue
+            sign, color = signs[finding.health]
+            name = clean_line(finding.name).ljust(width)
+            needed = " (configured)" if finding.needed and area is Area.AGENTS else ""
+            sign += " " * (sign_width - display_width(sign))
+            yield f"  {color}{sign}{colors.off} {name}  {clean_line(finding.text)}{needed}"
+            for advice in finding.advice:
+                yield f"  {' ' * (sign_width + width + 3)}{marks.right} {clean_line(advice)}"
+        yield ""
+    if in_the_way:
+        names = ", ".join(dict.fromkeys(clean_line(finding.name) for finding in in_the_way))
+        yield f"{marks.error} A run cannot work here: see {names}."
+    else:
+        yield f"{marks.ok} Nothing stands in the way of a run."

@@ -1,0 +1,75 @@
+"""``ralph report``: a run as one file to keep, or to attach to a pull request."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ralph.domain.run_view import LAST
+from ralph.errors import StoreError, UsageError
+from ralph.interfaces.cli.stored_runs import find_run, project_dir_option, reading, state_folder
+
+HELP = """Write a report of RUN: the outcome, what was asked, each iteration, the checks with their receipts, what was
+changed, cost and time. RUN is a run's name, its beginning or end, or `last` (the default).
+
+HTML is one page with nothing from outside. In a terminal it is written to a file; in a pipe, and with `-o -`, to
+standard output.
+
+\b
+Examples:
+  ralph report                        ralph-report-<run>.html here
+  ralph report last -o report.html
+  ralph report --format md | gh pr comment --body-file -
+  ralph report --format json | jq .verdict
+"""
+
+
+@click.command(
+    "report", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.argument("run", default=LAST)
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Where to write it.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "md", "json"]),
+    help="What to write.  [default: as FILE's name says, else html]",
+)
+@project_dir_option
+def command(run: str, output: Path | None, form: str | None, project_dir: Path | None) -> None:
+    import asyncio
+
+    from ralph.interfaces.report.writing import Format, format_for, report_text
+    from ralph.wiring.faces import open_feed
+
+    folder = state_folder(project_dir)
+    with reading(folder) as reader:
+        run_id = find_run(reader, run)
+    chosen = Format(form) if form is not None else format_for(output or Path("report.html"))
+    if output is None and chosen is Format.HTML and sys.stdout.isatty():
+        output = Path(f"ralph-report-{Path(run_id).name}.html")
+    with open_feed(folder) as feed:
+        text = asyncio.run(report_text(feed, run_id, chosen))
+    if output is None or str(output) == "-":
+        sys.stdout.buffer.write(text.encode())
+        return
+    _write(output, text)
+    print(f"wrote {output}", file=sys.stderr)
+
+
+def _write(path: Path, text: str) -> None:
+    from ralph.adapters.storage.files import write_atomic
+
+    if path.is_dir():
+        message = f"{path} is a directory"
+        raise UsageError(message, hint="name a file")
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")  # a device or a pipe is written to, not replaced
+        else:
+            write_atomic(path, text)
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror or error}"
+        raise StoreError(message, hint="choose another place with -o") from error

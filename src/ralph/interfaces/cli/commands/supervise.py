@@ -1,0 +1,178 @@
+"""``ralph supervise``: the loop of seed 003."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from ralph.errors import UsageError
+from ralph.interfaces.cli.argument_text import is_text
+
+HELP = """Restart a root agent until it has written the file $TASK_FOLDER/DONE, whatever its exit code.
+
+What is run is the agent of the settings with a prompt (-p or -f), or any command behind `--`. It finds in its environment:
+TASK_FOLDER, RUN_FOLDER, RALPH_PROJECT_ID, RALPH_TASK_ID, RALPH_RUN_ID, RALPH_PARENT_RUN_ID, RALPH_ATTEMPT (from 0),
+TASK_MESSAGE_BUS and PROJECT_MESSAGE_BUS.
+
+An agent that waits for something outside exits with 42, writes the file $TASK_FOLDER/WAIT_WITHOUT_RESTART, or posts with
+`ralph bus post --type wait_without_restart`: the run ends with exit code 5, and `ralph resume` goes on with it. A ralph that
+the agent starts is a child run; when DONE is there, the children that are still active are waited for.
+
+\b
+Exit codes: 0 DONE is there · 1 no restart is left · 2 usage or settings · 3 a bug of ralph's · 4 the agent cannot run
+            5 the agent waits · 130 interrupted
+
+\b
+Examples:
+  ralph supervise --task search -f PROMPT.md --max-restarts 20
+  ralph supervise --task nightly --restart-delay 5 --agent-timeout 3600 -- ./agent.sh --fast
+"""
+
+
+class Seconds(click.ParamType[float]):
+    """A number of seconds; ``zero`` says whether 0 is one."""
+
+    name = "seconds"
+
+    def __init__(self, *, zero: bool = True) -> None:
+        self._zero = zero
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        if not 0 <= number < float("inf") or (number == 0 and not self._zero):
+            self.fail(f"{value} is not {'at least' if self._zero else 'above'} zero", param, ctx)
+        return number
+
+
+@click.command(
+    "supervise",
+    help=HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.option("--task", metavar="ID", help="The task; its folder is .ralph/tasks/ID.  [default: a new one]")
+@click.option("--project", metavar="ID", help="The project's id.  [default: the folder's name]")
+@click.option(
+    "--task-dir", metavar="DIR", type=click.Path(path_type=Path), help="Another place for the task folder."
+)
+@click.option("-p", "--prompt", metavar="TEXT", help="Prompt string to send to the agent.")
+@click.option(
+    "-f",
+    "--prompt-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="File with the prompt, read anew for every launch; - for standard input.",
+)
+@click.option("--agent", metavar="NAME", help="Agent to run instead of the one in the settings.")
+@click.option("--max-restarts", metavar="N", type=int, help="Launches in all.  [default: 100]")
+@click.option(
+    "--restart-delay", metavar="S", type=Seconds(), help="Seconds between two launches.  [default: 1]"
+)
+@click.option(
+    "--wait-timeout",
+    metavar="S",
+    type=Seconds(),
+    help="Seconds to wait for child runs once DONE is there.  [default: 300]",
+)
+@click.option(
+    "--poll-interval",
+    metavar="S",
+    type=Seconds(zero=False),
+    help="Seconds between two looks at children and DONE.  [default: 1]",
+)
+@click.option(
+    "--agent-timeout",
+    metavar="S",
+    type=Seconds(zero=False),
+    help="End a launch that takes longer; it counts as failed.  [default: none]",
+)
+@click.option(
+    "--done-grace",
+    metavar="S",
+    type=Seconds(),
+    help="Seconds the agent may go on after it wrote DONE.  [default: 30]",
+)
+@click.option(
+    "--guardrail",
+    "guardrails",
+    metavar="COMMAND",
+    multiple=True,
+    help="A command that must succeed before a DONE is believed; may be repeated.",
+)
+@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
+@click.option(
+    "--project-dir",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Project to work in.  [default: where .ralph or .git is]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+@click.argument("command_line", metavar="[-- CMD ARGS...]", nargs=-1, type=click.UNPROCESSED)
+def command(
+    task: str | None,
+    project: str | None,
+    task_dir: Path | None,
+    prompt: str | None,
+    prompt_file: Path | None,
+    agent: str | None,
+    max_restarts: int | None,
+    restart_delay: float | None,
+    wait_timeout: float | None,
+    poll_interval: float | None,
+    agent_timeout: float | None,
+    done_grace: float | None,
+    guardrails: tuple[str, ...],
+    verbose: bool,
+    project_dir: Path | None,
+    as_json: bool,
+    command_line: tuple[str, ...],
+) -> int:
+    from ralph.config.loading import load
+    from ralph.config.root import find_root
+    from ralph.interfaces.cli.exit_codes import exit_code_of
+    from ralph.interfaces.cli.prompt_argument import prompt_argument
+    from ralph.interfaces.cli.running import run_on_console
+    from ralph.wiring.supervised import plan_supervised
+
+    if not all(map(is_text, command_line)):
+        message = "the command behind `--` holds bytes that are not UTF-8 text"
+        raise UsageError(message, hint="put it into a script")
+    for value, flag in ((task, "--task"), (project, "--project")):
+        if value == "":
+            message = f"{flag} is empty"
+            raise UsageError(message, hint="name it, or leave the flag out")
+    given = prompt_argument(prompt, prompt_file)
+    root = find_root(Path.cwd(), project_dir)
+    own = ("profiles", "supervised")
+    values: list[tuple[tuple[str, ...], object, str]] = [
+        ((*own, "maxRestarts"), max_restarts, "--max-restarts"),
+        ((*own, "restartDelay"), restart_delay, "--restart-delay"),
+        ((*own, "waitTimeout"), wait_timeout, "--wait-timeout"),
+        ((*own, "pollInterval"), poll_interval, "--poll-interval"),
+        ((*own, "agentTimeout"), agent_timeout, "--agent-timeout"),
+        ((*own, "doneGrace"), done_grace, "--done-grace"),
+        ((*own, "guardrails"), list(guardrails) or None, "--guardrail"),
+        (("agent", "command"), agent, "--agent"),
+    ]
+    flags = [(path, value, origin) for path, value, origin in values if value is not None]
+    if agent is not None:  # another program: what the settings say about theirs is not for it
+        flags += [(("agent", key), empty, "--agent") for key, empty in (("adapter", None), ("flags", []))]
+    loaded = load(root.state, environ=os.environ, flags=flags)
+    for warning in loaded.warnings:
+        print(f"ralph: warning: {warning}", file=sys.stderr)
+    plan = plan_supervised(
+        loaded.settings,
+        root,
+        prompt=given,
+        command=command_line,
+        task=task or "",
+        project=project or "",
+        task_folder=task_dir.absolute() if task_dir is not None else None,
+        flags=flags,
+    )
+    return exit_code_of(run_on_console(plan, verbose=verbose, json_lines=as_json).outcome)

@@ -1,0 +1,82 @@
+"""``ralph web``: the project's runs in a browser."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ralph.errors import UsageError
+from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
+
+PORT = 8484
+
+HELP = """Serve one page with the board, the runs as they happen, their iterations, diffs, checks and charts; pause, stop
+and steer them there. Prints an address that carries a token: who has it may look and steer.
+
+\b
+Examples:
+  ralph web                              then open the printed address
+  ralph web --read-only                  to look on, not to steer
+  ssh -L 8484:localhost:8484 machine     to reach it from elsewhere, encrypted
+  ralph web --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
+"""
+
+
+@click.command(
+    "web", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.option(
+    "--host", default="127.0.0.1", metavar="HOST", help="Address to serve on.  [default: 127.0.0.1]"
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    metavar="PORT",
+    help=f"Port; 0 takes any free one.  [default: {PORT}]",
+)
+@click.option("--read-only", is_flag=True, help="Nobody can pause, stop or steer from the page.")
+@click.option(
+    "--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="Certificate (PEM); serves https."
+)
+@click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="Its key (PEM).")
+@click.option(
+    "--insecure-host", is_flag=True, help="Allow a --host that others can reach without encryption."
+)
+@project_dir_option
+def command(
+    host: str,
+    port: int,
+    read_only: bool,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    insecure_host: bool,
+    project_dir: Path | None,
+) -> None:
+    try:
+        from ralph.interfaces.web.serving import Serving, serve
+    except ImportError as error:
+        if error.name is None or error.name.startswith("ralph"):
+            raise
+        message = f"the page needs the package {error.name}"
+        raise UsageError(message, hint="pip install 'ralph-harness[web]'") from error
+    import gc
+
+    gc.enable()
+    serving = Serving(
+        host=host,
+        port=port,
+        read_only=read_only,
+        certificate=tls_cert,
+        key=tls_key,
+        insecure_host=insecure_host,
+    )
+    serve(state_folder(project_dir), serving, announce=_announce)
+
+
+def _announce(address: str) -> None:
+    """The address alone on stdout, for scripts."""
+    print("Open this address; who has it may look and steer. Ctrl-C ends it.", file=sys.stderr)
+    print(address, flush=True)

@@ -1,0 +1,1 @@
+"""The commands of ``ralph plan``, one per file."""

@@ -1,0 +1,188 @@
+"""``ralph plan draft``: the agent writes prd.md and tasks.json, until they are valid and the user agrees."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ralph.errors import UsageError
+from ralph.interfaces.cli.argument_text import is_text
+from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
+
+if TYPE_CHECKING:
+    from ralph.adapters.documents.plan_files import PlanFiles
+    from ralph.config.root import Root
+    from ralph.config.schema import Settings
+
+HELP = """Let the agent draft prd.md and tasks.json from a description, or tasks.json from a PRD that is there.
+
+The draft is checked and sent back until it is valid, then shown. Answer y to keep it, n to have the old files back, or
+write what should be different.
+
+\b
+Examples:
+  ralph plan draft "Search results can be filtered by state and date"
+  ralph plan draft --prd docs/search.md --yes
+"""
+
+
+@click.command("draft", help=HELP, context_settings=HELP_NAMES)
+@click.argument("description", required=False, default="")
+@click.option(
+    "--prd",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A PRD to start from; it becomes the plan's prd.md.",
+)
+@click.option("-y", "--yes", is_flag=True, help="Ask nothing: keep the draft once it is valid.")
+@click.option(
+    "--rounds",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Sessions before giving up on a valid draft.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Show more of what happens.")
+@plan_options
+def command(
+    description: str,
+    prd: Path | None,
+    yes: bool,
+    rounds: int,
+    verbose: bool,
+    project_dir: Path | None,
+    ralph_dir: Path | None,
+) -> int:
+    from ralph.config.loading import load
+    from ralph.config.root import find_root
+    from ralph.interfaces.cli.plans.place import plan_files
+
+    if not is_text(description):
+        message = "the description holds bytes that are not UTF-8 text"
+        raise UsageError(message, hint="write it into a file and give that with --prd")
+    if not yes and not sys.stdin.isatty():
+        message = "a draft is shown for approval, and there is no terminal to ask on"
+        raise UsageError(message, hint="add --yes to keep the draft once it is valid")
+    files = plan_files(project_dir, ralph_dir)
+    root = find_root(Path.cwd(), project_dir)
+    settings = load(root.state, environ=os.environ).settings
+    _refuse_a_plan_under_way(files)
+    before = _contents(files)
+    if prd is not None:
+        _take_prd(files, prd)
+    try:
+        kept, code = _converse(
+            settings, root, files, description, rounds=rounds, ask=not yes, verbose=verbose
+        )
+    except BaseException:
+        _put_back(files, before)
+        raise
+    if not kept:
+        _put_back(files, before)
+        click.echo("the old files are back", err=True)
+    return code
+
+
+def _converse(
+    settings: Settings,
+    root: Root,
+    files: PlanFiles,
+    description: str,
+    *,
+    rounds: int,
+    ask: bool,
+    verbose: bool,
+) -> tuple[bool, int]:
+    """Draft, show, ask, until there is an answer. Whether the draft stays, and the exit code."""
+    from ralph.interfaces.cli.exit_codes import exit_code_of
+    from ralph.interfaces.cli.running import run_on_console
+    from ralph.wiring.drafting import plan_draft
+
+    remarks: list[str] = []
+    has_prd: bool | None = None
+    while True:
+        plan = plan_draft(
+            settings,
+            root,
+            ralph_dir=files.path,
+            description=description,
+            remarks=remarks,
+            has_prd=has_prd,
+            rounds=rounds,
+        )
+        has_prd = bool(
+            plan.composition.arguments()["hasPrd"]
+        )  # a PRD of our own drafting may be drafted again
+        code = int(exit_code_of(run_on_console(plan, verbose=verbose).outcome))
+        if code != 0:
+            return False, code
+        _show(files)
+        if not ask:
+            return True, 0
+        answer = click.prompt("Keep this plan? (y, n, or what should be different)", type=str).strip()
+        if answer.lower() in ("y", "yes"):
+            return True, 0
+        if answer.lower() in ("n", "no"):
+            return False, 1
+        remarks.append(answer)
+
+
+def _show(files: PlanFiles) -> None:
+    from ralph.domain.iteration_mode import DEFAULT_REVIEW_CAP, estimate_text
+    from ralph.interfaces.cli.console.safe_text import clean_line
+    from ralph.interfaces.cli.plans.place import sound_document
+    from ralph.interfaces.cli.plans.status import table
+
+    document = sound_document(files)
+    for line in table(document, cap=DEFAULT_REVIEW_CAP, skip_review=False, width=None):
+        click.echo(line)
+    for story in document.stories:
+        click.echo(f"\n{clean_line(story.id)}: {clean_line(story.title)}")
+        for criterion in story.acceptance_criteria:
+            click.echo(f"  - {clean_line(criterion)}")
+    commands = ", ".join(clean_line(command) for command in document.verify_commands) or "none"
+    click.echo(f"\nverifyCommands: {commands}")
+    click.echo(estimate_text(document))
+    click.echo(f"see {files.folder}/prd.md and {files.folder}/tasks.json")
+
+
+def _refuse_a_plan_under_way(files: PlanFiles) -> None:
+    from ralph.domain.plan_draft import is_untouched
+    from ralph.domain.tasks_document import TasksDocument, read_document
+
+    read = read_document(files.read_tasks() or "")
+    if isinstance(read, TasksDocument) and not is_untouched(read):
+        message = f"the stories in {files.folder}/tasks.json have been worked on already"
+        raise UsageError(message, hint="ralph plan archive puts that plan away and starts afresh")
+
+
+def _contents(files: PlanFiles) -> Mapping[str, bytes | None]:
+    from ralph.adapters.documents.plan_files import LARGEST_BYTES, PLAN_FILES, read_regular
+
+    return {name: read_regular(files.path / name, LARGEST_BYTES) for name in PLAN_FILES}
+
+
+def _put_back(files: PlanFiles, contents: Mapping[str, bytes | None]) -> None:
+    for name, content in contents.items():
+        files.write_guarded(name, content)
+
+
+def _take_prd(files: PlanFiles, source: Path) -> None:
+    from ralph.adapters.documents.plan_files import LARGEST_BYTES, PRD, read_regular
+    from ralph.adapters.documents.plan_templates import is_scaffold
+
+    there = files.read_guarded()[PRD]
+    if there is not None and not is_scaffold(there.decode(errors="replace")):
+        message = f"{files.folder}/{PRD} has content already"
+        raise UsageError(message, hint="leave --prd out to plan from it, or archive that plan first")
+    content = read_regular(source.resolve(), LARGEST_BYTES)
+    if content is None or not content.strip():
+        message = f"--prd: {source} is not a file with text in it"
+        raise UsageError(message, hint="give a Markdown file")
+    files.write_guarded(PRD, content)

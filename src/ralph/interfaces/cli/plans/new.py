@@ -1,0 +1,49 @@
+"""``ralph plan new``: the files of a plan, from templates."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from ralph.adapters.documents.plan_making import MadePlan, make_plan
+from ralph.adapters.storage.files import write_atomic
+from ralph.errors import UsageError
+from ralph.interfaces.cli.argument_text import is_text
+from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, plan_place
+
+
+@click.command("new", context_settings=HELP_NAMES)
+@click.option("--name", metavar="FEATURE", help="The feature's name: the branch becomes ralph/FEATURE.")
+@plan_options
+def command(name: str | None, project_dir: Path | None, ralph_dir: Path | None) -> None:
+    """Start a plan in ralph/. What is there already is never overwritten."""
+    if name is not None and not is_text(name):
+        message = "--name is not UTF-8 text"
+        raise UsageError(message, hint="use letters, digits, dots and dashes")
+    root, folder = plan_place(project_dir, ralph_dir)
+    made = make_plan(root, folder, name=name, date=time.strftime("%Y-%m-%d"), write=write_atomic)
+    _report(made, root, named=name is not None)
+
+
+def _report(made: MadePlan, root: Path, *, named: bool) -> None:
+    shown = made.folder.relative_to(root.resolve())
+    for file in made.written:
+        click.echo(f"wrote {shown / file}")
+    for file in made.kept:
+        click.echo(f"kept  {shown / file} (it was there already)")
+    if made.ignored:
+        click.echo("added .ralph-active to .gitignore")
+    if named and "tasks.json" in made.kept:
+        click.echo("note: --name changes nothing in a tasks.json that was there already")
+    click.echo(
+        f"""
+Next steps:
+  1. Write down in {shown}/prd.md what is wanted, why, and what is out of scope.
+  2. Fill in the stories of {shown}/tasks.json: title, acceptanceCriteria, verifyCommands.
+     (In Claude Code, /ralph:ralph-plan asks the questions and writes both.)
+  3. ralph plan check      is everything there?
+  4. ralph plan status     what comes first, and about how many iterations it takes
+  5. Commit the plan, then start the loop: ralph plan run"""
+    )

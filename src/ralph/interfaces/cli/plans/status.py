@@ -1,0 +1,119 @@
+"""``ralph plan status``: the stories, what each needs next, and about how much is left."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from ralph.domain.iteration_mode import (
+    estimate_text,
+    estimated_iterations,
+    mode_for,
+    waits_for,
+)
+from ralph.domain.story import Review, Story
+from ralph.domain.tasks_document import TasksDocument
+from ralph.interfaces.cli.console.safe_text import clean_line
+from ralph.interfaces.cli.console.terminal import display_width, fit
+from ralph.interfaces.cli.plans.place import (
+    HELP_NAMES,
+    plan_files,
+    plan_options,
+    review_options,
+    review_rules,
+    sound_document,
+)
+
+GAP = "  "
+TITLE_WIDTH = 40
+HEADS = ("story", "next", "reviews", "title", "feedback")
+
+
+@click.command("status", context_settings=HELP_NAMES)
+@click.option("--json", "as_json", is_flag=True, help="Print the stories as JSON.")
+@review_options
+@plan_options
+def command(
+    as_json: bool, skip_review: bool, review_cap: int | None, project_dir: Path | None, ralph_dir: Path | None
+) -> None:
+    """Show each story with its next mode, reviews and feedback, and the estimated iterations left."""
+    document = sound_document(plan_files(project_dir, ralph_dir))
+    rules = review_rules(project_dir, cap=review_cap, skip=skip_review)
+    if as_json:
+        click.echo(json.dumps(_as_json(document, skip_review=rules.skip), indent=2, ensure_ascii=False))
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in table(document, cap=rules.cap, skip_review=rules.skip, width=width):
+        click.echo(line)
+    done = sum(story.is_done(skip_review=rules.skip) for story in document.stories)
+    click.echo(f"\n{done} of {len(document.stories)} stories done")
+    if document.stories:
+        click.echo(estimate_text(document, skip_review=rules.skip))
+    upcoming = mode_for(document, skip_review=rules.skip)
+    if upcoming is not None:
+        click.echo(f"next: {upcoming.mode} {clean_line(upcoming.story.id)}")
+
+
+def table(document: TasksDocument, *, cap: int, skip_review: bool, width: int | None) -> list[str]:
+    """Aligned lines; on a terminal the last column gives way."""
+    rows = [
+        (
+            clean_line(story.id),
+            clean_line(next_word(document, story, skip_review=skip_review)),
+            f"{story.review_count}/{cap}",
+            fit(clean_line(story.title), TITLE_WIDTH, ellipsis="…") if width else clean_line(story.title),
+            clean_line(story.review_feedback),
+        )
+        for story in document.stories
+    ]
+    widths = [max(display_width(row[column]) for row in (HEADS, *rows)) for column in range(len(HEADS))]
+    lines = [
+        GAP.join(
+            cell + " " * (size - display_width(cell)) for cell, size in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in (HEADS, *rows)
+    ]
+    return lines if width is None else [fit(line, width - 1, ellipsis="…") for line in lines]
+
+
+def next_word(document: TasksDocument, story: Story, *, skip_review: bool) -> str:
+    """The mode that the story needs next, or why it needs none."""
+    if story.is_done(skip_review=skip_review):
+        return "done"
+    if not skip_review and story.review is Review.CHANGES:
+        return "review-fix"
+    if not skip_review and story.review is Review.NEEDED:
+        return "review"
+    if missing := waits_for(document, story, skip_review=skip_review):
+        return f"waits for {', '.join(missing)}"
+    return "implement"
+
+
+def _as_json(document: TasksDocument, *, skip_review: bool) -> dict[str, object]:
+    upcoming = mode_for(document, skip_review=skip_review)
+    return {
+        "project": document.project,
+        "branchName": document.branch_name,
+        "done": sum(story.is_done(skip_review=skip_review) for story in document.stories),
+        "total": len(document.stories),
+        "estimatedIterations": estimated_iterations(document, skip_review=skip_review),
+        "next": None if upcoming is None else {"story": upcoming.story.id, "mode": upcoming.mode.value},
+        "stories": [
+            {
+                "id": story.id,
+                "title": story.title,
+                "next": next_word(document, story, skip_review=skip_review),
+                "passes": story.passes,
+                "reviewStatus": None if story.review is None else story.review.value,
+                "reviewCount": story.review_count,
+                "reviewFeedback": story.review_feedback,
+                "priority": story.priority,
+                "dependsOn": list(story.depends_on),
+            }
+            for story in document.stories
+        ],
+    }

@@ -1,0 +1,44 @@
+"""The prompt as a user gives it: a text, a file that is read anew each time, or standard input."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.errors import UsageError
+from ralph.interfaces.cli.argument_text import is_text
+
+if TYPE_CHECKING:
+    from ralph.wiring.prompted import Prompt
+
+
+def prompt_argument(text: str | None, file: Path | None) -> Prompt | None:
+    """None if neither was given. Raises UsageError for what cannot be a prompt."""
+    from ralph.wiring.prompted import Prompt
+
+    if text is None and file is None:
+        return None
+    if text is not None and file is not None:
+        message = "only one of --prompt and --prompt-file can be given"
+        raise UsageError(message, hint="put everything into the file")
+    if text is not None and not text.strip():
+        message = "--prompt is empty"
+        raise UsageError(message, hint="say what the agent is to do")
+    if text is not None and not is_text(text):
+        message = "--prompt holds bytes that are not UTF-8 text"
+        raise UsageError(message, hint="put it into a file and give that with --prompt-file")
+    if file is not None and (file == Path("-") or file.is_fifo()):
+        return Prompt(_read_once(file))
+    return Prompt(text, file.absolute() if file is not None else None)
+
+
+def _read_once(file: Path) -> str:
+    """Standard input, or the pipe of a shell's ``<(…)``: it cannot be read anew, so it stays as it is."""
+    data = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
+    text = data.decode(errors="surrogateescape")
+    if not text.strip() or not is_text(text):
+        what = "not UTF-8 text" if text.strip() else "empty"
+        message = f"the prompt on {'standard input' if file == Path('-') else file} is {what}"
+        raise UsageError(message, hint="say what the agent is to do")
+    return text

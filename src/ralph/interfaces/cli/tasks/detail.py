@@ -1,0 +1,145 @@
+"""One task for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ralph.domain.completion import CompletionCriteria, VerificationMethod
+from ralph.domain.criteria import concerns_about, criteria_for
+from ralph.domain.role_defaults import CompletionDefaults
+from ralph.domain.task import Task, TaskBudget
+from ralph.domain.task_change import TaskEvent
+from ralph.domain.task_view import TaskView
+from ralph.domain.verification_record import VerificationRecord
+from ralph.interfaces.cli.console.figures import duration, money
+from ralph.interfaces.cli.console.marks import Colors, Marks, colors_of, marks_of
+from ralph.interfaces.cli.console.safe_text import clean, clean_line
+from ralph.interfaces.cli.console.terminal import Look
+from ralph.interfaces.cli.run_table import age
+from ralph.interfaces.cli.tasks.table import COLOR_OF
+
+EVENTS = 12
+
+
+def detail_lines(
+    view: TaskView,
+    defaults: CompletionDefaults,
+    *,
+    dependents: Sequence[str],
+    verifications: Sequence[VerificationRecord],
+    events: Sequence[TaskEvent],
+    look: Look,
+    now: float,
+) -> list[str]:
+    """Everything, from what it is to what happened last."""
+    marks, colors = marks_of(look), colors_of(look)
+    return [
+        *_head(view, dependents, colors),
+        *_spec(view.task, marks, colors),
+        *_roles(view.task, defaults, colors),
+        *_verifications(verifications, marks, colors, now),
+        *_events(events, colors, now),
+    ]
+
+
+def _head(view: TaskView, dependents: Sequence[str], colors: Colors) -> Iterator[str]:
+    task = view.task
+    yield f"{colors.bold}{clean_line(task.id)}{colors.off}  {clean_line(task.title)}"
+    stage = f", stage {clean_line(task.stage)}" if task.stage else ""
+    reason = f": {clean_line(task.reason)}" if task.reason else ""
+    yield f"  state       {getattr(colors, COLOR_OF[view.state])}{view.state}{colors.off}{stage}{reason}"
+    pairs = [
+        ("spec", task.spec_id),
+        ("priority", str(task.priority)),
+        ("assignee", task.assignee),
+        ("needs", ", ".join(task.dependencies)),
+        ("waits for", ", ".join(view.waits_for)),
+        ("needed by", ", ".join(dependents)),
+        ("run", view.run_id or ""),
+        ("branch", task.branch),
+        ("iterations", ", ".join(f"{role} {number}" for role, number in task.iterations.items())),
+        ("rejections", str(task.rejections) if task.rejections else ""),
+        ("budget", _budget(task.budget)),
+    ]
+    yield from (f"  {name:<10}  {clean_line(value)}" for name, value in pairs if value)
+    if task.description:
+        yield ""
+        yield from (f"  {line}" for line in clean(task.description).split("\n"))
+
+
+def _budget(budget: TaskBudget) -> str:
+    parts = [
+        money(budget.cost_usd) if budget.cost_usd is not None else "",
+        f"{budget.tokens} tokens" if budget.tokens is not None else "",
+        duration(budget.seconds) if budget.seconds is not None else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _spec(task: Task, marks: Marks, colors: Colors) -> Iterator[str]:
+    yield ""
+    for concern in concerns_about(task):
+        yield f"{colors.yellow}{marks.warning} {clean_line(concern)}{colors.off}"
+    if task.completion_spec is not None:
+        yield f"{colors.bold}outcome{colors.off}  {clean_line(task.outcome)}"
+        yield from (f"  - {clean_line(one)}" for one in task.acceptance_criteria)
+    if task.remarks:
+        yield f"{colors.bold}came back{colors.off}"
+        yield from (f"  - {clean_line(remark)}" for remark in task.remarks)
+
+
+def _roles(task: Task, defaults: CompletionDefaults, colors: Colors) -> Iterator[str]:
+    yield ""
+    spec = task.completion_spec
+    for role in defaults.roles:
+        criteria = criteria_for(task, role, defaults)
+        own = spec.get_criteria_for_agent(role) if spec else None
+        name = f"{colors.bold}{clean_line(role):<9}{colors.off}"
+        promise = f"<promise>{clean_line(criteria.promise)}</promise>"
+        yield f"{name} {promise}, at most {criteria.max_iterations} iterations"
+        if own is not None and own.description:
+            yield f"  {clean_line(own.description)}"
+        yield f"  {clean_line(_verified_by(criteria))}"
+
+
+def _verified_by(criteria: CompletionCriteria) -> str:
+    """One line, whatever the method."""
+    config = criteria.verification_config
+    match criteria.verification_method:
+        case VerificationMethod.EXTERNAL:
+            return f"external: {config.get('command', '')}"
+        case VerificationMethod.SEMANTIC:
+            return f"semantic: {len(config.get('check_for', ()))} criteria"
+        case VerificationMethod.MULTI_STAGE:
+            stages = [_stage_name(stage) for stage in config.get("stages", ())]
+            return f"multi_stage: {', '.join(stages)}"
+        case method:
+            return str(method)
+
+
+def _stage_name(stage: dict[str, object]) -> str:
+    optional = "" if stage.get("required", True) else " (optional)"
+    return f"{stage.get('name') or stage.get('method')}{optional}"
+
+
+def _verifications(
+    records: Sequence[VerificationRecord], marks: Marks, colors: Colors, now: float
+) -> Iterator[str]:
+    if records:
+        yield ""
+        yield f"{colors.bold}verifications{colors.off}, the latest first"
+    for record in records:
+        mark = marks.ok if record.verified else marks.error
+        what = f"{record.role} {record.iteration}, {record.method}: {record.reason}"
+        yield f"  {mark} {age(now - record.at):>8}  {clean_line(what)}"
+
+
+def _events(events: Sequence[TaskEvent], colors: Colors, now: float) -> Iterator[str]:
+    if events:
+        yield ""
+        yield f"{colors.bold}history{colors.off}"
+    if len(events) > EVENTS:
+        yield f"  ({len(events) - EVENTS} earlier; --json has them all)"
+    for event in events[-EVENTS:]:
+        text = f" {clean_line(event.text)}" if event.text else ""
+        yield f"  {age(now - event.at):>8}  {clean_line(event.kind)}{text}"

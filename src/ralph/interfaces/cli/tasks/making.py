@@ -1,0 +1,27 @@
+"""From an entry to a task, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ralph.domain.task import Task
+from ralph.domain.task_entry import Known, read_document
+from ralph.interfaces.cli.console.safe_text import clean_line
+from ralph.interfaces.cli.tasks.flags import refuse
+from ralph.interfaces.cli.tasks.opening import print_json
+
+
+def made(entry: Mapping[str, Any], known: Known) -> Task:
+    """Raises UsageError with everything that is wrong."""
+    entries = read_document({"id": "", "title": "", "completion": {}, **entry}, known)
+    refuse(entries.problems)
+    ((_, task),) = entries.tasks
+    return task
+
+
+def say_added(task: Task, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"task": task.to_dict()})
+    else:
+        print(f"added {clean_line(task.id)}: {clean_line(task.title)}")

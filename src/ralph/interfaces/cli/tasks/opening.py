@@ -1,0 +1,88 @@
+"""What the task commands have in common: the store, the roles and methods that are known, JSON on request."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ralph.config.root import STATE_FOLDER, find_root
+from ralph.errors import ConfigError, UsageError
+from ralph.interfaces.cli.console.safe_text import clean_line
+from ralph.interfaces.cli.stored_runs import project_dir_option
+
+if TYPE_CHECKING:
+    from ralph.adapters.storage.task_history import TaskHistory
+    from ralph.adapters.storage.tasks import TaskStore
+    from ralph.domain.role_defaults import CompletionDefaults
+    from ralph.domain.task_entry import Known
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+json_option: Callable[[Any], Any] = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+__all__ = ["CONTEXT", "Tasks", "json_option", "known_names", "opened", "print_json", "project_dir_option"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """The tasks of one project and what became of them."""
+
+    store: TaskStore
+    history: TaskHistory
+
+
+@contextmanager
+def opened(project_dir: Path | None, *, make: bool = False) -> Iterator[Tasks]:
+    """``make``: at first use the record is made; otherwise UsageError says that there is nothing yet."""
+    folder = find_root(Path.cwd(), project_dir).state / STATE_FOLDER
+    path = folder / "ralph.db"
+    if not make and not path.exists():
+        message = "there are no tasks here yet"
+        raise UsageError(message, hint="add some with `ralph task create` or `task add`")
+    from ralph.adapters.processes.identity import started_of, this_process
+    from ralph.adapters.storage.database import open_state_database
+    from ralph.adapters.storage.task_history import TaskHistory
+    from ralph.adapters.storage.tasks import TaskStore
+
+    with closing(open_state_database(folder)) as database:
+        store = TaskStore(database, me=this_process(), started_of=started_of)
+        yield Tasks(store, TaskHistory(database, path))
+
+
+def has_record(project_dir: Path | None) -> bool:
+    return (find_root(Path.cwd(), project_dir).state / STATE_FOLDER / "ralph.db").exists()
+
+
+def known_names(project_dir: Path | None) -> tuple[Known, CompletionDefaults]:
+    """Roles by the settings, methods by what is installed. Raises ConfigError if the settings are wrong."""
+    from ralph.config.loading import effective, load
+    from ralph.domain.role_settings import read_defaults
+    from ralph.domain.task_entry import Known
+
+    root = find_root(Path.cwd(), project_dir).state
+    profiles = effective(load(root, environ=os.environ).settings)["profiles"]
+    section = profiles.get("verified", {}) if isinstance(profiles, dict) else {}
+    defaults, problems = read_defaults(section, is_installed_method)
+    if problems:
+        lines = "\n".join(f"  {clean_line(str(problem))}" for problem in problems)
+        message = f"problems in the settings of {root}:\n{lines}"
+        raise ConfigError(message)
+    return Known(tuple(defaults.roles), is_installed_method), defaults
+
+
+def is_installed_method(name: str) -> bool:
+    """Whether an installed package offers a verification method of this name."""
+    from importlib.metadata import entry_points  # slow to load, and hardly ever needed
+
+    return any(entry.name == name for entry in entry_points(group="ralph.verification"))
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, indent=2))

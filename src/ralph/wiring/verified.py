@@ -1,0 +1,158 @@
+"""The run of one task: its roles in a worktree of its own, each believed only when it is verified (seed 002)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters.actions.leftovers import CommitLeftovers
+from ralph.adapters.checks.verification import VerificationTools, stage_checks
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.shell import shell_argv
+from ralph.adapters.signals.tag import RejectProbe, TagProbe
+from ralph.adapters.storage.task_settling import TaskSettling
+from ralph.adapters.storage.tasks import TaskStore
+from ralph.adapters.work.task_work import TaskWork
+from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.workspace.worktrees import Worktree
+from ralph.config.root import Root
+from ralph.config.schema import Settings
+from ralph.domain.assignment import Assignment
+from ralph.domain.budget import Budget
+from ralph.domain.completion import CompletionCriteria
+from ralph.domain.criteria import concerns_about, criteria_for
+from ralph.domain.role_prompts import RolePrompt, objective
+from ralph.domain.task import Task
+from ralph.domain.workflows.pipeline import Pipeline
+from ralph.engine.per_role import PerRoleAgent
+from ralph.engine.ports import Check
+from ralph.engine.session import Watch
+from ralph.wiring.agents import ChosenAgents, chosen_agents
+from ralph.wiring.kit import Kit
+from ralph.wiring.plan import Composed, Plan
+from ralph.wiring.profiles import load_profile
+from ralph.wiring.requirements import guardrails_of, prices_of
+from ralph.wiring.roles import agents_of_roles, judge_of
+
+TAGS = ("promise", "reject")
+TEMPLATES = Path(__file__).parent.with_name("profiles") / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskComposition:
+    """``task`` as it was when the run began: what proves the work is not the agent's to change."""
+
+    task: Task
+    worktree: Worktree
+    pipeline: Pipeline
+    by_role: Mapping[str, ChosenAgents]
+
+    def arguments(self) -> Mapping[str, object]:
+        return {"task": self.task.id}
+
+    def described(self) -> Mapping[str, object]:
+        return {"prompt": self.task.title, "task": self.task.id, "branch": self.worktree.branch}
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        yield from concerns_about(self.task)
+
+    @property
+    def criteria(self) -> dict[str, CompletionCriteria]:
+        return {role: criteria_for(self.task, role, self.pipeline.defaults) for role in self.pipeline.roles}
+
+    @asynccontextmanager
+    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+        criteria = self.criteria
+        usual = kit.agent(tags=TAGS)
+        agent = PerRoleAgent(
+            usual, {role: kit.agent(tags=TAGS, chosen=chosen) for role, chosen in self.by_role.items()}
+        )
+        record = TaskSettling(
+            TaskStore(kit.database, me=this_process(), started_of=started_of),
+            self.task.id,
+            run_id=kit.run_id,
+            methods={role: str(own.verification_method) for role, own in criteria.items()},
+            enlist=kit.journal.enlist,
+            now=kit.clock.now,
+        )
+        verifying = {role: self._checks(kit, role, own) for role, own in criteria.items()}
+
+        def checks_of(assignment: Assignment) -> Sequence[Check]:
+            return verifying[assignment.role]
+
+        yield Composed(
+            work=TaskWork(record, self.pipeline, objective=self._objective),
+            agent=agent,
+            probes=[TagProbe("promise", "", first=False), RejectProbe(but=self.pipeline.roles[0])],
+            checks=kit.guardrails(),
+            checks_of=checks_of,
+            actions=[CommitLeftovers(Git(kit.workspace, kit.outside))],
+            prompt=RolePrompt(criteria, self.pipeline.roles[0]),
+            rules=kit.plan.rules(),
+            workspace=kit.git_workspace(),
+        )
+
+    def _objective(self, task: Task, role: str) -> str:
+        file = TEMPLATES / f"{role}.md"
+        template = (file if file.is_file() else TEMPLATES / "role.md").read_text(encoding="utf-8")
+        return objective(template, task, role=role, branch=self.worktree.branch)
+
+    def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
+        own = kit.plan.settings.profiles.verified
+        role_settings = own.roles.get(role)
+        tools = VerificationTools(
+            runner=kit.runner,
+            git=kit.outside,
+            journal=kit.journal,
+            judge=lambda model: kit.agent(
+                tags=("verdict",), chosen=judge_of(kit.plan.settings, kit.workspace, model=model)
+            ),
+            shell=shell_argv,
+            root=kit.workspace,
+            state_folder=kit.plan.state_folder,
+            base_commit=self.worktree.base,
+            truncate_chars=kit.plan.settings.output_truncate_chars,
+            redact=kit.redactor.redact,
+            protect=own.protect,
+            may_change=role_settings.may_change if role_settings else (),
+            rerun_failing=own.rerun_failing,
+        )
+        return stage_checks(
+            criteria, task=self.task, role=role, first_role=self.pipeline.roles[0], tools=tools
+        )
+
+
+def plan_task(
+    settings: Settings,
+    root: Root,
+    task: Task,
+    worktree: Worktree,
+    pipeline: Pipeline,
+    *,
+    parent_id: str,
+    resumes: str = "",
+    watch: Watch | None = None,
+) -> Plan:
+    """A run of ``task`` in its worktree; ``root`` is the main checkout's."""
+    budget = task.budget
+    return Plan(
+        profile=load_profile("verified"),
+        settings=settings,
+        root=Root(root.state, worktree.path),
+        agents=chosen_agents(settings, worktree.path),
+        composition=TaskComposition(task, worktree, pipeline, agents_of_roles(settings, worktree.path)),
+        maximum=None,
+        guardrails=guardrails_of(settings),
+        own_prices=prices_of(settings) if settings.prices else {},
+        resumes=resumes,
+        parent_id=parent_id,
+        own_budget=Budget(
+            cost_usd=budget.cost_usd,
+            tokens=budget.tokens,
+            seconds=budget.seconds,
+            stuck_after=settings.limits.stuck_after,
+        ),
+        watch=watch,
+    )

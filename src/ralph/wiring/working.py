@@ -1,0 +1,381 @@
+"""``ralph work``: ready tasks, each a run of its own in a worktree, merged one after the other (seed 002)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ralph.adapters.control.part_control import PartControl
+from ralph.adapters.control.run_control import RunControl
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.storage.task_history import TaskHistory
+from ralph.adapters.storage.task_runs import run_to_go_on_with
+from ralph.adapters.storage.tasks import TaskFilter, TaskStore
+from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.workspace.integration import Conflict, Integration, Merged, NotTaken, Unverified
+from ralph.adapters.workspace.worktrees import Worktree, Worktrees
+from ralph.config.root import Root, git_top
+from ralph.config.schema import Settings
+from ralph.config.sources import Flag
+from ralph.domain.decision import Outcome
+from ralph.domain.loop_events import AgentEnded, LoopEvent, RunEnded, Warned
+from ralph.domain.profile import Profile
+from ralph.domain.task import Task, TaskStatus, merged
+from ralph.domain.task_change import TaskEvent
+from ralph.domain.work_result import TaskResult, outcome_of, reason_of
+from ralph.domain.workflows.pipeline import Pipeline
+from ralph.engine.loop import RunResult
+from ralph.errors import ConfigError, RalphError, StoreError, UsageError
+from ralph.wiring.agents import chosen_agents
+from ralph.wiring.assembly import drive, opened
+from ralph.wiring.final_verification import FinalVerification
+from ralph.wiring.kit import Kit
+from ralph.wiring.plan import Plan
+from ralph.wiring.profiles import load_profile
+from ralph.wiring.requirements import prices_of, require_settings, require_system
+from ralph.wiring.roles import pipeline_of
+from ralph.wiring.verified import plan_task
+
+
+@dataclass(frozen=True, slots=True)
+class WorkComposition:
+    """``tasks``: only these; none: whatever is ready."""
+
+    tasks: tuple[str, ...]
+    max_parallel: int
+    target: str  # the branch that finished work is merged into
+    pipeline: Pipeline
+
+    def arguments(self) -> Mapping[str, object]:
+        return {"tasks": list(self.tasks), "maxParallel": self.max_parallel, "target": self.target}
+
+    def described(self) -> Mapping[str, object]:
+        return {"prompt": ", ".join(self.tasks) or "every task that is ready", "target": self.target}
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        return iter(())
+
+    async def drive(self, kit: Kit) -> RunResult:
+        try:
+            target = self.target or await _current_branch(kit)
+            known = self._known(kit)
+        except RalphError as error:
+            kit.end_unbegun(error)
+            raise
+        return await Working(kit, replace(self, target=target, tasks=known)).run()
+
+    def _known(self, kit: Kit) -> tuple[str, ...]:
+        """As the store spells them; raises UsageError for one that is not there."""
+        store = TaskStore(kit.database, me=this_process(), started_of=started_of)
+        if not self.tasks and not store.count():
+            message = "there are no tasks here yet"
+            raise UsageError(
+                message, hint="make one with `ralph task create`, or many with `ralph task add -f FILE`"
+            )
+        return tuple(dict.fromkeys(store.get(name).id for name in self.tasks))
+
+
+async def _current_branch(kit: Kit) -> str:
+    git = Git(kit.workspace, kit.outside)
+    branch = await git.branch()
+    if not branch:
+        message = "no branch is checked out here (detached HEAD)"
+        raise UsageError(message, hint="check out the branch that finished tasks are to be merged into")
+    if not await git.commit_of("HEAD"):
+        message = f"branch {branch} has no commit yet"
+        raise UsageError(message, hint="make a first commit: each task gets a branch of its own")
+    return branch
+
+
+class Working:
+    """One ``ralph work``: starts what is ready, merges what is accepted, and never lets one task stop the others."""
+
+    def __init__(self, kit: Kit, composition: WorkComposition) -> None:
+        self._kit = kit
+        self._composition = composition
+        self._store = TaskStore(kit.database, me=this_process(), started_of=started_of)
+        self._history = TaskHistory(kit.database, kit.plan.state_folder / "ralph.db")
+        git = Git(kit.workspace, kit.outside)
+        self._worktrees = Worktrees(git, kit.plan.state_folder)
+        self._integration = Integration(git, self._worktrees, target=composition.target)
+        self._merging = asyncio.Lock()
+        self._results: dict[str, TaskResult] = {}
+        self._begun: set[str] = set()
+        self._accepted = [
+            task.id
+            for task in self._store.list(TaskFilter(statuses=(TaskStatus.ACCEPTED,)))
+            if self._is_wanted(task.id)
+        ]
+        self._spend = kit.state.spend
+        assert isinstance(kit.control, RunControl)
+        self._control = kit.control
+
+    async def run(self) -> RunResult:
+        active: dict[asyncio.Task[TaskResult], str] = {}
+        began = self._kit.clock.monotonic() - self._kit.state.seconds
+        limit = ""
+        try:
+            while True:
+                stopping = await self._control.checkpoint()
+                state = replace(self._kit.state, spend=self._spend).timed(self._kit.clock.monotonic() - began)
+                limit = limit or self._kit.budget.exceeded(state) or ""
+                if not stopping and not limit:
+                    self._start_ready(active)
+                if not active:
+                    break
+                done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
+                for finished in done:
+                    name = active.pop(finished)
+                    self._results[name] = finished.result()
+                    self._kit.journal.commit(state)
+        finally:
+            for task in active:
+                task.cancel()
+            await asyncio.gather(*active, return_exceptions=True)
+            for name in self._begun:
+                self._store.release(name)
+        return self._end(began, limit)
+
+    def _start_ready(self, active: dict[asyncio.Task[TaskResult], str]) -> None:
+        while len(active) < self._composition.max_parallel and (name := self._next()) is not None:
+            self._begun.add(name)
+            active[asyncio.create_task(self._work_on(name), name=name)] = name
+
+    def _next(self) -> str | None:
+        """Claimed by us. Accepted ones first: they only wait to be merged."""
+        at = self._kit.clock.now()
+        while self._accepted:
+            name = self._accepted.pop(0)
+            if self._store.claim(name, run_id="", at=at):
+                return name
+        if not self._composition.tasks:
+            task = self._store.claim_next(run_id="", at=at)
+            return None if task is None else task.id
+        for name in self._composition.tasks:
+            if name not in self._begun and self._store.claim(name, run_id="", at=at):
+                return name
+        return None
+
+    async def _work_on(self, name: str) -> TaskResult:
+        try:
+            return await self._worked(name)
+        except RalphError as error:
+            self._kit.publish(Warned(f"{name}: {error.message}"))
+            return TaskResult(name, Outcome.FAILED, error.message)
+        finally:
+            # One that could not be worked on stays ours until the end: else it would be ready again at once.
+            if self._store.get(name).status is not TaskStatus.OPEN:
+                self._store.release(name)
+
+    async def _worked(self, name: str) -> TaskResult:
+        task = self._store.get(name)
+        worktree = await self._worktrees.open(task.id, start=self._composition.target, base=task.base_commit)
+        task = self._changed(
+            name, lambda now: replace(now, branch=worktree.branch, base_commit=worktree.base)
+        )
+        while True:
+            if task.status is TaskStatus.OPEN:
+                result = await self._loop(task, worktree)
+                task = self._store.get(name)
+                if task.status is not TaskStatus.ACCEPTED:
+                    return TaskResult(name, *_of_loop(task, result))
+            async with self._merging:
+                back = await self._merge(task, worktree)
+            if isinstance(back, TaskResult):
+                return back
+            task = back
+            if self._control.stopping:
+                return TaskResult(
+                    name, Outcome.CANCELLED, "stopped by the user; `ralph work` goes on with it"
+                )
+
+    async def _loop(self, task: Task, worktree: Worktree) -> RunResult:
+        kit = self._kit
+        path = kit.plan.state_folder / "ralph.db"
+        plan = plan_task(
+            kit.plan.settings,
+            Root(kit.plan.root.state, kit.workspace),
+            task,
+            worktree,
+            self._composition.pipeline,
+            parent_id=kit.run_id,
+            resumes=run_to_go_on_with(kit.database, path, task.id),
+            watch=kit.meter.watch,
+        )
+        control = PartControl(kit.clock, self._control)
+        async with opened(
+            plan,
+            control,
+            [self._listen, *kit.listeners_for(task.id)],
+            complain=kit.complain,
+        ) as part:
+            self._store.claim(task.id, run_id=part.run_id, at=kit.clock.now())
+            return await drive(part)
+
+    def _listen(self, event: LoopEvent, at: float) -> None:
+        """The whole pays for its parts."""
+        if isinstance(event, AgentEnded):
+            self._spend += event.spend
+            self._kit.meter(event, at)
+
+    async def _merge(self, task: Task, worktree: Worktree) -> TaskResult | Task:
+        """The task again: it must be worked on once more."""
+        kit, name = self._kit, task.id
+        final = FinalVerification(kit, task, self._composition.pipeline)
+        taken = await self._integration.take_in(
+            worktree, message=f"Merge {name}: {task.title}", verify=final.verify
+        )
+        match taken:
+            case Merged(commit):
+                self._changed(name, merged)
+                self._note(name, "merged", f"into {self._composition.target} as {commit[:12]}")
+                await self._worktrees.close(worktree, merged_into=self._composition.target)
+                return TaskResult(name, Outcome.COMPLETED, f"merged as {commit[:12]}")
+            case NotTaken(reason):
+                self._note(name, "not merged", reason)
+                return TaskResult(name, Outcome.WAITING, f"accepted, but not merged: {reason}")
+            case Conflict(files, target):
+                reason = f"merge conflict with {self._composition.target} in {', '.join(files)}"
+                git = Git(worktree.path, kit.outside)
+                await git.commit_all(f"{name}: before the merge")
+                await git.run("merge", "--no-edit", target)  # leaves the conflict for the coder to resolve
+                return self._sent_back(task, f"{reason}: resolve it in your worktree and commit the merge")
+            case Unverified(reason, target):
+                await Git(worktree.path, kit.outside).run("merge", "--no-edit", "--no-verify", target)
+                return self._sent_back(task, f"after merging with {self._composition.target}: {reason}")
+
+    def _sent_back(self, task: Task, reason: str) -> TaskResult | Task:
+        pipeline = self._composition.pipeline
+        if task.rejections >= pipeline.max_rejections:
+            self._changed(
+                task.id,
+                lambda now: replace(now, status=TaskStatus.FAILED, reason=reason, stage=pipeline.roles[0]),
+            )
+            return TaskResult(task.id, Outcome.FAILED, reason)
+        return self._changed(
+            task.id,
+            lambda now: replace(
+                now,
+                status=TaskStatus.OPEN,
+                stage=pipeline.roles[0],
+                used=0,
+                rejections=now.rejections + 1,
+                remarks=(*now.remarks, f"merge: {reason}"),
+            ),
+        )
+
+    def _changed(self, name: str, rule: Callable[[Task], Task]) -> Task:
+        return self._store.change(name, rule, at=self._kit.clock.now())
+
+    def _note(self, name: str, kind: str, text: str) -> None:
+        self._history.note(name, TaskEvent(kind, text, self._kit.clock.now()))
+
+    def _end(self, began: float, limit: str) -> RunResult:
+        kit = self._kit
+        results = tuple(self._results.values())
+        left = self._left()
+        outcome = outcome_of(results, left=left, is_stopped=self._control.stopping, limit=limit)
+        reason = limit or reason_of(results, left=left, is_stopped=self._control.stopping)
+        state = replace(kit.state, spend=self._spend).timed(kit.clock.monotonic() - began)
+        kit.publish(
+            RunEnded(
+                outcome=outcome,
+                reason=reason,
+                iterations=len(results),
+                spend=state.spend,
+                seconds=state.seconds,
+                concerns=tuple(
+                    f"{one.task}: {one.reason}" for one in results if one.outcome is not Outcome.COMPLETED
+                ),
+            )
+        )
+        kit.journal.commit(state)
+        return RunResult(outcome, reason, state)
+
+    def _left(self) -> list[str]:
+        """What was wanted and is still open: it waits for something that did not get done, or we were stopped."""
+        open_ = self._store.list(TaskFilter(statuses=(TaskStatus.OPEN,)))
+        return [task.id for task in open_ if self._is_wanted(task.id)]
+
+    def _is_wanted(self, name: str) -> bool:
+        return not self._composition.tasks or name in self._composition.tasks
+
+
+def _of_loop(task: Task, result: RunResult) -> tuple[Outcome, str]:
+    """What became of a task whose run did not end with its acceptance."""
+    if task.status is TaskStatus.CANCELLED:
+        return Outcome.CANCELLED, task.reason
+    if task.status is TaskStatus.FAILED:
+        return Outcome.FAILED, task.reason
+    return result.outcome, result.reason
+
+
+def plan_work(
+    settings: Settings,
+    root: Root,
+    tasks: Sequence[str] = (),
+    *,
+    max_parallel: int | None = None,
+    target: str = "",
+    flags: Sequence[Flag] = (),
+    resumes: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Plan:
+    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    require_system()
+    require_settings(settings)
+    if environ.get("RALPH_RUN_ID") and environ.get("RALPH_TASK_ID"):
+        message = f"this is inside the work on task {environ['RALPH_TASK_ID']}"
+        raise UsageError(
+            message, hint="the tasks of a project are worked on by one `ralph work`, from outside"
+        )
+    if git_top(root.workspace) is None:
+        message = f"{root.workspace} is not a git repository"
+        raise ConfigError(
+            message, hint="run `git init` there and make a first commit: each task gets a branch"
+        )
+    return Plan(
+        profile=load_profile("verified"),
+        settings=settings,
+        root=root,
+        agents=chosen_agents(settings, root.workspace, environ=environ),
+        composition=WorkComposition(
+            tuple(tasks),
+            max_parallel or settings.profiles.verified.max_parallel,
+            target,
+            pipeline_of(settings),
+        ),
+        maximum=None,
+        own_prices=prices_of(settings) if settings.prices else {},
+        flags=tuple(flags),
+        resumes=resumes,
+    )
+
+
+def plan_again(
+    profile: Profile,
+    arguments: Mapping[str, object],
+    settings: Settings,
+    root: Root,
+    *,
+    flags: Sequence[Flag],
+    resumes: str,
+) -> Plan:
+    if isinstance(task := arguments.get("task"), str):
+        message = f"run {resumes} was the work on task {task}"
+        raise UsageError(message, hint=f"`ralph work {task}` goes on with it")
+    tasks, parallel = arguments.get("tasks"), arguments.get("maxParallel")
+    if not isinstance(tasks, list) or not isinstance(parallel, int):
+        message = f"the request of run {resumes} does not say what it was to work on"
+        raise StoreError(message, hint="start again with `ralph work`: it goes on where the tasks are")
+    return plan_work(
+        settings,
+        root,
+        [str(name) for name in tasks],
+        max_parallel=parallel,
+        target=str(arguments.get("target") or ""),
+        flags=flags,
+        resumes=resumes,
+    )
