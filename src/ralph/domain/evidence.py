@@ -43,6 +43,7 @@ class CheckResult:
     reason: str = ""
     last_lines: tuple[str, ...] = ()  # the end of its output, for the screen
     spend: Spend = Spend()  # of agent calls the check made
+    concern: str = ""  # what the user should know even if it passed
 
     @property
     def holds(self) -> bool:

@@ -124,10 +124,9 @@ def _with_criteria(
     return document.with_stories(raws)
 
 
-def _at_least(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]:
+def _at_least(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
     """``after`` if nothing of ``before`` is missing in it; else all of ``before``, then what is new."""
-    missing = Counter(before) - Counter(after)
-    if not missing:
+    if before == after or not Counter(before) - Counter(after):
         return tuple(after)
     new = Counter(after) - Counter(before)
     added = []

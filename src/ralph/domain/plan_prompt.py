@@ -30,6 +30,7 @@ class PlanPrompt:
     maximum: int | None
     progress: str = ""
     told: Sequence[str] = ()
+    promise: str = PROMISE
 
 
 def plan_prompt(prompt: PlanPrompt, document: TasksDocument, mode: Mode, rules: ReviewRules) -> str:
@@ -40,6 +41,10 @@ def plan_prompt(prompt: PlanPrompt, document: TasksDocument, mode: Mode, rules: 
         "RALPH_REVIEW_CAP": str(rules.cap),
     }
     sections = [with_variables(prompt.template, values).rstrip(), _this_iteration(document, mode, rules)]
+    if prompt.promise != PROMISE:
+        sections.append(
+            f"When ALL stories are done, output `<promise>{prompt.promise}</promise>`, no other word."
+        )
     if prompt.told:
         said = "\n".join(f"- {message}" for message in prompt.told)
         sections.append(f"## What the harness found after the previous session\n\n{said}")

@@ -10,6 +10,9 @@ from typing import Any
 from ralph.domain.story import Review
 
 DEEPEST_LEVEL = 64
+LONGEST_ID = 200
+LONGEST_PLACE = 200
+LONGEST_MESSAGE = 500
 
 Raw = Mapping[str, Any]
 
@@ -22,7 +25,11 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.message}" if self.where else self.message
+        """Bounded: what it quotes may have been written by an agent."""
+        message = (
+            self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]} …"
+        )
+        return f"{self.where[:LONGEST_PLACE]}: {message}" if self.where else message
 
 
 def structure_problems(data: object) -> list[Problem]:
@@ -60,8 +67,8 @@ def story_problems(number: int, raw: object) -> list[Problem]:
         for name, kind in STORY_FIELDS.items()
         if (wrong := wrong_type(where, raw, name, kind)) is not None
     ]
-    if isinstance(raw.get("id"), str) and (not raw["id"].strip() or not raw["id"].isprintable()):
-        found.append(Problem(place, "id must be a line of visible text"))
+    if isinstance(raw.get("id"), str) and not is_visible_line(raw["id"]):
+        found.append(Problem(place, "id must be a short line of visible text"))
     criteria = raw.get("acceptanceCriteria")
     if isinstance(criteria, list):
         if not criteria:
@@ -84,6 +91,10 @@ def story_problems(number: int, raw: object) -> list[Problem]:
     return [*found, *string_list_problems(where, raw, "dependsOn")]
 
 
+def is_visible_line(text: str) -> bool:
+    return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_ID
+
+
 STORY_FIELDS = {
     "id": "a string",
     "title": "a string",
@@ -95,17 +106,21 @@ STORY_FIELDS = {
 }
 
 
+KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "a string": str,
+    "true or false": bool,
+    "a number": (int, float),
+    "a whole number": int,
+    "an array": list,
+}
+
+
 def wrong_type(where: str, raw: Raw, name: str, kind: str) -> Problem | None:
     if name not in raw:
         return Problem(where, f"{name} is missing")
     value = raw[name]
-    fits = {
-        "a string": isinstance(value, str),
-        "true or false": isinstance(value, bool),
-        "a number": isinstance(value, int | float) and not isinstance(value, bool),
-        "a whole number": isinstance(value, int) and not isinstance(value, bool),
-        "an array": isinstance(value, list),
-    }[kind]
+    # A bool is an int for Python, but no number for anybody else.
+    fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
     return None if fits else Problem(where, f"{name} must be {kind}, not {json_kind(value)}")
 
 

@@ -15,7 +15,7 @@ IsMethod = Callable[[str], bool]
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)*(:[A-Za-z_]\w*|\.[A-Za-z_]\w*)")
 
 # For every method: honest-proof settings that the checks read.
-_COMMON = ("allow_empty", "allowEmpty", "may_change", "mayChange", "protect", "rerun", "when")
+_COMMON = ("allow_empty", "allowEmpty", "may_change", "mayChange", "protect", "rerun")
 
 
 def is_dotted(name: str) -> bool:

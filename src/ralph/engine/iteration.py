@@ -116,6 +116,8 @@ async def _judge(
         result = await _run_check(check, judging, claimed=evidence.claimed)
         evidence = replace(evidence, results=(*evidence.results, result))
         state = state.spending(result.spend)
+        if result.concern:
+            state = state.concerned(result.concern)
         if control.stopping:
             return evidence, _interrupted(), state
     remark = remark_on(report.ending)

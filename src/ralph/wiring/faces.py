@@ -15,12 +15,25 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
 from ralph.adapters.storage.database import open_database
 from ralph.adapters.storage.feed import Feed
+from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.changes import GitChanges
 from ralph.domain.run_view import RunState
+from ralph.domain.task import can_be_cancelled, can_be_reopened, cancelled, reopened
 from ralph.engine.queries import IterationSummary
 from ralph.errors import UsageError
 
-__all__ = ["Answer", "Ask", "Asked", "ask", "changes_in", "open_feed", "prompt_of", "was_heard"]
+__all__ = [
+    "Answer",
+    "Ask",
+    "Asked",
+    "TaskAsk",
+    "ask",
+    "ask_of_task",
+    "changes_in",
+    "open_feed",
+    "prompt_of",
+    "was_heard",
+]
 
 PROMPT_CHARS = 20_000
 
@@ -85,6 +98,33 @@ def ask(state_folder: Path, run_id: str, request: Ask, *, text: str = "") -> Ask
         raise UsageError(message, hint="`ralph status` shows all runs")
     with closing(open_database(path)) as database:
         return Asked(Answer.ASKED, Controls(database, path, run_id).ask(request, at=now, text=text))
+
+
+class TaskAsk(StrEnum):
+    CANCEL = "cancel"
+    RETRY = "retry"
+
+
+def ask_of_task(state_folder: Path, task_id: str, request: TaskAsk) -> str:
+    """Do it, and say how the task stands now. Raises UsageError if there is no such task, or it makes no sense."""
+    path = state_folder / "ralph.db"
+    if not path.exists():
+        message = f"there is no task {task_id}"
+        raise UsageError(message)
+    with closing(open_database(path)) as database:
+        store = TaskStore(database, me=this_process(), started_of=started_of)
+        before = store.get(task_id)
+        allowed = can_be_cancelled if request is TaskAsk.CANCEL else can_be_reopened
+        if not allowed(before):
+            message = f"task {before.id} is {before.status}"
+            hint = (
+                "only what is not over can be cancelled"
+                if request is TaskAsk.CANCEL
+                else "only what failed or was cancelled can be tried again"
+            )
+            raise UsageError(message, hint=hint)
+        rule = cancelled if request is TaskAsk.CANCEL else reopened
+        return store.change(before.id, rule, at=time.time()).status.value
 
 
 def was_heard(state_folder: Path, run_id: str, number: int) -> bool:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ralph.adapters.bus.loop_posts import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
-from ralph.adapters.processes.child_ralphs import child_ralphs, is_child_ralph
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
@@ -30,7 +29,7 @@ from ralph.domain.signals import Claim
 from ralph.domain.supervision import WAIT_EXIT_CODE, Launches, RestartPace, Supervision, span
 from ralph.domain.task_folder import DONE, PROJECT_BUS, TASK_BUS, WAIT_MARKER
 from ralph.engine.ports import Timeouts
-from ralph.errors import RalphError
+from ralph.wiring.children import active_children, spared
 from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Composed, Plan
 from ralph.wiring.prompted import Prompt
@@ -82,7 +81,9 @@ class SupervisedComposition:
         marker = self.task_folder / WAIT_MARKER
         task_bus = MessageBus(self.task_folder / TASK_BUS, lock_seconds=POST_SECONDS)
         project_bus = MessageBus(kit.plan.state_folder / PROJECT_BUS, lock_seconds=POST_SECONDS)
-        warnings = [f"DONE is there already: {done.path}"] if done.exists() else []
+        warnings = [f"task {self.task} is done when this file is there: {done.path}"]
+        if done.exists():
+            warnings.append("DONE is there already")
         if done.leads_nowhere():
             warnings.append(f"DONE is a link that leads nowhere, so it does not count: {done.path}")
         if clear_marker(marker):
@@ -126,7 +127,7 @@ class SupervisedComposition:
                 done,
                 figures,
                 waits=waits,
-                children=lambda: _active(children, kit.run_id),
+                children=lambda: active_children(children, kit.run_id),
                 environment=self._environment(kit),
                 clock=kit.clock,
                 control=kit.control,
@@ -190,36 +191,15 @@ def _nothing() -> str:
     return ""
 
 
-def _active(children: ChildRuns, run_id: str) -> list[str]:
-    """Child runs, and those ralphs that the agent started which are still on their way to becoming one."""
-    active = children.active()
-    registered = {child.owner.pid for child in active}
-    starting = [
-        f"a ralph that is starting (pid {pid})" for pid in child_ralphs(run_id) if pid not in registered
-    ]
-    return [*(f"{child.id} (pid {child.owner.pid})" for child in active), *starting]
-
-
 def _sparing_children(kit: Kit, children: ChildRuns) -> Kit:
     """Child runs are not cleaned up after a launch, unless everything is to end at once."""
     if not isinstance(kit.agent_runner, PosixProcessRunner):
         return kit
-
-    def exempt(pid: int) -> bool:
-        if kit.control.stopping_now:
-            return False
-        if is_child_ralph(pid):
-            return True
-        try:
-            return children.is_child(pid)
-        except RalphError:
-            return False
-
     runner = PosixProcessRunner(
         run_id=kit.run_id,
         base_environment=kit.environment,
         redactor=kit.redactor,
         ladder=LADDER,
-        exempt=exempt,
+        exempt=spared(children, kit.control),
     )
     return replace(kit, agent_runner=runner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +94,14 @@ class TaskComposition:
             workspace=kit.git_workspace(),
         )
 
+    def _fingerprint(self, kit: Kit) -> Callable[[], Awaitable[str]]:
+        workspace = kit.git_workspace()
+
+        async def fingerprint() -> str:
+            return (await workspace.snapshot()).fingerprint if workspace is not None else ""
+
+        return fingerprint
+
     def _objective(self, task: Task, role: str) -> str:
         file = TEMPLATES / f"{role}.md"
         template = (file if file.is_file() else TEMPLATES / "role.md").read_text(encoding="utf-8")
@@ -102,12 +110,13 @@ class TaskComposition:
     def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
         own = kit.plan.settings.profiles.verified
         role_settings = own.roles.get(role)
+        git = Git(kit.workspace, kit.outside)
         tools = VerificationTools(
             runner=kit.runner,
             git=kit.outside,
             journal=kit.journal,
-            judge=lambda model: kit.agent(
-                tags=("verdict",), chosen=judge_of(kit.plan.settings, kit.workspace, model=model)
+            judge=lambda model, tags: kit.agent(
+                tags=tags, chosen=judge_of(kit.plan.settings, kit.workspace, model=model)
             ),
             shell=shell_argv,
             root=kit.workspace,
@@ -115,6 +124,8 @@ class TaskComposition:
             base_commit=self.worktree.base,
             truncate_chars=kit.plan.settings.output_truncate_chars,
             redact=kit.redactor.redact,
+            fingerprint=self._fingerprint(kit),
+            diff=lambda: git.diff_since(self.worktree.base),
             protect=own.protect,
             may_change=role_settings.may_change if role_settings else (),
             rerun_failing=own.rerun_failing,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import codecs
+import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ralph.adapters.checks.verifying import MethodVerdict, Verifying
 from ralph.domain.completion import CompletionCriteria, VerificationMethod
+from ralph.domain.evidence import Verdict
 from ralph.domain.excerpt import Excerpt, Keep
+from ralph.domain.loop_events import ProcessesEnded
 from ralph.domain.report import Ending
+from ralph.domain.slug import slug
 from ralph.domain.tests_ran import nothing_was_tested
 from ralph.domain.verification_config import is_outside
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
@@ -120,6 +125,66 @@ def _working_dir(root: Path, relative: str) -> Path | None:
         return None
     folder = (root / relative).resolve()
     return folder if folder.is_dir() and folder.is_relative_to(root.resolve()) else None
+
+
+class External:
+    """The method ``external``. A tree that did not change within an iteration is not asked twice."""
+
+    async def verify(self, verifying: Verifying) -> MethodVerdict:
+        tools = verifying.tools
+        fingerprint = await tools.fingerprint()
+        key = (
+            verifying.judging.iteration,
+            fingerprint,
+            json.dumps(verifying.config, sort_keys=True, default=str),
+        )
+        if fingerprint and (known := tools.known.get(key)) is not None:
+            return replace(known, reason=f"{known.reason} (nothing has changed since)", seconds=0.0)
+        verdict = await self._run(verifying)
+        if fingerprint and await tools.fingerprint() == fingerprint:
+            tools.known[key] = verdict
+        return verdict
+
+    async def _run(self, verifying: Verifying) -> MethodVerdict:
+        tools, judging = verifying.tools, verifying.judging
+        name = "-".join(filter(None, ("verify", verifying.role, verifying.name)))
+        log = tools.journal.check_log(judging.iteration, slug(name))
+
+        async def once() -> CommandVerdict:
+            ran = await run_command(
+                verifying.config,
+                runner=tools.runner,
+                shell=tools.shell,
+                root=tools.root,
+                log=log,
+                stop=judging.control.stop_now(),
+                excerpt_chars=tools.truncate_chars,
+            )
+            if ran.left_behind:
+                judging.publish(ProcessesEnded(ran.left_behind))
+            return ran
+
+        command = str(verifying.config.get("command") or "")
+        ran, concern = await once(), ""
+        rerun = verifying.config.get("rerun", tools.rerun_failing)
+        if not ran.passed and not ran.errored and rerun and not judging.control.stopping:
+            first, ran = ran, await once()
+            if ran.passed:
+                concern = f"flaky: `{command}` failed ({first.reason}) and passed when it was run again"
+        shown = str(tools.state_folder / log.name)
+        told = f"Verification failed: `{command}`: {ran.reason}\nFull output: {shown}\n{ran.excerpt}"
+        return MethodVerdict(
+            Verdict.PASSED if ran.passed else Verdict.ERRORED if ran.errored else Verdict.FAILED,
+            concern or ran.reason,
+            told=told,
+            command=command,
+            exit_code=ran.exit_code,
+            seconds=ran.seconds,
+            log_file=shown,
+            output_sha256=ran.output_sha256,
+            concern=concern,
+            last_lines=tuple(ran.excerpt.splitlines()[-5:]),
+        )
 
 
 class _Output:

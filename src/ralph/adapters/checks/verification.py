@@ -2,75 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-
-from ralph.adapters.checks.external import run_command
+from ralph.adapters.checks.custom_method import CustomMethod
+from ralph.adapters.checks.external import External
+from ralph.adapters.checks.multi_stage import MultiStage
+from ralph.adapters.checks.semantic import Semantic
+from ralph.adapters.checks.string_match import StringMatch
+from ralph.adapters.checks.verifying import Method, VerificationTools, Verifying
 from ralph.domain.completion import CompletionCriteria, VerificationMethod
 from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.feedback import Feedback
 from ralph.domain.task import Task
-from ralph.engine.ports import Agent, Check, Journal, Judging, ProcessRunner, When
+from ralph.engine.ports import Check, Judging, When
+
+__all__ = ["VerificationTools", "method_named", "stage_checks"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationTools:
-    """What verifications work with. ``judge`` gives the agent that judges, with the model a task asks for."""
-
-    runner: ProcessRunner  # in the sandbox, if there is one
-    git: ProcessRunner  # our own git
-    journal: Journal
-    judge: Callable[[str], Agent]
-    shell: Callable[[str], tuple[str, ...]]
-    root: Path
-    state_folder: Path
-    base_commit: str
-    truncate_chars: int
-    redact: Callable[[str], str]
-    protect: tuple[str, ...] = ()
-    may_change: tuple[str, ...] = ()
-    rerun_failing: bool = False
+def method_named(name: str) -> Method:
+    """Raises ConfigError for one that nobody offers."""
+    match name:
+        case VerificationMethod.STRING_MATCH:
+            return StringMatch()
+        case VerificationMethod.EXTERNAL:
+            return External()
+        case VerificationMethod.SEMANTIC:
+            return Semantic()
+        case VerificationMethod.MULTI_STAGE:
+            return MultiStage(method_named)
+        case _:
+            return CustomMethod(name)
 
 
 def stage_checks(
     criteria: CompletionCriteria, *, task: Task, role: str, first_role: str, tools: VerificationTools
 ) -> list[Check]:
     """Those of one role of one task, in the order in which they are run."""
-    if criteria.verification_method == VerificationMethod.EXTERNAL:
-        return [_External(criteria, tools)]
-    return []
+    return [VerificationCheck(criteria, task=task, role=role, tools=tools)]
 
 
-class _External:
-    name = "external"
+class VerificationCheck:
+    """Runs the method of a role when its promise was said."""
+
     when = When.ON_CLAIM
 
-    def __init__(self, criteria: CompletionCriteria, tools: VerificationTools) -> None:
+    def __init__(
+        self, criteria: CompletionCriteria, *, task: Task, role: str, tools: VerificationTools
+    ) -> None:
         self._criteria = criteria
+        self._task = task
+        self._role = role
         self._tools = tools
+        self._method = method_named(str(criteria.verification_method))
+
+    @property
+    def name(self) -> str:
+        return str(self._criteria.verification_method)
 
     @property
     def command(self) -> str:
-        return str(self._criteria.verification_config.get("command", ""))
+        return str(self._criteria.verification_config.get("command") or "")
 
     async def run(self, judging: Judging) -> CheckResult:
-        tools = self._tools
-        verdict = await run_command(
-            self._criteria.verification_config,
-            runner=tools.runner,
-            shell=tools.shell,
-            root=tools.root,
-            log=tools.journal.check_log(judging.iteration, f"verify-{judging.assignment.role}"),
-            stop=judging.control.stop_now(),
+        found = await self._method.verify(
+            Verifying(
+                config=self._criteria.verification_config,
+                criteria=self._criteria,
+                task=self._task,
+                role=self._role,
+                judging=judging,
+                tools=self._tools,
+            )
         )
         return CheckResult(
-            self.name,
-            Verdict.PASSED if verdict.passed else Verdict.FAILED,
-            feedback=None if verdict.passed else Feedback(f"{verdict.reason}\n{verdict.excerpt}"),
-            command=self.command,
-            exit_code=verdict.exit_code,
-            seconds=verdict.seconds,
-            output_sha256=verdict.output_sha256,
-            reason=verdict.reason,
+            name=self.name,
+            verdict=found.verdict,
+            feedback=None if found.verdict is Verdict.PASSED else Feedback(found.told or found.reason),
+            command=found.command,
+            exit_code=found.exit_code,
+            seconds=found.seconds,
+            log_file=found.log_file,
+            output_sha256=found.output_sha256,
+            reason=found.reason,
+            last_lines=() if found.passed else found.last_lines,
+            spend=found.spend,
+            concern=found.concern,
         )

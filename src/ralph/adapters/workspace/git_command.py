@@ -13,6 +13,8 @@ from ralph.errors import GitFailed
 
 SECONDS = 300.0
 KEPT = 20_000_000
+MOST_NEW = 200
+"""New files whose content is shown."""
 # What a repository's own configuration names must not be started by us: an agent may have written it.
 QUIET = (
     "git",
@@ -130,6 +132,29 @@ class Git:
             hint='set user.name and user.email with "git config"',
         )
         return await self.commit_of("HEAD")
+
+    async def diff_since(self, base: str) -> str:
+        """All that was changed since ``base``: commits, edits, and new files."""
+        tracked = await self.run(
+            "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", base, "--", *NOT_OWN
+        )
+        pieces = [tracked.out]
+        listed = await self.run("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN)
+        for name in filter(None, listed.out.split("\0")[:MOST_NEW]):
+            new = await self.run(
+                *(
+                    "diff",
+                    "--no-ext-diff",
+                    "--no-textconv",
+                    "--no-color",
+                    "--no-index",
+                    "--",
+                    "/dev/null",
+                    name,
+                )
+            )
+            pieces.append(new.out)
+        return "".join(pieces)
 
     async def is_ancestor(self, commit: str, of: str) -> bool:
         return (await self.run("merge-base", "--is-ancestor", commit, of)).ok

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralph.domain.danger.judgement import GuardRules
+from ralph.domain.danger.marks import INPUT
 from ralph.domain.danger.places import Place, place_of
-from ralph.domain.danger.scope import INPUT
 
 
 class Call(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ralph.domain.danger.marks import INPUT, UNKNOWN
 from ralph.domain.danger.options import behind_options, words_in
-from ralph.domain.danger.scope import INPUT, UNKNOWN
 
 
 class FindCall(NamedTuple):

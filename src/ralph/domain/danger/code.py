@@ -12,9 +12,13 @@ import re
 from typing import NamedTuple
 
 from ralph.domain.danger.ansi_quotes import decode_escapes
-from ralph.domain.danger.scope import UNKNOWN
+from ralph.domain.danger.marks import UNKNOWN
+from ralph.domain.danger.word_reading import TOO_MANY_PARTS, TooComplex
 
 MAX_CODE_CHARS = 200_000
+MAX_ARGUMENT_CHARS = 2_000
+MAX_LOOKED_AT = 300_000
+_QUOTES = "'\"`"
 _STRING = re.compile(
     r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
     re.DOTALL,
@@ -66,8 +70,9 @@ def read_code(language: str, code: str) -> FoundInCode:
     if language == "awk":
         return _read_awk(code, found)
     without_comments = re.sub(r"(?m)^\s*(?:#|//).*$", "", code)
+    arguments = _Arguments(without_comments)
     for call in _PROCESS_CALL.finditer(without_comments):
-        strings = _strings_in(_argument_text(without_comments, call.end()))
+        strings = _strings_in(arguments.of_call(call.end()))
         if strings:
             found.scripts.append(strings[0])
             if len(strings) > 1:
@@ -76,7 +81,7 @@ def read_code(language: str, code: str) -> FoundInCode:
         for quoted in _SHELL_QUOTES.finditer(without_comments):
             found.scripts.append(next(text for text in quoted.groups() if text))
     for call in _TREE_REMOVAL.finditer(without_comments):
-        argument = _argument_text(without_comments, call.end())
+        argument = arguments.of_call(call.end())
         is_node = (
             call[0].lstrip().startswith(("fs", "rm", "Deno"))
             and "rmtree" not in call[0]
@@ -92,14 +97,14 @@ def read_code(language: str, code: str) -> FoundInCode:
             if strings or not is_own:
                 found.removed_trees.append(strings[0] if strings else None)
     for call in _FILE_REMOVAL.finditer(without_comments):
-        argument = _argument_text(without_comments, call.end())
+        argument = arguments.of_call(call.end())
         if call[0].startswith("Path") and not re.match(
             r"\s*\.\s*(?:unlink|rmdir)", without_comments[call.end() + len(argument) + 1 :]
         ):
             continue
         found.removed_files.extend(_strings_in(argument)[:1])
     for call in _OPENED.finditer(without_comments):
-        strings = _strings_in(_argument_text(without_comments, call.end()))
+        strings = _strings_in(arguments.of_call(call.end()))
         if strings and (
             "write" in call[0]
             or "put" in call[0]
@@ -116,43 +121,54 @@ def _read_awk(code: str, found: FoundInCode) -> FoundInCode:
         is_literal = _STRING.fullmatch(call[1].strip()) is not None
         found.scripts.append("".join(_strings_in(call[1])) if is_literal else UNKNOWN)
     for pipe in _AWK_PIPE.finditer(code):
-        found.scripts.append(_unescaped(pipe[1] or pipe[2] or ""))
+        found.scripts.append(decode_escapes(pipe[1] or pipe[2] or ""))
     return found
 
 
-def _argument_text(code: str, start: int) -> str:
-    """Up to the bracket that closes the call, or the end of the line if none was opened."""
-    has_bracket = "(" in code[max(0, start - 3) : start]
-    depth = 1 if has_bracket else 0
-    at = start
-    limit = min(len(code), start + 4_000)
-    while at < limit:
-        string = _STRING.match(code, at)
-        if string:
-            at = string.end()
-            continue
-        character = code[at]
-        if character in "([{":
-            depth += 1
-        elif character in ")]}":
-            depth -= 1
-            if depth <= 0 and (has_bracket or character == ")"):
+class _Arguments:
+    """Cuts out the arguments of calls, within a bound on what is looked at in all."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        self._left = MAX_LOOKED_AT
+
+    def of_call(self, start: int) -> str:
+        """Up to the bracket that closes the call, or the end of the line if none was opened."""
+        code = self._code
+        has_bracket = "(" in code[max(0, start - 3) : start]
+        depth = 1 if has_bracket else 0
+        at = start
+        limit = min(len(code), start + MAX_ARGUMENT_CHARS)
+        while at < limit:
+            character = code[at]
+            if character in _QUOTES:
+                string = _STRING.match(code, at, limit)
+                self._look_at(string.end() - at if string else limit - at)
+                at = string.end() if string else at + 1
+                continue
+            if character in "([{":
+                depth += 1
+            elif character in ")]}":
+                depth -= 1
+                if depth <= 0 and (has_bracket or character == ")"):
+                    break
+            elif character in "\n;" and not has_bracket:
                 break
-        elif character in "\n;" and not has_bracket:
-            break
-        at += 1
-    return code[start:at]
+            at += 1
+        self._look_at(at - start)
+        return code[start:at]
+
+    def _look_at(self, characters: int) -> None:
+        self._left -= characters
+        if self._left < 0:
+            raise TooComplex(TOO_MANY_PARTS)
 
 
 def _strings_in(text: str) -> list[str]:
     return [
-        _unescaped(next((group for group in found.groups() if group is not None), ""))
+        decode_escapes(next((group for group in found.groups() if group is not None), ""))
         for found in _STRING.finditer(text)
     ]
-
-
-def _unescaped(text: str) -> str:
-    return decode_escapes(text)
 
 
 def _unpacked(packed: str) -> list[str]:

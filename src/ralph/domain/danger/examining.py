@@ -14,12 +14,13 @@ from ralph.domain.danger.families.catalogue import check_families
 from ralph.domain.danger.families.files import check_written_file
 from ralph.domain.danger.families.secrets import FETCHERS, check_sending, reads_secrets
 from ralph.domain.danger.judgement import Danger, GuardRules
+from ralph.domain.danger.marks import INPUT, UNKNOWN
 from ralph.domain.danger.options import base_name, value_of_option
-from ralph.domain.danger.places import joined
+from ralph.domain.danger.paths import joined
 from ralph.domain.danger.printed import printed_by, printed_by_pipeline, stdin_text, text_of_call
 from ralph.domain.danger.program_lists import DANGEROUS_PROGRAMS, SETUP_TOOLS, SETUP_WORDS, SHELLS, TEXT_TOOLS
 from ralph.domain.danger.reading import read_script
-from ralph.domain.danger.scope import INPUT, UNKNOWN, Scope
+from ralph.domain.danger.scope import Scope
 from ralph.domain.danger.syntax import (
     Function,
     Group,
@@ -32,7 +33,7 @@ from ralph.domain.danger.syntax import (
 )
 from ralph.domain.danger.word_reading import TOO_DEEP, TOO_MANY_PROGRAMS, TooComplex
 
-MAX_CALLS = 400
+MAX_CALLS = 1_000
 MAX_DEPTH = 12
 
 

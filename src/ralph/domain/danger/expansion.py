@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ralph.domain.danger.scope import UNKNOWN, Scope
+from ralph.domain.danger.marks import UNKNOWN
+from ralph.domain.danger.scope import Scope
 from ralph.domain.danger.syntax import (
     Arithmetic,
     Part,

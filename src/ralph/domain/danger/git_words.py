@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ralph.domain.danger.scope import INPUT, UNKNOWN
+from ralph.domain.danger.marks import INPUT, UNKNOWN
 
 _GLOBAL_VALUED = (
     "-C",

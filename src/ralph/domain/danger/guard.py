@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ralph.domain.danger.examining import DangerFound
 from ralph.domain.danger.judgement import ALLOWED, DEFAULT_RULES, Danger, GuardRules, Judgement, blocked
+from ralph.domain.danger.marks import INPUT, UNKNOWN
 from ralph.domain.danger.reading import read_script
-from ralph.domain.danger.scope import INPUT, UNKNOWN, Scope
+from ralph.domain.danger.scope import Scope
 from ralph.domain.danger.starting import Examiner
 from ralph.domain.danger.word_reading import TOO_DEEP, TooComplex
 

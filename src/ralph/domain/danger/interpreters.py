@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ralph.domain.danger.scope import INPUT
+from ralph.domain.danger.marks import INPUT
 
 
 class Interpreter(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from ralph.domain.danger.scope import INPUT, UNKNOWN
+from ralph.domain.danger.marks import INPUT, UNKNOWN
+from ralph.domain.danger.paths import joined
 
 
 class Place(Enum):
@@ -40,34 +41,6 @@ _HARMLESS_DEVICE = re.compile(
 _BROAD = re.compile(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*")
 _WINDOWS_ROOT = re.compile(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
-
-
-def joined(base: str, path: str) -> str:
-    """``path`` seen from ``base``, without ``.`` and ``..`` where the text says enough."""
-    if path.startswith(("/", "~")) or (path.startswith(UNKNOWN) and base != UNKNOWN):
-        whole = path
-    elif _WINDOWS.match(path):
-        return path
-    else:
-        whole = f"{base}/{path}"
-    is_absolute = whole.startswith("/")
-    parts: list[str] = []
-    for part in whole.split("/"):
-        if part in ("", "."):
-            continue
-        if part == ".." and parts and parts[-1] != "..":
-            if parts[-1].startswith("~"):
-                parts[-1] = "/home"  # one above a home: certainly not ours
-            else:
-                parts.pop()
-        elif part == ".." and is_absolute:
-            continue
-        else:
-            parts.append(part)
-    text = "/".join(parts)
-    if is_absolute:
-        return "/" + text
-    return text or "."
 
 
 def place_of(path: str, cwd: str, project: str = "") -> Place:

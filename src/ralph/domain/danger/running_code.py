@@ -20,10 +20,10 @@ from ralph.domain.danger.examining import (
 from ralph.domain.danger.expansion import substituted_scripts
 from ralph.domain.danger.interpreters import Interpreter, read_interpreter
 from ralph.domain.danger.judgement import Danger
+from ralph.domain.danger.marks import INPUT
 from ralph.domain.danger.options import base_name, split_options
 from ralph.domain.danger.places import HARMLESS, Place, is_vital_file, place_of
 from ralph.domain.danger.printed import printed_by
-from ralph.domain.danger.scope import INPUT
 from ralph.domain.danger.shell_words import read_shell
 from ralph.domain.danger.syntax import Script, Simple
 
@@ -79,8 +79,9 @@ class CodeRunner(Walker):
         elif shell.script:
             if is_opaque(shell.script):
                 raise DangerFound(opaque("this runs a script whose name is not known"))
-            if shell.script in start.scope.files:
-                self.run_text(start, start.scope.files[shell.script], "file", shell.arguments)
+            written = start.scope.written(shell.script)
+            if written is not None:
+                self.run_text(start, written, "file", shell.arguments)
         elif start.feed != Feed():
             self.run_text(start, start.feed.text, start.feed.origin, shell.arguments)
 
@@ -129,8 +130,9 @@ class CodeRunner(Walker):
         _, operands = split_options(start.words[1:], ("-p",))
         if any(is_opaque(word) for word in (*operands[:1], *start.words[1:3])):
             raise DangerFound(opaque("this runs a script whose name is not known"))
-        if operands and operands[0] in start.scope.files:
-            self.text(start.scope.files[operands[0]], start.scope)
+        written = start.scope.written(operands[0]) if operands else None
+        if written is not None:
+            self.run_text(start, written, "file", [])
 
     def start_trap(self, start: Start) -> None:
         _, operands = split_options(start.words[1:])
@@ -160,8 +162,8 @@ class CodeRunner(Walker):
                 )
         elif source.reads_stdin and start.feed != Feed() and interpreter.language != "awk":
             self.run_text(start, start.feed.text, start.feed.origin, [], interpreter.language)
-        elif source.script in start.scope.files:
-            self.examine_code(start, interpreter.language, start.scope.files[source.script])
+        elif (written := start.scope.written(source.script)) is not None:
+            self.run_text(start, written, "network", [], interpreter.language)
         self.families(start)
 
     def examine_code(self, start: Start, language: str, code: str) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 from ralph.domain.danger.examining import DangerFound, Start, is_opaque
 from ralph.domain.danger.git_words import read_git, settings_from_environment
+from ralph.domain.danger.marks import INPUT
 from ralph.domain.danger.options import base_name
-from ralph.domain.danger.places import joined
+from ralph.domain.danger.paths import joined
 from ralph.domain.danger.running_code import CodeRunner, opaque
-from ralph.domain.danger.scope import INPUT, Scope
+from ralph.domain.danger.scope import Scope
 
 _GIT_PROGRAM_KEYS = frozenset(
     [

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ralph.domain.danger.marks import INPUT, TEMPORARY_FOLDER, UNKNOWN
+from ralph.domain.danger.paths import joined
 from ralph.domain.danger.syntax import Script
-
-UNKNOWN = "\ue000"
-"""Stands in a word for text that only the running shell knows."""
-INPUT = "\ue001"
-"""Stands in a word for what xargs or parallel puts there: anything at all."""
-
-TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
 
 _ENVIRONMENT = {
     "HOME": "~",

@@ -19,14 +19,16 @@ from ralph.domain.danger.expansion import expand_words
 from ralph.domain.danger.families.secrets import check_sending, reads_secrets
 from ralph.domain.danger.interpreters import interpreter_named
 from ralph.domain.danger.judgement import Danger
+from ralph.domain.danger.marks import INPUT, UNKNOWN
 from ralph.domain.danger.options import base_name, behind_options, has_flag, split_options, words_in
-from ralph.domain.danger.places import Place, joined, place_of
+from ralph.domain.danger.paths import joined
+from ralph.domain.danger.places import Place, place_of
 from ralph.domain.danger.printed import printed_by
 from ralph.domain.danger.program_lists import SHELLS
 from ralph.domain.danger.reading import read_script
 from ralph.domain.danger.running_code import opaque, scripts_of
 from ralph.domain.danger.running_git import GitRunner, split_words
-from ralph.domain.danger.scope import INPUT, UNKNOWN, Scope
+from ralph.domain.danger.scope import Scope
 from ralph.domain.danger.syntax import Script, Simple
 from ralph.domain.danger.word_reading import TOO_MANY_PROGRAMS, TooComplex
 from ralph.domain.danger.wrappers import read_env, wrapped_command
@@ -72,6 +74,9 @@ class Examiner(GitRunner):
 
     def _program(self, start: Start) -> None:
         """A program that runs nothing else, as far as we know."""
+        written = start.scope.written(start.words[0])
+        if written is not None:
+            self.run_text(start, written, "file", start.words[1:])
         words, text = start.words, start.feed.text
         self.families(start)
         if is_opaque(words[0]) and has_flag(words[1:], "r") and has_flag(words[1:], "f"):
@@ -234,6 +239,13 @@ class Examiner(GitRunner):
         if words[1:]:
             self.text(" ".join(words[1:]), start.scope.copy())
 
+    def _editor(self, start: Start) -> None:
+        """``vim -c '!command'``."""
+        for word in start.words[1:]:
+            command = word.lstrip("+:")
+            if command.startswith("!"):
+                self.text(command[1:], start.scope.copy())
+
     def _stdin_runner(self, start: Start) -> None:
         """``at`` and ``batch`` run what comes on stdin."""
         if start.feed.text is not None:
@@ -257,6 +269,7 @@ _HANDLERS = {
     "git": Examiner.start_git,
     "watch": Examiner._watch,
     "ssh": Examiner._remote,
+    **dict.fromkeys(("vim", "vi", "nvim", "ex", "view"), Examiner._editor),
     "at": Examiner._stdin_runner,
     "batch": Examiner._stdin_runner,
     **dict.fromkeys(("sudo", "doas"), Examiner._sudo),

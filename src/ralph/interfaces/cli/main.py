@@ -19,6 +19,8 @@ COMMANDS = {
     "run": "Run the agent loop (the default command).",
     "supervise": "Restart a root agent until its DONE file is there.",
     "work": "Work on tasks until they are verifiably done.",
+    "cancel": "Cancel tasks, also while they are worked on.",
+    "stats": "Show what past work on tasks teaches.",
     "resume": "Go on with an interrupted run.",
     "task": "Add, list, change and export tasks that say what done means.",
     "plan": "Work through a PRD and stories; only a fresh review passes one.",
@@ -36,6 +38,7 @@ COMMANDS = {
     "init": "Initialize the settings file interactively.",
     "config": "Show, check and explain the settings.",
     "doctor": "Check agents, sandboxes, git, disk and settings; say what to do.",
+    "guard": "Say whether a shell command is dangerous.",
     "demo": "Watch a real loop on a small repository; no account needed.",
     "completion": "Print the shell completion script.",
 }

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from ralph.domain.danger.call import Call
 from ralph.domain.danger.git_words import GitWords, read_git
 from ralph.domain.danger.judgement import Danger
+from ralph.domain.danger.marks import INPUT
 from ralph.domain.danger.options import has_flag, split_options
-from ralph.domain.danger.scope import INPUT
 
 _COMMIT_FIRST = "commit or stash the work first (git stash push -u), then ask the user"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import tempfile
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from ralph.adapters.documents.active_marker_file import live_marker
 from ralph.adapters.documents.plan_archive import archive_plan
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.storage.files import write_atomic
@@ -48,16 +48,10 @@ def command(label: str | None, project_dir: Path | None, ralph_dir: Path | None)
 
 def _refuse_while_running(root: Path) -> None:
     """A run under way reads and writes these files; a marker whose process is gone is only a leftover."""
-    try:
-        pid = int(json.loads((root / ".ralph-active").read_text())["pid"])
-        if pid <= 0:
-            return
-        os.kill(pid, 0)
-    except PermissionError:  # somebody else's, and alive
-        pass
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+    marker = live_marker(root)
+    if marker is None:
         return
-    message = f"a run is under way here (process {pid})"
+    message = f"a run is under way here (process {marker.pid})"
     raise WorkspaceBusy(message, hint="wait for it, or end it with ralph stop")
 
 

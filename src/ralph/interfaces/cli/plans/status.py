@@ -84,6 +84,8 @@ def next_word(document: TasksDocument, story: Story, *, skip_review: bool) -> st
     """The mode that the story needs next, or why it needs none."""
     if story.is_done(skip_review=skip_review):
         return "done"
+    if story.passes:
+        return "not approved"
     if not skip_review and story.review is Review.CHANGES:
         return "review-fix"
     if not skip_review and story.review is Review.NEEDED:

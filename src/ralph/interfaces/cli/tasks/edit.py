@@ -64,7 +64,11 @@ def command(
         if (claim := tasks.store.claim_of(before.id)) is not None:
             message = f"task {before.id} is being worked on by run {claim.run_id or claim.owner.pid}"
             raise UsageError(message, hint=f"end it first, with `ralph cancel {before.id}`")
-        changed: dict[str, object] = {"title": title, "spec_id": spec, "dependencies": [] if no_dependencies else None}
+        changed: dict[str, object] = {
+            "title": title,
+            "spec_id": spec,
+            "dependencies": [] if no_dependencies else None,
+        }
         given = {key: value for key, value in changed.items() if value is not None}
         if name is not None:
             wanted = _only(name, known, before.id)

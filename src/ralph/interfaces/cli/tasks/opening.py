@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.config.root import STATE_FOLDER, find_root
-from ralph.errors import ConfigError, UsageError
-from ralph.interfaces.cli.console.safe_text import clean_line
+from ralph.errors import UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option
 
 if TYPE_CHECKING:
@@ -62,26 +61,14 @@ def has_record(project_dir: Path | None) -> bool:
 
 def known_names(project_dir: Path | None) -> tuple[Known, CompletionDefaults]:
     """Roles by the settings, methods by what is installed. Raises ConfigError if the settings are wrong."""
-    from ralph.config.loading import effective, load
-    from ralph.domain.role_settings import read_defaults
+    from ralph.adapters.checks.custom_method import is_custom_method
+    from ralph.config.loading import load
     from ralph.domain.task_entry import Known
+    from ralph.wiring.roles import completion_defaults
 
     root = find_root(Path.cwd(), project_dir).state
-    profiles = effective(load(root, environ=os.environ).settings)["profiles"]
-    section = profiles.get("verified", {}) if isinstance(profiles, dict) else {}
-    defaults, problems = read_defaults(section, is_installed_method)
-    if problems:
-        lines = "\n".join(f"  {clean_line(str(problem))}" for problem in problems)
-        message = f"problems in the settings of {root}:\n{lines}"
-        raise ConfigError(message)
-    return Known(tuple(defaults.roles), is_installed_method), defaults
-
-
-def is_installed_method(name: str) -> bool:
-    """Whether an installed package offers a verification method of this name."""
-    from importlib.metadata import entry_points  # slow to load, and hardly ever needed
-
-    return any(entry.name == name for entry in entry_points(group="ralph.verification"))
+    defaults = completion_defaults(load(root, environ=os.environ).settings)
+    return Known(tuple(defaults.roles), is_custom_method), defaults
 
 
 def print_json(value: object) -> None:

@@ -1,0 +1,261 @@
+"""Audits what a session did to its plan, from the engine's own memory of it: the agent's word is not asked for.
+
+Legal changes stand. Illegal ones are undone, committed as a correction and told in the next prompt; a damaged document is
+put back whole and the damage kept aside. Hooks may have given the same advice earlier; this is where it is enforced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.iteration_mode import IterationMode, Mode, ReviewRules, is_complete, unfinished_stories
+from ralph.domain.plan_correction import Correction, correct
+from ralph.domain.plan_prompt import PROMISE
+from ralph.domain.tasks_document import Problems, TasksDocument, read_document
+from ralph.domain.tasks_problems import Problem
+from ralph.domain.workflow import Violation
+from ralph.engine.plan_ports import PlanRepository, PlanStore, TrustedPlan, trusted_plan_from
+from ralph.engine.ports import Judging, When
+from ralph.errors import UsageError
+
+TASKS = "tasks.json"
+MEMORY_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
+MEMORY_PATTERNS = (".claude/rules/*", "*/.claude/rules/*")
+NAMED = 10
+TOLD = 20
+
+
+class PlanAudit:
+    """A check, and the keeper of the trusted plan."""
+
+    name = "plan"
+    command = ""
+    when = When.ALWAYS
+
+    def __init__(
+        self,
+        store: PlanStore,
+        rules: ReviewRules,
+        repository: PlanRepository | None,
+        *,
+        memory_files: Sequence[str] = MEMORY_FILES,
+        promise: str = PROMISE,
+    ) -> None:
+        self._store = store
+        self._rules = rules
+        self._repository = repository
+        self._memory_files = memory_files
+        self._promise = promise
+        self.plan = _first_trusted(store)
+
+    # --- between sessions ------------------------------------------------------------------------------------
+
+    async def catch_up(self) -> None:
+        """What a person edited meanwhile is taken in; no story moves by it, nor by a session nobody judged."""
+        plan = self.plan
+        plan.pending = None
+        violations: list[Violation] = []
+        if plan.in_session:
+            violations += self._put_guarded_back()
+        correction = self._corrected(None, violations, code_changed=False)
+        plan.document = correction.document
+        plan.moved = plan.at_cap = None
+        if violations:
+            plan.told = tuple(dict.fromkeys((*plan.told, *_told(violations))))
+            await self._commit_plan("ralph: put the plan back")
+        self._save(in_session=False)
+
+    async def begin(self, mode: Mode) -> None:
+        plan = self.plan
+        plan.guarded = self._store.read_guarded()
+        if self._repository is not None:
+            plan.tree = await self._repository.state()
+        self._save(in_session=True)
+
+    # --- after a session -------------------------------------------------------------------------------------
+
+    async def run(self, judging: Judging) -> CheckResult:
+        mode = judging.assignment.subject
+        assert isinstance(mode, Mode), "an assignment of a plan has its mode"
+        plan = self.plan
+        before = plan.document
+        plan.pending = None
+
+        violations = self._put_guarded_back()
+        touched = await self._undo_code(mode)
+        violations += touched
+        text = self._store.read_tasks()
+        correction = self._corrected(mode, violations, code_changed=bool(touched))
+        rewritten = self._store.read_tasks() != text
+        plan.moved = correction.moved
+        plan.at_cap = correction.moved if correction.at_cap else None
+        self._take(correction)
+        remarks = await self._leave_committed(mode, corrected=rewritten or bool(violations))
+        remarks += self._claimed_too_early(judging, correction.document)
+        progressed = correction.moved is not None or len(correction.document.stories) > len(before.stories)
+        if not progressed and not violations:
+            remarks.append(_left_alone(mode, self._rules))
+        plan.told = (*_told(violations), *remarks)
+        self._save(in_session=False)
+        return self._result(mode, violations, progressed=progressed)
+
+    def _take(self, correction: Correction) -> None:
+        """An approval is not trusted before its proofs are: until then the story stands where it stood."""
+        plan = self.plan
+        moved = correction.document.by_id.get(correction.moved or "")
+        if moved is not None and moved.passes:
+            plan.pending = correction.document
+            earlier = plan.document.story(moved.id)
+            plan.document = correction.document.with_story(earlier)
+        else:
+            plan.document = correction.document
+
+    def _corrected(self, mode: Mode | None, violations: list[Violation], *, code_changed: bool) -> Correction:
+        """What stands of tasks.json; it is written if that is not what the file says."""
+        text = self._store.read_tasks()
+        read: TasksDocument | Problems = (
+            read_document(text)
+            if text is not None
+            else (Problem("", "it is missing, or is no text file of bearable size"),)
+        )
+        if isinstance(read, TasksDocument):
+            correction = correct(self.plan.document, read, mode, self._rules, code_changed=code_changed)
+            if correction.document != read:
+                self._store.write_tasks(correction.document.text())
+            violations += correction.violations
+            return correction
+        kept = self._store.set_aside(TASKS)
+        self._store.write_tasks(self.plan.document.text())
+        what = "; ".join(str(problem) for problem in read[:NAMED])
+        message = f"tasks.json was damaged and has been put back as it was before the session: {what}"
+        if kept:
+            message += f" (the damaged file is kept as {kept})"
+        violations.append(Violation(TASKS, message))
+        return Correction(self.plan.document)
+
+    def _put_guarded_back(self) -> list[Violation]:
+        found = []
+        now = self._store.read_guarded()
+        for name, content in self.plan.guarded.items():
+            if now.get(name) != content:
+                self._store.set_aside(name)
+                self._store.write_guarded(name, content)
+                found.append(Violation(name, f"{name} is read-only during the loop: it was put back."))
+        return found
+
+    async def _undo_code(self, mode: Mode) -> list[Violation]:
+        """A review looks; what it changed beyond plan and memory files is put back."""
+        if self._repository is None or mode.mode is not IterationMode.REVIEW:
+            return []
+        changed = await self._repository.changed_since(self.plan.tree)
+        foreign = [path for path in changed if not self._is_for_a_review(path)]
+        if not foreign:
+            return []
+        left = await self._repository.restore(foreign, self.plan.tree)
+        await self._repository.commit(foreign, f"ralph: undo what the review of [{mode.story.id}] changed")
+        message = f"Review iterations do not fix code: they change the plan and memory files only. Put back: {_named(foreign)}."
+        if left:
+            message += f" Left as they are, because they were uncommitted before: {_named(left)}."
+        return [Violation(mode.story.id, message)]
+
+    def _is_for_a_review(self, path: str) -> bool:
+        if path.startswith(f"{self._store.folder}/") or path.rsplit("/", 1)[-1] in self._memory_files:
+            return True
+        return any(fnmatchcase(path, pattern) for pattern in MEMORY_PATTERNS)
+
+    async def _leave_committed(self, mode: Mode, *, corrected: bool) -> list[str]:
+        """The tree is clean for the next session: corrections first, then what the session forgot."""
+        if self._repository is None:
+            return []
+        key = mode.story.id
+        if corrected:
+            await self._commit_plan(f"ralph: correct the plan after [{key}] {mode.mode}")
+        changed = await self._repository.changed_since(self.plan.tree)
+        now = await self._repository.state()
+        forgotten = [path for path in changed if path in now.uncommitted]
+        if not forgotten:
+            return []
+        error = await self._repository.commit(
+            forgotten, f"chore: [{key}] - commit what the {mode.mode} session left uncommitted"
+        )
+        if error:
+            return [
+                f"Uncommitted changes were left behind and cannot be committed ({error}): {_named(forgotten)}."
+            ]
+        message = (
+            f"The session left uncommitted changes; the harness committed them: {_named(forgotten)}. "
+            "Commit ALL changes yourself, with the message of your mode."
+        )
+        return [message]
+
+    async def _commit_plan(self, message: str) -> None:
+        """Plan files only. What cannot be committed now is tried again with what the session forgot."""
+        if self._repository is not None:
+            names = (TASKS, *self.plan.guarded)
+            await self._repository.commit([f"{self._store.folder}/{name}" for name in names], message)
+
+    def _claimed_too_early(self, judging: Judging, document: TasksDocument) -> list[str]:
+        claimed = any(
+            tag.name.lower() == "promise" and tag.content.strip().upper() == self._promise.upper()
+            for tag in judging.report.tags
+        )
+        if not claimed or is_complete(document, skip_review=self._rules.skip):
+            return []
+        left = unfinished_stories(document, skip_review=self._rules.skip)
+        return [
+            f"<promise>{self._promise}</promise> was claimed, but these stories are not done: {_named(left)}."
+        ]
+
+    def _save(self, *, in_session: bool) -> None:
+        self.plan.in_session = in_session
+        self._store.save_trusted(self.plan.to_json())
+
+    def _result(self, mode: Mode, violations: Sequence[Violation], *, progressed: bool) -> CheckResult:
+        if violations:
+            reason = "; ".join(violation.message for violation in violations[:NAMED])
+            return CheckResult(self.name, Verdict.FAILED, reason=f"undone: {reason}")
+        if not progressed:
+            return CheckResult(self.name, Verdict.FAILED, reason=f"{mode.story.id} was left as it was")
+        return CheckResult(self.name, Verdict.PASSED)
+
+
+def _first_trusted(store: PlanStore) -> TrustedPlan:
+    """What an interrupted run trusted; for a new run, what its user gives it."""
+    saved = store.load_trusted()
+    if saved is not None and (plan := trusted_plan_from(saved)) is not None:
+        return plan
+    text = store.read_tasks()
+    read = read_document(text) if text is not None else (Problem("", "not a readable text file"),)
+    if isinstance(read, TasksDocument):
+        return TrustedPlan(read)
+    message = f"{store.folder}/{TASKS} has problems: " + "; ".join(str(problem) for problem in read[:NAMED])
+    raise UsageError(message, hint="ralph plan check lists them all")
+
+
+def _told(violations: Sequence[Violation]) -> tuple[str, ...]:
+    """Bounded: a session that touched every story of a thousand must not fill the next one's context."""
+    told = [f"Undone: {violation.message}" for violation in violations[:TOLD]]
+    more = len(violations) - len(told)
+    return (*told, f"… and {more} more changes were undone.") if more else tuple(told)
+
+
+def _left_alone(mode: Mode, rules: ReviewRules) -> str:
+    key = mode.story.id
+    if rules.skip:
+        return f"The session left story {key} as it was. When it is built and verified, set passes=true."
+    match mode.mode:
+        case IterationMode.IMPLEMENT | IterationMode.REVIEW_FIX:
+            return (
+                f'The session left story {key} as it was. When it is ready, set reviewStatus "needs_review".'
+            )
+        case IterationMode.REVIEW:
+            return (
+                f"The session reviewed nothing: story {key} is as it was. A review must increment reviewCount and "
+                'set reviewStatus "approved" with passes=true, or "changes_requested" with reviewFeedback.'
+            )
+
+
+def _named(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")

@@ -1,0 +1,163 @@
+"""What an iteration or a whole run changed, asked of git afterwards; a repository that cannot tell is no error."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from ralph.engine.ports import Command, ProcessRunner, Timeouts
+from ralph.engine.queries import Changes, CommitLine, FileChange, IterationSummary
+
+SECONDS = 30.0
+MOST_PATCH = 300_000
+MOST_LISTED = 2_000_000
+MOST_COMMITS = 200
+NOT_OWN = (".", ":(exclude).ralph", ":(exclude).ralph-active")
+# Looking must start nothing that a repository's own configuration names.
+GIT = ("git", "-c", "core.fsmonitor=false", "--no-pager")
+DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames")
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+
+
+class GitChanges:
+    """Reads the repository of a run. Each iteration says which commit was checked; what it changed follows."""
+
+    def __init__(self, root: Path, runner: ProcessRunner) -> None:
+        self._root = root
+        self._runner = runner
+
+    async def of_iteration(
+        self, iterations: Sequence[IterationSummary], index: int, *, newest: bool
+    ) -> Changes:
+        """``newest``: nothing was run here since, so what is not committed may be this iteration's work."""
+        last = index == len(iterations) - 1
+        chosen = iterations[index]
+        if not _is_commit(chosen.commit):
+            if last and newest:
+                return await self._uncommitted()
+            return Changes(note="it is not known which commit this iteration ended with")
+        begin = await self._begin(iterations, index)
+        end = await self._end(iterations, index)
+        if begin == end:
+            if last and newest:
+                return await self._uncommitted()
+            return Changes(note="nothing was committed in this iteration")
+        return await self._between(begin, end)
+
+    async def of_run(self, iterations: Sequence[IterationSummary], *, newest: bool) -> Changes:
+        known = [number for number, each in enumerate(iterations) if _is_commit(each.commit)]
+        if not known:
+            return await self._uncommitted() if newest else Changes(note="no commit was recorded")
+        begin, end = await self._begin(iterations, known[0]), await self._end(iterations, known[-1])
+        if begin == end:
+            return await self._uncommitted() if newest else Changes(note="nothing was committed in this run")
+        return await self._between(begin, end)
+
+    # --- which commits ---
+
+    async def _begin(self, iterations: Sequence[IterationSummary], index: int) -> str:
+        """Where the iteration before it ended; the first began with the last commit before its time."""
+        for earlier in range(index - 1, -1, -1):
+            if _is_commit(iterations[earlier].commit):
+                return await self._end(iterations, earlier)
+        chosen = iterations[index]
+        before = f"--before=@{int(chosen.started_at)} +0000"
+        found = (await self._text("rev-list", "-1", before, chosen.commit)).strip()
+        return found if _is_commit(found) else await self._empty_tree()
+
+    async def _end(self, iterations: Sequence[IterationSummary], index: int) -> str:
+        """The commit that was checked, or the one that ralph made of it then."""
+        chosen = iterations[index]
+        if not any(action.ok and "committed" in action.message for action in chosen.actions):
+            return chosen.commit
+        later = (each.commit for each in iterations[index + 1 :] if _is_commit(each.commit))
+        tip = next(later, "HEAD")
+        after = await self._text("rev-list", "--first-parent", "--reverse", f"{chosen.commit}..{tip}")
+        first = after.split("\n", 1)[0].strip()
+        return first if _is_commit(first) else chosen.commit
+
+    async def _empty_tree(self) -> str:
+        return (await self._text("hash-object", "-t", "tree", "/dev/null")).strip()
+
+    # --- what is between them ---
+
+    async def _between(self, begin: str, end: str) -> Changes:
+        files = await self._files(begin, end)
+        if files is None:
+            return Changes(note="the commits are no longer in the repository")
+        listed = await self._text("log", f"-{MOST_COMMITS}", "--format=%h%x00%s", f"{begin}..{end}")
+        commits = tuple(
+            CommitLine(*line.split("\0", 1)) for line in reversed(listed.splitlines()) if "\0" in line
+        )
+        patch, is_cut = await self._patch(begin, end)
+        return Changes(files=files, commits=commits, patch=patch, is_cut=is_cut)
+
+    async def _uncommitted(self) -> Changes:
+        files = await self._files("HEAD")
+        if files is None:
+            return Changes(note="there is no git repository, so changes cannot be shown")
+        new = await self._text("ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+        named = [
+            path for path in new.split("\0") if path and not path.startswith((".ralph/", ".ralph-active"))
+        ]
+        files = (*files, *(FileChange(path, None, None) for path in named))
+        if not files:
+            return Changes(note="nothing was changed")
+        patch, is_cut = await self._patch("HEAD")
+        return Changes(files=files, patch=patch, is_cut=is_cut, uncommitted=True)
+
+    async def _files(self, *commits: str) -> tuple[FileChange, ...] | None:
+        code, output, _ = await self._git(
+            (*DIFF, "--numstat", "-z", "--no-renames", *commits, "--", *NOT_OWN), MOST_LISTED
+        )
+        if code != 0:
+            return None
+        return tuple(_file(entry) for entry in output.split("\0") if entry.count("\t") >= 2)
+
+    async def _patch(self, *commits: str) -> tuple[str, bool]:
+        _, output, is_cut = await self._git((*DIFF, *commits, "--", *NOT_OWN), MOST_PATCH)
+        return output, is_cut
+
+    async def _text(self, *arguments: str) -> str:
+        code, output, _ = await self._git(arguments, MOST_LISTED)
+        return output if code == 0 else ""
+
+    async def _git(self, arguments: Sequence[str], most: int) -> tuple[int | None, str, bool]:
+        """Exit code, output up to ``most`` bytes, and whether there was more."""
+        if not self._root.is_dir():
+            return None, "", False
+        kept = bytearray()
+        enough = asyncio.Event()
+
+        def take(data: bytes) -> None:
+            kept.extend(data[: most + 1 - len(kept)])
+            if len(kept) > most:
+                enough.set()
+
+        stop = asyncio.ensure_future(enough.wait())
+        try:
+            exit_ = await self._runner.run(
+                Command((*GIT, *arguments), self._root, environment={"GIT_OPTIONAL_LOCKS": "0"}),
+                timeouts=Timeouts(total=SECONDS),
+                on_output=take,
+                stop=stop,
+            )
+        finally:
+            stop.cancel()
+        is_cut = len(kept) > most
+        text = bytes(kept[:most]).decode(errors="replace")
+        return 0 if is_cut else exit_.code, text, is_cut
+
+
+def _is_commit(text: str) -> bool:
+    """What stands in the record is given to git as an argument: nothing but a hash may."""
+    return _COMMIT.fullmatch(text) is not None
+
+
+def _file(entry: str) -> FileChange:
+    added, removed, path = entry.split("\t", 2)
+    return FileChange(
+        path, int(added) if added.isdigit() else None, int(removed) if removed.isdigit() else None
+    )

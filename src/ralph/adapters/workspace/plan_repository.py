@@ -1,0 +1,196 @@
+"""Enforcing a plan in a git working tree: what a session changed, putting it back, committing corrections."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from stat import S_ISREG
+
+from ralph.engine.plan_ports import TreeState
+from ralph.engine.ports import Command, ProcessRunner, Timeouts
+
+SECONDS = 120.0
+PATHS_AT_ONCE = 500
+LARGEST_KEPT = 20_000_000
+OWN = (".ralph/", ".ralph-active")
+
+# What an agent could have written (hooks, a monitor, a signing program) is not run by us.
+SAFELY = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false")
+NOBODY = ("-c", "user.name=Ralph Loop", "-c", "user.email=ralph@localhost")
+
+
+class GitPlanRepository:
+    """``aside`` is the run's folder for what is put back; nothing is ever lost for good."""
+
+    def __init__(self, root: Path, runner: ProcessRunner, *, aside: Path) -> None:
+        self._root = root
+        self._runner = runner
+        self._aside = aside
+
+    async def state(self) -> TreeState:
+        return TreeState(await self._head(), {path: self._digest(path) for path in await self._uncommitted()})
+
+    async def changed_since(self, before: TreeState) -> tuple[str, ...]:
+        now = {*await self._differing(before.commit), *await self._untracked()}
+        # What was uncommitted then and is not now was committed as it was, or changed back: only the latter counts.
+        candidates = now | before.uncommitted.keys()
+        return tuple(
+            sorted(
+                path
+                for path in candidates
+                if not _is_own(path) and before.uncommitted.get(path, "") != self._digest(path)
+            )
+        )
+
+    async def restore(self, paths: Sequence[str], before: TreeState) -> tuple[str, ...]:
+        own = [path for path in paths if path not in before.uncommitted]
+        for path in own:
+            self._keep(path)
+        committed = set(await self._committed(own, before.commit))
+        for some in _portions([path for path in own if path in committed]):
+            await self._git("checkout", "--quiet", before.commit, "--", *some)
+        new = [path for path in own if path not in committed]
+        for some in _portions(new):
+            await self._git("rm", "--quiet", "--cached", "--ignore-unmatch", "--", *some)
+        for path in new:
+            self._remove(path)
+        return tuple(path for path in paths if path in before.uncommitted)
+
+    async def commit(self, paths: Sequence[str], message: str) -> str:
+        wanted = set(paths)
+        changed = [path for path in await self._uncommitted() if path in wanted]
+        if not changed:
+            return ""
+        present = [path for path in changed if self._is_there(path)]
+        absent = sorted(set(changed).difference(present))
+        for some in _portions(present):
+            code, said = await self._git("add", "--", *some)
+            if code != 0:
+                return said or "git add failed"
+        for some in _portions(absent):
+            await self._git("rm", "--quiet", "--cached", "--ignore-unmatch", "--", *some)
+        for identity in ((), NOBODY):
+            listed = b"\0".join(path.encode(errors="surrogateescape") for path in changed)
+            given = self._aside / "commit-paths"
+            given.parent.mkdir(parents=True, exist_ok=True)
+            given.write_bytes(listed)
+            code, said = await self._git(
+                *identity, "commit", "--quiet", "--no-verify", "--only", f"--message={message}",
+                f"--pathspec-from-file={given}", "--pathspec-file-nul",
+            )  # fmt: skip
+            if code == 0:
+                return ""
+        return said or "git commit failed"
+
+    # --- looking ---------------------------------------------------------------------------------------------
+
+    async def _head(self) -> str:
+        code, said = await self._git("rev-parse", "--verify", "--quiet", "HEAD")
+        return said if code == 0 else ""
+
+    async def _uncommitted(self) -> list[str]:
+        head = await self._head()
+        return sorted({*await self._differing(head), *await self._untracked()})
+
+    async def _differing(self, commit: str) -> list[str]:
+        """Tracked files whose content, in index or tree, is not the commit's; all of them before the first one."""
+        if not commit:
+            return await self._names("ls-files", "-z", "--cached")
+        tree = await self._names("diff", "--name-only", "-z", "--no-renames", "--relative", commit)
+        index = await self._names(
+            "diff", "--cached", "--name-only", "-z", "--no-renames", "--relative", commit
+        )
+        return [*tree, *index]
+
+    async def _untracked(self) -> list[str]:
+        return await self._names("ls-files", "-z", "--others", "--exclude-standard")
+
+    async def _committed(self, paths: Sequence[str], commit: str) -> list[str]:
+        if not commit:
+            return []
+        found: list[str] = []
+        for some in _portions(paths):
+            found += await self._names("ls-tree", "-r", "-z", "--name-only", commit, "--", *some)
+        return found
+
+    def _digest(self, path: str) -> str:
+        file = self._root / path
+        try:
+            stat = file.lstat()
+            if not S_ISREG(stat.st_mode):
+                return f"{stat.st_mode} {file.readlink() if file.is_symlink() else ''}"
+            if stat.st_size > LARGEST_KEPT:
+                return f"{stat.st_size} {stat.st_mtime_ns}"
+            return blake2b(file.read_bytes(), digest_size=16).hexdigest() + f" {stat.st_mode & 0o111}"
+        except OSError:
+            return "gone"
+
+    def _is_there(self, path: str) -> bool:
+        return os.path.lexists(self._root / path)
+
+    # --- touching --------------------------------------------------------------------------------------------
+
+    def _keep(self, path: str) -> None:
+        """A copy of what is about to be put back, if it is of bearable size."""
+        file = self._root / path
+        try:
+            stat = file.lstat()
+            if not S_ISREG(stat.st_mode) or stat.st_size > LARGEST_KEPT:
+                return
+            folder = self._aside / "undone"
+            folder.mkdir(parents=True, exist_ok=True)
+            name = path.replace("/", "__")[-150:]
+            number = 1
+            while (copy := folder / f"{number:03}_{name}").exists():
+                number += 1
+            copy.write_bytes(file.read_bytes())
+        except OSError:
+            return
+
+    def _remove(self, path: str) -> None:
+        file = self._root / path
+        try:
+            file.unlink()
+            for folder in file.parents:
+                if folder == self._root:
+                    break
+                folder.rmdir()
+        except OSError:  # gone already, or its folder has more in it
+            return
+
+    async def _names(self, *arguments: str) -> list[str]:
+        output: list[bytes] = []
+        await self._run(arguments, output.append)
+        names = b"".join(output).split(b"\0")
+        return [path for name in names if name and not _is_own(path := name.decode(errors="surrogateescape"))]
+
+    async def _git(self, *arguments: str) -> tuple[int, str]:
+        output: list[bytes] = []
+        code = await self._run(arguments, output.append, merge=True)
+        return code, b"".join(output).decode(errors="replace").strip()
+
+    async def _run(
+        self, arguments: Sequence[str], take: Callable[[bytes], None], *, merge: bool = False
+    ) -> int:
+        exit_ = await self._runner.run(
+            Command(
+                ("git", *SAFELY, *arguments),
+                self._root,
+                environment={"GIT_LITERAL_PATHSPECS": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"},
+                merge_stderr=merge,
+            ),
+            timeouts=Timeouts(total=SECONDS),
+            on_output=take,
+        )
+        return exit_.code if exit_.code is not None else 1
+
+
+def _is_own(path: str) -> bool:
+    return path.startswith(OWN[0]) or path in (OWN[1], OWN[0].rstrip("/"))
+
+
+def _portions(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(paths), PATHS_AT_ONCE):
+        yield paths[start : start + PATHS_AT_ONCE]

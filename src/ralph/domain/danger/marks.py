@@ -1,0 +1,10 @@
+"""Signs that stand in words for what is not known."""
+
+from __future__ import annotations
+
+UNKNOWN = "\ue000"
+"""Stands in a word for text that only the running shell knows."""
+INPUT = "\ue001"
+"""Stands in a word for what xargs or parallel puts there: anything at all."""
+
+TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)

@@ -1,0 +1,44 @@
+"""``ralph stats``: what past work on tasks teaches."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+HELP = """Show how tasks went so far, by role and method of verification: iterations, first-pass rate, time and cost, and
+which limit of iterations the past suggests. The plot shows how many stages needed 1, 2, 3 … iterations."""
+
+
+@click.command(
+    "stats", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.option("--role", metavar="ROLE", help="Only this role.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
+def command(role: str | None, as_json: bool, project_dir: Path | None) -> int:
+    from ralph.domain.learning import suggestions
+    from ralph.domain.stage_figures import figures
+    from ralph.interfaces.cli.tasks.opening import known_names, opened, print_json
+
+    _, defaults = known_names(project_dir)
+    with opened(project_dir) as tasks:
+        records = tasks.history.stages(role=role)
+    found = figures(records, tuple(defaults.roles))
+    limits = suggestions(records, defaults)
+    if as_json:
+        print_json({"stages": [asdict(row) for row in found], "limits": [asdict(limit) for limit in limits]})
+        return 0
+    if not found:
+        print("no stage of a task is over yet", file=sys.stderr)
+        return 0
+    from ralph.interfaces.cli.stats_table import limit_lines, stage_lines
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print("\n".join((*stage_lines(found, width=width, colored=colored), "", *limit_lines(limits))))
+    return 0
