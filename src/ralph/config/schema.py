@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.config.agent_definitions import ADAPTERS, DefinedAgentSettings, Definitions
+from ralph.config.guard_settings import GuardSettings
 from ralph.config.kinds import (
     Choice,
     Limit,
@@ -244,6 +245,9 @@ class Settings:
         YesNo(),
         True,
         "Run guardrails and verification in the sandbox too, because the agent could write what they run.",
+    )
+    guard: GuardSettings = setting(
+        Table(GuardSettings), GuardSettings(), "Which shell commands of an agent are dangerous: see docs/guard.md."
     )
     prices: Mapping[str, PriceSettings] = setting(
         Named(Table(PriceSettings)),

@@ -63,6 +63,15 @@ LIST_PRICES: Final[Prices] = {
     "claude-sonnet-5*": Price(2.00, 10.00, 0.20, 2.50),
     "claude-sonnet-4*": Price(3.00, 15.00, 0.30, 3.75),
     "claude-haiku-4-5": Price(1.00, 5.00, 0.10, 1.25),
+    # Google's for requests of up to 200,000 tokens, as public price tables agree on them; later models are not known yet.
+    "gemini-3.1-pro-preview": Price(2.00, 12.00, 0.20),
+    "gemini-3-pro": Price(2.00, 12.00, 0.20),
+    "gemini-3-pro-preview": Price(2.00, 12.00, 0.20),
+    "gemini-3-flash": Price(0.50, 3.00, 0.05),
+    "gemini-3-flash-preview": Price(0.50, 3.00, 0.05),
+    "gemini-2.5-pro": Price(1.25, 10.00, 0.125),
+    "gemini-2.5-flash": Price(0.30, 2.50, 0.03),
+    "gemini-2.5-flash-lite": Price(0.10, 0.40, 0.01),
 }
 
 

@@ -37,7 +37,7 @@ _TEXT_ANCHORS = tuple(anchor for anchors in _SHAPES.values() for anchor in ancho
 
 _CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # What most text is made of goes; what most anchors have in them stays.
-_TAKEN_OUT = bytes(sorted({*range(128)} - {*_CAPITALS, *b"fghkpvx_-."}))
+_TAKEN_OUT = bytes(sorted({*range(128)} - {*_CAPITALS, *b"fghkmpvx_-."}))
 _ANCHORS: dict[bytes, tuple[bytes, ...]] = {}
 for _anchor in _TEXT_ANCHORS:
     _remainder = _anchor.encode().translate(None, _TAKEN_OUT)

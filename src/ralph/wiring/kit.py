@@ -63,6 +63,11 @@ class Kit:
     ]  # those who want to see a run that is a part of this one
 
     @property
+    def is_confined(self) -> bool:
+        """The agent works in a sandbox."""
+        return False
+
+    @property
     def workspace(self) -> Path:
         return self.plan.root.workspace
 

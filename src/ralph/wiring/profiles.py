@@ -20,6 +20,7 @@ PLANNERS = {
     "basic": "prompted",
     "promise": "prompted",
     "verified": "working",
+    "reviewed": "reviewed",
     "supervised": "supervised",
 }
 """Profile → the module beside this one whose ``plan_again`` makes a run of it from its arguments."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from ralph.adapters.agents import claude, faults
-from ralph.adapters.agents.arguments import fits_in_argument, gives, program
+from ralph.adapters.agents.arguments import fits_in_argument, program
 from ralph.adapters.agents.claude_stream import ClaudeStreamParser
 from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS
-from ralph.domain.agent_events import AgentEvent
+from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.report import Fault, Transient
-from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
+from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 ALLOW_ALL: Final = "--dangerously-allow-all"
 
@@ -23,13 +22,9 @@ ADVICE: Final = Advice(
 )
 
 
-class AmpAdapter:
+class AmpAdapter(StructuredAdapter):
     name = "amp"
-    linger: float | None = claude.LINGER_SECONDS
-
-    def __init__(self, *, command: str, flags: Sequence[str], as_root: bool) -> None:
-        self._command = command
-        self._flags = tuple(flags)
+    advice = ADVICE
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -40,9 +35,9 @@ class AmpAdapter:
 
     def command(self, request: AgentRequest) -> Command:
         argv = [program(self._command, request.cwd), *self._flags]
-        if request.mode is OutputMode.STREAM and not gives(self._flags, "--stream-json"):
+        if request.mode is OutputMode.STREAM and not self._gives("--stream-json"):
             argv.append("--stream-json")
-        if not gives(self._flags, ALLOW_ALL):
+        if not self._gives(ALLOW_ALL):
             argv.append(ALLOW_ALL)
         argv.append("-x")  # it and the prompt must stand together at the end
         as_argument = fits_in_argument(request.prompt) and not request.prompt.startswith("-")
@@ -52,30 +47,14 @@ class AmpAdapter:
         return Command(tuple(argv), request.cwd, dict(request.environment), stdin)
 
     def parser(self, request: AgentRequest) -> StreamParser:
-        prints_text = request.mode is OutputMode.TEXT and not gives(self._flags, "--stream-json")
+        prints_text = request.mode is OutputMode.TEXT and not self._gives("--stream-json")
         return PlainTextParser() if prints_text else ClaudeStreamParser()
 
-    def classify(
-        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
-        return faults.classify(
-            exit_,
-            events,
-            stderr=stderr,
-            is_empty=is_empty,
-            command=self._command,
-            advice=ADVICE,
-            explain=explain,
-            explain_silence=explain_silence,
-        )
+    def explain(self, failure: Failure) -> Fault | None:
+        """Its errors are free text: nothing is known about them but that the session failed."""
+        if failure.code in claude.USERS_LIMITS:
+            return None
+        return Transient(failure.message) if failure.status is None else faults.by_status(failure, ADVICE)
 
-
-def explain(failure: Failure) -> Fault | None:
-    """Its errors are free text: nothing is known about them but that the session failed."""
-    if failure.code in claude.USERS_LIMITS:
-        return None
-    return Transient(failure.message) if failure.status is None else faults.by_status(failure, ADVICE)
-
-
-def explain_silence(stderr: str, code: int) -> Fault | None:
-    return faults.startup_error(stderr, hint=f"check agent.flags; {ADVICE.login}")
+    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+        return faults.startup_error(stderr, hint=f"check agent.flags; {ADVICE.login}")

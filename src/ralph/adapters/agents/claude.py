@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import gives, program, value_of
+from ralph.adapters.agents.arguments import program, value_of
 from ralph.adapters.agents.claude_stream import ClaudeStreamParser
 from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS
-from ralph.domain.agent_events import AgentEvent
+from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.report import Fatal, Fault, RateLimited, Transient
-from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
+from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 SKIP_PERMISSIONS: Final = "--dangerously-skip-permissions"
 CHOOSES_PERMISSIONS: Final = (
@@ -29,8 +29,8 @@ CHOOSES_PERMISSIONS: Final = (
 )
 """A user who gives one of these has decided what the agent may do."""
 
-LINGER_SECONDS: Final = 10.0
-"""After its result claude stays while a background command runs; a new session event takes the limit back."""
+READING_TOOLS: Final = "Read,Grep,Glob"
+"""Without a shell and without editors nothing can be changed."""
 
 ADVICE: Final = Advice(
     install=KNOWN_AGENTS["claude"],
@@ -38,31 +38,36 @@ ADVICE: Final = Advice(
 )
 
 
-class ClaudeAdapter:
+class ClaudeAdapter(StructuredAdapter):
     name = "claude"
-    linger: float | None = LINGER_SECONDS
+    advice = ADVICE
+    model_flags = ("--model",)
 
-    def __init__(self, *, command: str, flags: Sequence[str], as_root: bool) -> None:
-        self._command = command
-        self._flags = tuple(flags)
-        self._as_root = as_root
-        self._adds_skip = not gives(flags, *CHOOSES_PERMISSIONS)
+    @property
+    def _adds_skip(self) -> bool:
+        return not self._gives(*CHOOSES_PERMISSIONS)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        if self._adds_skip or gives(self._flags, SKIP_PERMISSIONS):
+        if self._adds_skip or self._gives(SKIP_PERMISSIONS):
             return (f"permissions are skipped ({SKIP_PERMISSIONS}): claude may run any command",)
         return ()
 
     def command(self, request: AgentRequest) -> Command:
         argv = [program(self._command, request.cwd)]
-        if not gives(self._flags, "-p", "--print"):
+        if not self._gives("-p", "--print"):
             argv.append("-p")
-        argv += self._flags
+        argv += [*self._flags, *self._model()]
+        if self._options.max_turns is not None and not self._gives("--max-turns"):
+            argv.append(f"--max-turns={self._options.max_turns}")
+        if request.continues:
+            argv.append(f"--resume={request.continues}")
+        if request.read_only and not self._gives("--tools"):
+            argv.append(f"--tools={READING_TOOLS}")
         wants_events = request.mode is OutputMode.STREAM
-        if not gives(self._flags, "--output-format"):
+        if not self._gives("--output-format"):
             argv += ["--output-format", "stream-json" if wants_events else "text"]
-        if wants_events and not gives(self._flags, "--verbose"):
+        if wants_events and not self._gives("--verbose"):
             argv.append("--verbose")  # claude refuses stream-json without it
         if self._adds_skip:
             argv.append(SKIP_PERMISSIONS)
@@ -77,19 +82,11 @@ class ClaudeAdapter:
         prints_text = request.mode is OutputMode.TEXT if chosen is None else chosen == "text"
         return PlainTextParser() if prints_text else ClaudeStreamParser()
 
-    def classify(
-        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
-        return faults.classify(
-            exit_,
-            events,
-            stderr=stderr,
-            is_empty=is_empty,
-            command=self._command,
-            advice=ADVICE,
-            explain=explain,
-            explain_silence=explain_silence,
-        )
+    def explain(self, failure: Failure) -> Fault | None:
+        return explain(failure)
+
+    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+        return faults.startup_error(stderr)
 
 
 # --- faults ------------------------------------------------------------------------------------------------
@@ -130,7 +127,3 @@ def explain(failure: Failure) -> Fault | None:
     if code in _BY_CODE:
         return _BY_CODE[code](failure.message)
     return faults.by_status(failure, ADVICE)
-
-
-def explain_silence(stderr: str, code: int) -> Fault | None:
-    return faults.startup_error(stderr)

@@ -1,4 +1,4 @@
-"""The stream that claude prints (``--output-format stream-json``) and amp imitates, as normalized events.
+"""The stream that claude prints (``--output-format stream-json``) and amp and qwen imitate, as normalized events.
 
 Speed matters here: a session may print a hundred thousand lines. So each line is decoded straight into the
 few fields that are needed (msgspec skips the rest without making objects), and only a line that does not fit
@@ -7,27 +7,43 @@ takes the slow path, block by block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-import msgspec
-from msgspec import Raw, Struct
-
+from ralph.adapters.agents.claude_lines import (
+    ApiError,
+    AssistantLine,
+    Block,
+    Line,
+    LooseMessage,
+    RateLimitLine,
+    ResultLine,
+    SystemLine,
+    TextBlock,
+    ThinkingBlock,
+    TokenCounts,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserLine,
+    decode_api_error,
+    decode_block,
+    decode_line,
+    decode_loose_line,
+)
+from ralph.adapters.agents.claude_system import limit_events, system_events
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
 from ralph.adapters.agents.todo_list import TODO_TOOLS, TodoList
+from ralph.adapters.agents.tool_summary import tool_summary
 from ralph.domain.agent_events import (
     AgentEvent,
     ErrorReported,
-    LimitReported,
     Notice,
     Reasoning,
-    SessionStarted,
     Text,
     ToolEnded,
     ToolStarted,
     TurnEnded,
-    Unknown,
     Usage,
     UsageReported,
 )
@@ -45,194 +61,6 @@ _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 _COST_DIGITS: Final = 9  # sums of binary fractions have noise behind that
 
 
-# --- what is read of each line -----------------------------------------------------------------------------
-
-
-class _Part(Struct, gc=False):
-    """A piece of a tool's result: text, or something without words (image, tool_reference …)."""
-
-    type: str = ""
-    text: str = ""
-
-
-class _Text(Struct, tag="text", gc=False):
-    text: str = ""
-
-
-class _Thinking(Struct, tag="thinking", gc=False):
-    thinking: str = ""
-
-
-class _RedactedThinking(Struct, tag="redacted_thinking", gc=False):
-    pass
-
-
-class _ToolUse(Struct, tag="tool_use", gc=False):
-    id: str
-    name: str
-    input: Raw = Raw(b"{}")
-
-
-class _ToolResult(Struct, tag="tool_result", gc=False):
-    tool_use_id: str
-    content: str | list[_Part] | None = None
-    is_error: bool | None = None
-
-
-_Block = _Text | _Thinking | _RedactedThinking | _ToolUse | _ToolResult
-
-
-class _Usage(Struct, gc=False):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-    def normalized(self) -> Usage:
-        return Usage(
-            self.input_tokens or 0,
-            self.output_tokens or 0,
-            self.cache_read_input_tokens or 0,
-            self.cache_creation_input_tokens or 0,
-        )
-
-
-class _AssistantMessage(Struct, gc=False):
-    content: list[_Block] | str
-    model: str | None = None
-    id: str | None = None
-    usage: _Usage | None = None
-
-
-class _UserMessage(Struct, gc=False):
-    content: list[_Block] | str
-
-
-class _LooseMessage(Struct, gc=False):
-    content: list[Raw]
-    model: str | None = None
-
-
-class _Assistant(Struct, tag="assistant", gc=False):
-    message: _AssistantMessage
-    parent_tool_use_id: str | None = None
-
-
-class _User(Struct, tag="user", gc=False):
-    message: _UserMessage
-    parent_tool_use_id: str | None = None
-
-
-class _LooseLine(Struct, gc=False):
-    """The least that must be right in a line for us to use it."""
-
-    type: str
-    message: _LooseMessage | None = None
-    parent_tool_use_id: str | None = None
-    subtype: str = ""
-    session_id: str | None = None
-    model: str | None = None
-    is_error: bool = False
-    result: str | None = None
-
-
-class _ApiError(Struct, gc=False):
-    """What a synthetic assistant line says about the failure."""
-
-    error: str | None = None
-    api_error: str | None = None
-    api_error_type: str | None = None
-    api_error_status: int | None = None
-
-
-class _StreamEvent(Struct, tag="stream_event", gc=False):
-    """A piece of a message that follows whole (``--include-partial-messages``)."""
-
-
-class _ToolProgress(Struct, tag="tool_progress", gc=False):
-    """A heartbeat of a running tool."""
-
-
-class _System(Struct, tag="system", gc=False):
-    subtype: str = "init"  # seed 001's example has none
-    session_id: str | None = None
-    model: str | None = None
-    attempt: int | None = None
-    max_retries: int | None = None
-    retry_delay_ms: float | None = None
-    error_status: int | None = None
-    error: str | None = None
-    tool_name: str | None = None
-    message: str | None = None
-    hook_name: str | None = None
-    outcome: str | None = None
-    exit_code: int | None = None
-    content: str | None = None
-    text: str | None = None
-    status: str | None = None
-    description: str | None = None
-    summary: str | None = None
-
-
-class _LimitInfo(Struct, gc=False):
-    status: str = ""
-    resetsAt: float | None = None  # noqa: N815 - the name on the wire
-    rateLimitType: str | None = None  # noqa: N815
-    isUsingOverage: bool | None = None  # noqa: N815
-
-
-class _RateLimit(Struct, tag="rate_limit_event", gc=False):
-    rate_limit_info: _LimitInfo
-
-
-class _ModelUsage(Struct, rename="camel", gc=False):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    cost_usd: float = msgspec.field(default=0.0, name="costUSD")
-
-    def normalized(self) -> Usage:
-        return Usage(
-            self.input_tokens,
-            self.output_tokens,
-            self.cache_read_input_tokens,
-            self.cache_creation_input_tokens,
-        )
-
-
-class _Denial(Struct, gc=False):
-    tool_name: str = ""
-
-
-class _Result(Struct, tag="result", gc=False):
-    subtype: str = ""
-    is_error: bool = False
-    result: str | None = None
-    error: str | None = None
-    errors: list[str] | None = None
-    terminal_reason: str | None = None
-    api_error_status: int | None = None
-    api_error_type: str | None = None
-    total_cost_usd: float | None = None
-    num_turns: int | None = None
-    duration_ms: float | None = None
-    usage: _Usage | None = None
-    model_usage_since_last_result: dict[str, _ModelUsage] | None = None
-    permission_denials: list[_Denial] | None = None
-
-
-_Line = _Assistant | _User | _Result | _System | _RateLimit | _StreamEvent | _ToolProgress
-
-_decode_line = msgspec.json.Decoder(_Line).decode
-_decode_loose_line = msgspec.json.Decoder(_LooseLine).decode
-_decode_block = msgspec.json.Decoder(_Block).decode
-_decode_api_error = msgspec.json.Decoder(_ApiError).decode
-
-
-# --- the parser --------------------------------------------------------------------------------------------
-
-
 class ClaudeStreamParser:
     """Lines of one session → events. Remembers which tools are running, and what the turn said so far."""
 
@@ -243,7 +71,7 @@ class ClaudeStreamParser:
         self._api_error = False  # claude reported the failure of this turn already
         self._cost_so_far = 0.0
         self._counted: set[str | None] = set()  # messages whose usage was taken
-        self._used: list[_Usage] = []  # what they used, not reported yet
+        self._used: list[TokenCounts] = []  # what they used, not reported yet
 
     def parse(self, lines: Sequence[bytes]) -> list[AgentEvent]:
         events: list[AgentEvent] = []
@@ -252,12 +80,12 @@ class ClaudeStreamParser:
         count, use = counted.add, self._used.append
         for line in lines:
             try:
-                event: _Line = _decode_line(line)
+                event: Line = decode_line(line)
             except UNREADABLE:
                 events += self._odd(line)
                 continue
             # Nearly every line is one block of one of three kinds: those are done here, without further calls.
-            if type(event) is _Assistant:
+            if type(event) is AssistantLine:
                 message = event.message
                 content = message.content
                 usage = message.usage
@@ -269,16 +97,16 @@ class ClaudeStreamParser:
                         use(usage)
                 if len(content) == 1 and message.model != SYNTHETIC_MODEL:
                     block, parent = content[0], event.parent_tool_use_id or ""
-                    if type(block) is _Text and block.text:
+                    if type(block) is TextBlock and block.text:
                         self._spoke = True
                         add(Text(block.text, True, parent))
                         continue
-                    if type(block) is _ToolUse:
+                    if type(block) is ToolUseBlock:
                         add(self._tool_use(block, parent))
                         continue
-            elif type(event) is _User and len(event.message.content) == 1:
+            elif type(event) is UserLine and len(event.message.content) == 1:
                 block = event.message.content[0]
-                if type(block) is _ToolResult and type(block.content) is str:
+                if type(block) is ToolResultBlock and type(block.content) is str:
                     name = open_tools.pop(block.tool_use_id, None)
                     if name is not None:
                         add(_tool_ended(block, name, block.content, event.parent_tool_use_id or ""))
@@ -302,40 +130,40 @@ class ClaudeStreamParser:
         usage = Usage(fresh, written, read, cached)
         return (UsageReported(usage),) if usage.total else _NOTHING
 
-    def _event(self, event: _Line, line: bytes) -> Sequence[AgentEvent]:
-        if isinstance(event, _Assistant):
+    def _event(self, event: Line, line: bytes) -> Sequence[AgentEvent]:
+        if isinstance(event, AssistantLine):
             message = event.message
             if message.model == SYNTHETIC_MODEL:
                 return self._synthetic(message.content, line)
             return self._assistant(message.content, event.parent_tool_use_id or "")
-        if isinstance(event, _User):
+        if isinstance(event, UserLine):
             return self._user(event.message.content, event.parent_tool_use_id or "")
-        if isinstance(event, _Result):
+        if isinstance(event, ResultLine):
             return self._result(event)
-        if isinstance(event, _System):
-            return _system(event)
-        if isinstance(event, _RateLimit):
-            return _limit(event.rate_limit_info)
+        if isinstance(event, SystemLine):
+            return system_events(event)
+        if isinstance(event, RateLimitLine):
+            return limit_events(event.rate_limit_info)
         return _NOTHING
 
     def finish(self) -> Sequence[AgentEvent]:
         return _NOTHING
 
-    def _assistant(self, content: list[_Block] | str, parent: str) -> Sequence[AgentEvent]:
+    def _assistant(self, content: list[Block] | str, parent: str) -> Sequence[AgentEvent]:
         """The assistant speaks and acts."""
         events: list[AgentEvent] = []
-        for block in (_Text(content),) if isinstance(content, str) else content:
-            if isinstance(block, _Text):
+        for block in (TextBlock(content),) if isinstance(content, str) else content:
+            if isinstance(block, TextBlock):
                 if block.text:
                     self._spoke = True
                     events.append(Text(block.text, True, parent))
-            elif isinstance(block, _ToolUse):
+            elif isinstance(block, ToolUseBlock):
                 events.append(self._tool_use(block, parent))
-            elif isinstance(block, _Thinking) and block.thinking:
+            elif isinstance(block, ThinkingBlock) and block.thinking:
                 events.append(Reasoning(block.thinking, parent))
         return events
 
-    def _tool_use(self, call: _ToolUse, parent: str) -> AgentEvent:
+    def _tool_use(self, call: ToolUseBlock, parent: str) -> AgentEvent:
         name = call.name
         # A sub-agent's list is not the session's list.
         if name in TODO_TOOLS and not parent:
@@ -350,11 +178,11 @@ class ClaudeStreamParser:
         open_tools[call.id] = name
         return ToolStarted(call.id, name, tool_summary(name, call.input), parent)
 
-    def _user(self, content: list[_Block] | str, parent: str) -> Sequence[AgentEvent]:
+    def _user(self, content: list[Block] | str, parent: str) -> Sequence[AgentEvent]:
         """Tools answer; and claude says things to the assistant."""
         events: list[AgentEvent] = []
-        for block in (_Text(content),) if isinstance(content, str) else content:
-            if isinstance(block, _ToolResult):
+        for block in (TextBlock(content),) if isinstance(content, str) else content:
+            if isinstance(block, ToolResultBlock):
                 output = block.content
                 if not isinstance(output, str):
                     output = "\n".join(part.text or f"[{part.type}]" for part in output or ())
@@ -370,35 +198,35 @@ class ClaudeStreamParser:
                             continue
                         name = answered.tool
                 events.append(_tool_ended(block, name, output, parent))
-            elif isinstance(block, _Text) and not parent and block.text.strip():
+            elif isinstance(block, TextBlock) and not parent and block.text.strip():
                 # Hook feedback, interruptions, the prompt replayed: never the assistant's own words.
                 events.append(Notice(one_line(block.text)))
         return events
 
     # --- claude itself
 
-    def _synthetic(self, content: list[_Block] | str, line: bytes) -> Sequence[AgentEvent]:
+    def _synthetic(self, content: list[Block] | str, line: bytes) -> Sequence[AgentEvent]:
         self._spoke = True
         if isinstance(content, str):
             text = content
         else:
-            text = "\n".join(block.text for block in content if isinstance(block, _Text))
+            text = "\n".join(block.text for block in content if isinstance(block, TextBlock))
         try:
-            failure = _decode_api_error(line)
+            failure = decode_api_error(line)
         except UNREADABLE:
-            failure = _ApiError()
+            failure = ApiError()
         code = _code(failure)
         if not code and failure.api_error_status is None:
             return (Notice(head(text)),)
         self._api_error = True
         return (ErrorReported(head(text), failure.api_error_status, code, True),)
 
-    def _result(self, result: _Result) -> Sequence[AgentEvent]:
+    def _result(self, result: ResultLine) -> Sequence[AgentEvent]:
         events: list[AgentEvent] = []
         words = result.result or ""
         error = ""
         if result.is_error or result.subtype.startswith("error"):
-            error = head(words or result.error or _why(result))
+            error = head(words or _why(result))
             words = ""
             if not self._api_error:
                 code = result.api_error_type or ("" if result.subtype == "success" else result.subtype)
@@ -421,7 +249,7 @@ class ClaudeStreamParser:
         self._spoke = self._api_error = False
         return events
 
-    def _spent(self, result: _Result) -> tuple[Usage, float | None]:
+    def _spent(self, result: ResultLine) -> tuple[Usage, float | None]:
         """What this turn cost. ``total_cost_usd`` counts the whole session, a resumed one included, and
         ``usage`` is zero when the budget ran out; the per-model figures since the last result are exact."""
         total = result.total_cost_usd
@@ -448,7 +276,7 @@ class ClaudeStreamParser:
         if clean is None:
             return (noise(line),)
         try:
-            event: _Line = _decode_line(clean)
+            event: Line = decode_line(clean)
         except UNREADABLE:
             return self._loose(clean)
         return self._event(event, clean)
@@ -456,28 +284,28 @@ class ClaudeStreamParser:
     def _loose(self, line: bytes) -> Sequence[AgentEvent]:
         """A line of a type we know, with something in it that we do not."""
         try:
-            loose = _decode_loose_line(line)
+            loose = decode_loose_line(line)
         except UNREADABLE:
             return (unknown(line),)
         match loose.type:
             case "assistant" | "user" if loose.message is not None:
                 return self._loose_message(loose.type, loose.message, loose.parent_tool_use_id or "", line)
             case "result":
-                return self._result(_Result(loose.subtype, loose.is_error, loose.result))
+                return self._result(ResultLine(loose.subtype, loose.is_error, loose.result))
             case "system":
-                return _system(_System(loose.subtype or "init", loose.session_id, loose.model))
+                return system_events(SystemLine(loose.subtype or "init", loose.session_id, loose.model))
             case _:
                 return (unknown(line),)
 
     def _loose_message(
-        self, speaker: str, message: _LooseMessage, parent: str, line: bytes
+        self, speaker: str, message: LooseMessage, parent: str, line: bytes
     ) -> Sequence[AgentEvent]:
         events: list[AgentEvent] = []
-        known: list[_Block] = []
+        known: list[Block] = []
         take = self._assistant if speaker == "assistant" else self._user
         for raw in message.content:
             try:
-                block: _Block = _decode_block(raw)
+                block: Block = decode_block(raw)
             except UNREADABLE:
                 events.append(unknown(bytes(raw), within=speaker))
                 continue
@@ -492,20 +320,15 @@ class ClaudeStreamParser:
 # --- single events -----------------------------------------------------------------------------------------
 
 
-def _tool_ended(result: _ToolResult, name: str, output: str, parent: str) -> ToolEnded:
+def _tool_ended(result: ToolResultBlock, name: str, output: str, parent: str) -> ToolEnded:
     failed = result.is_error is True
     return ToolEnded(result.tool_use_id, name, head(output), failed, count_lines(output), len(output), parent)
-
-
-def _limit(info: _LimitInfo) -> Sequence[AgentEvent]:
-    rejected = info.status == "rejected" and not info.isUsingOverage
-    return (LimitReported(rejected, info.rateLimitType or "", info.resetsAt),)
 
 
 _VAGUE_CODES = frozenset(("unknown", "invalid_request"))
 
 
-def _code(failure: _ApiError) -> str:
+def _code(failure: ApiError) -> str:
     """The most telling of the names that claude gives a failure."""
     if failure.api_error:
         return failure.api_error
@@ -514,106 +337,10 @@ def _code(failure: _ApiError) -> str:
     return failure.api_error_type or failure.error or ""
 
 
-def _why(result: _Result) -> str:
+def _why(result: ResultLine) -> str:
     """The reason of a failed turn that has no text. What stands in brackets is for claude's developers."""
+    if result.error:
+        return result.error if isinstance(result.error, str) else result.error.message
     reasons = [reason for reason in result.errors or () if not reason.startswith("[")]
     names = [name for name in (result.subtype, result.terminal_reason) if name]
     return "; ".join(reasons) or ": ".join(names) or "unknown error"
-
-
-def _system(event: _System) -> Sequence[AgentEvent]:
-    match event.subtype:
-        case "init":
-            return (SessionStarted(event.session_id or "", event.model or ""),)
-        case "api_retry":
-            return (ErrorReported(_retry(event), event.error_status, event.error or "", False),)
-        case "permission_denied":
-            text = f"{event.tool_name or 'a tool'} was not permitted: {event.message or 'no reason given'}"
-        case "hook_response":
-            if event.outcome == "success":
-                return _NOTHING
-            failed = f", exit status {event.exit_code}" if event.exit_code else ""
-            text = f"hook {event.hook_name or ''}: {event.outcome or 'ended'}{failed}"
-        case "informational" | "notification" | "model_fallback":
-            text = event.content or event.text or event.message or event.subtype
-        case "task_started":
-            text = f"background task started: {event.description or ''}"
-        case "task_notification":
-            text = f"background task {event.status or 'ended'}: {event.summary or ''}"
-        case "compact_boundary":
-            text = "the context was compacted"
-        case (
-            "hook_started" | "hook_progress" | "status" | "thinking_tokens" | "task_progress" | "task_updated"
-        ):
-            return _NOTHING
-        case _:
-            return (Unknown(f"system/{event.subtype}"),)
-    return (Notice(one_line(text)),)
-
-
-def _retry(event: _System) -> str:
-    of = f"/{event.max_retries}" if event.max_retries else ""
-    wait = (event.retry_delay_ms or 0) / 1000
-    return f"model API failed, retry {event.attempt or '?'}{of} in {wait:.1f} s"
-
-
-# --- tool summaries ----------------------------------------------------------------------------------------
-
-
-_InputDecoder = Callable[[Raw | bytes], Any]
-
-
-def _only(field: str) -> _InputDecoder:
-    """Reads one string field of a tool's input; the others (a file's content) are skipped, not decoded."""
-    struct = msgspec.defstruct("Input", [("value", str, "")], rename={"value": field}, gc=False)
-    return msgspec.json.Decoder(struct).decode
-
-
-_command, _file_path, _path, _pattern = _only("command"), _only("file_path"), _only("path"), _only("pattern")
-_description, _url, _query = _only("description"), _only("url"), _only("query")
-
-_SHOWN: Final[dict[str, _InputDecoder]] = {
-    "Bash": _command,
-    "Read": _file_path,
-    "Write": _file_path,
-    "Edit": _file_path,
-    "MultiEdit": _file_path,
-    "NotebookEdit": _only("notebook_path"),
-    "Grep": _pattern,
-    "Glob": _pattern,
-    "LS": _path,
-    "Task": _description,
-    "Agent": _description,
-    "WebFetch": _url,
-    "WebSearch": _query,
-    "ToolSearch": _query,
-    "Skill": _only("skill"),
-    # amp's names
-    "edit_file": _path,
-    "create_file": _path,
-    "read_web_page": _url,
-    "web_search": _query,
-}
-_decode_any_input = msgspec.json.Decoder(dict[str, Any]).decode
-_MAX_SHORT_CHARS = 200
-
-
-def tool_summary(name: str, arguments: Raw | bytes) -> str:
-    """A tool's input in one line: the field known to matter, else the first short string in it."""
-    decode = _SHOWN.get(name)
-    try:
-        if decode is not None and (text := decode(arguments).value):
-            return one_line(text)
-    except UNREADABLE:
-        pass  # an input of another shape: take what is there
-    try:
-        return first_short_string(_decode_any_input(arguments))
-    except UNREADABLE:
-        return ""
-
-
-def first_short_string(values: Mapping[str, object]) -> str:
-    for value in values.values():
-        if isinstance(value, str) and value and len(value) <= _MAX_SHORT_CHARS:
-            return one_line(value)
-    return ""

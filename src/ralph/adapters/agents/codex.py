@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import gives, program, value_of
+from ralph.adapters.agents.arguments import program, value_of
 from ralph.adapters.agents.codex_stream import CodexStreamParser, status_in
 from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS
+from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.agent_events import AgentEvent
 from ralph.domain.report import Fatal, Fault, RateLimited
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
@@ -37,54 +39,68 @@ ADVICE: Final = Advice(
 )
 
 
-class CodexAdapter:
-    name = "codex"
-    linger: float | None = 10.0
+MAX_PROMPT_CHARS: Final = 1_048_576
+"""Codex refuses a longer prompt."""
 
-    def __init__(self, *, command: str, flags: Sequence[str], as_root: bool) -> None:
-        self._command = command
-        self._flags = tuple(flags)
-        self._adds_bypass = not (
-            gives(flags, *CHOOSES_PERMISSIONS) or any(_CONFIGURES_PERMISSIONS.match(flag) for flag in flags)
+
+class CodexAdapter(StructuredAdapter):
+    name = "codex"
+    advice = ADVICE
+
+    @property
+    def _adds_bypass(self) -> bool:
+        return not (
+            self._gives(*CHOOSES_PERMISSIONS)
+            or any(_CONFIGURES_PERMISSIONS.match(flag) for flag in self._flags)
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        if self._adds_bypass or gives(self._flags, BYPASS, "--yolo"):
+        if self._adds_bypass or self._gives(BYPASS, "--yolo"):
             return (f"approvals and sandbox are off ({BYPASS}): codex may run any command",)
         return ()
 
     def command(self, request: AgentRequest) -> Command:
         argv = [program(self._command, request.cwd), "e"]
-        if request.mode is OutputMode.STREAM and not gives(self._flags, "--json", "--experimental-json"):
+        if request.mode is OutputMode.STREAM and not self._gives("--json", "--experimental-json"):
             argv.append("--json")
         if self._adds_bypass:
-            argv.append(BYPASS)
+            argv += ["--sandbox", "read-only"] if request.read_only else [BYPASS]
+        argv += [*self._flags, *self._model()]
+        if request.continues:
+            argv += ["resume", request.continues]
         # "-" reads the prompt from stdin. Text mode needs no "-o FILE": the final message, and nothing else,
         # goes to stdout, while a file of an earlier call would be left as it was when codex fails.
-        argv += [*self._flags, "-"]
-        return Command(tuple(argv), request.cwd, dict(request.environment), request.prompt_file)
+        stdin: Path | None = request.prompt_file
+        if len(request.prompt) > MAX_PROMPT_CHARS:
+            argv.append(
+                f"Your task is in the file {request.prompt_file}. Read all of it, then do what it says."
+            )
+            stdin = None
+        else:
+            argv.append("-")
+        return Command(tuple(argv), request.cwd, dict(request.environment), stdin)
 
     def parser(self, request: AgentRequest) -> StreamParser:
-        prints_text = request.mode is OutputMode.TEXT and not gives(
-            self._flags, "--json", "--experimental-json"
-        )
-        return PlainTextParser() if prints_text else CodexStreamParser(chosen_model(self._flags))
+        prints_text = request.mode is OutputMode.TEXT and not self._gives("--json", "--experimental-json")
+        model = chosen_model(self._flags) or self._options.model
+        return PlainTextParser() if prints_text else CodexStreamParser(model)
+
+    def _model(self) -> list[str]:
+        return [] if chosen_model(self._flags) else super()._model()
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
     ) -> Fault | None:
         talk = stderr.splitlines(keepends=True)
-        return faults.classify(
-            exit_,
-            events,
-            stderr="".join(line for line in talk if not _TALK.match(line)),
-            is_empty=is_empty,
-            command=self._command,
-            advice=ADVICE,
-            explain=explain,
-            explain_silence=explain_silence,
-        )
+        errors = "".join(line for line in talk if not _TALK.match(line))
+        return super().classify(exit_, events, stderr=errors, is_empty=is_empty)
+
+    def explain(self, failure: Failure) -> Fault | None:
+        return explain(failure)
+
+    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+        return explain_silence(stderr, code)
 
 
 def chosen_model(flags: Sequence[str]) -> str:
@@ -126,8 +142,7 @@ def explain(failure: Failure) -> Fault | None:
     if _NO_KEY.search(message):
         return Fatal(message, ADVICE.login)
     if _TOO_LONG.search(message):
-        # Work that filled the context is judged as it is; the next iteration has a fresh one.
-        return Fatal(message, faults.TOO_LONG_HINT) if failure.is_empty else None
+        return faults.too_long(failure)
     if failure.code in _BAD_REQUEST:
         return faults.refused(failure)
     return faults.by_status(failure, ADVICE)

@@ -10,10 +10,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ralph.adapters.agents.claude_stream import first_short_string
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
 from ralph.adapters.agents.todo_list import todo_items
+from ralph.adapters.agents.tool_summary import first_short_string
 from ralph.domain.agent_events import (
     AgentEvent,
     ErrorReported,

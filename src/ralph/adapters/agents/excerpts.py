@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 MAX_SUMMARY_CHARS = 200
 MAX_OUTPUT_CHARS = 2_000
 
@@ -29,3 +31,11 @@ def count_lines(text: str) -> int:
     """Lines as an editor counts them: the last one needs no newline."""
     newlines = text.count("\n")
     return newlines if not text or text[-1] == "\n" else newlines + 1
+
+
+# CSI (colours, cursor), OSC (titles, links; up to its end or the end of the line), and the two-character rest.
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]?|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?")
+
+
+def without_ansi(text: str) -> str:
+    return _ANSI.sub("", text) if "\x1b" in text else text

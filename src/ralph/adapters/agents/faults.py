@@ -11,12 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ralph.adapters.agents.excerpts import one_line
+from ralph.adapters.agents.excerpts import one_line, without_ansi
 from ralph.domain.agent_events import AgentEvent, ErrorReported, LimitReported, TurnEnded
 from ralph.domain.report import Ending, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
 EMPTY_RESPONSE = Transient("empty response")
+
+NO_RESULT = "no_result"
+"""The code of an error that a parser adds when a stream just stops. It says something only if the program ended by
+itself, as if all were well; else the way it ended says more."""
+
+INTERRUPTED = "error_during_execution"
+"""The code of a turn that a signal ended (claude, and those who imitate it); a failure in its work has it too."""
 
 MAX_REASON_CHARS = 300
 _SIGNAL_BASE = 128  # shells and node report "ended by signal n" as 128 + n
@@ -67,6 +74,12 @@ def classify(
         return not_started(exit_, command, advice.install)
     if exit_.ending is Ending.STOPPED:
         return None  # the user's wish, not the agent's fault
+    if exit_.ending is not Ending.EXITED or exit_.code != 0:
+        events = [
+            event for event in events if not (isinstance(event, ErrorReported) and event.code == NO_RESULT)
+        ]
+    if exit_.ending in (Ending.IDLE, Ending.TIMED_OUT):
+        events = _before_our_signal(events)
     turn = last(events, TurnEnded)
     if turn is not None and not turn.error:
         return EMPTY_RESPONSE if is_empty else None
@@ -80,6 +93,16 @@ def classify(
     if turn is not None or error is not None:
         return explain(failure_of(turn, error, is_empty=is_empty))
     return _unreported(exit_, stderr, is_empty=is_empty, explain_silence=explain_silence)
+
+
+def _before_our_signal(events: Sequence[AgentEvent]) -> Sequence[AgentEvent]:
+    """Without an end of the turn that says no more than that it was ended: that was us."""
+    turn, error = last(events, TurnEnded), last(events, ErrorReported)
+    if turn is None or turn is not events[-1] or not turn.error:
+        return events
+    if error is None or not error.final or error.status is not None or error.code != INTERRUPTED:
+        return events
+    return [event for event in events if event is not turn and event is not error]
 
 
 def _while_retrying(exit_: Exit, error: ErrorReported, *, is_empty: bool, explain: Explain) -> Fault | None:
@@ -150,7 +173,22 @@ def exit_reason(code: int, stderr: str) -> str:
 
 def last_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return one_line(lines[-1], MAX_REASON_CHARS) if lines else ""
+    return shortened(lines[-1]) if lines else ""
+
+
+def shortened(line: str) -> str:
+    """A reason in one line of bearable length."""
+    return one_line(line, MAX_REASON_CHARS)
+
+
+def plain_lines(stderr: str) -> list[str]:
+    """The lines of stderr, without colours and blank ones, each of bearable length."""
+    return [shortened(line) for line in without_ansi(stderr).splitlines() if line.strip()]
+
+
+def first_words(lines: Sequence[str], start: str) -> str:
+    """The first line that begins so; empty if none does."""
+    return next((line for line in lines if line.startswith(start)), "")
 
 
 def startup_error(
@@ -159,7 +197,7 @@ def startup_error(
     """A program that complains about its command line: trying again cannot help."""
     for line in stderr.splitlines():
         if _STARTUP_ERROR.match(line):
-            return Fatal(one_line(line, MAX_REASON_CHARS), hint)
+            return Fatal(shortened(line), hint)
     return None
 
 
@@ -197,3 +235,9 @@ def refused(failure: Failure) -> Fault:
     return Fatal(
         failure.message, TOO_LONG_HINT if too_large else "check the model and the flags of the agent"
     )
+
+
+def too_long(failure: Failure) -> Fault | None:
+    """The context is full. A first prompt that fills it alone will do so again; work that filled it is judged as it is,
+    and the next iteration has a fresh one."""
+    return Fatal(failure.message, TOO_LONG_HINT) if failure.is_empty else None

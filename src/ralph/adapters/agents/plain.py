@@ -8,14 +8,17 @@ from typing import Final
 
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import MAX_ARGUMENT_BYTES, fits_in_argument, program
+from ralph.adapters.agents.options import NO_OPTIONS, SessionOptions
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN
+from ralph.domain.agent_definition import PromptWay
 from ralph.domain.agent_events import AgentEvent
 from ralph.domain.report import Ending, Fatal, Fault, Transient
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 from ralph.errors import ConfigError
 
-_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file)\}")
+_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|model)\}")
+_AT_THE_END: Final = {PromptWay.ARGUMENT: "prompt", PromptWay.FILE: "prompt_file"}
 _SHELL_CANNOT_RUN: Final = (126, 127)
 
 
@@ -23,24 +26,49 @@ class PlainAdapter:
     name = PLAIN
     linger: float | None = None
 
-    def __init__(self, *, command: str, flags: Sequence[str], as_root: bool) -> None:
+    def __init__(
+        self,
+        *,
+        command: str,
+        flags: Sequence[str],
+        as_root: bool,
+        options: SessionOptions = NO_OPTIONS,
+        prompt: PromptWay = PromptWay.STDIN,
+    ) -> None:
         self._command = command
         self._flags = tuple(flags)
-        self._names = {match[1] for flag in flags for match in _PLACEHOLDER.finditer(flag)}
+        self._model = options.model
+        names = self._names()
+        if prompt in _AT_THE_END and not names & {"prompt", "prompt_file"}:
+            self._flags = (*self._flags, f"{{{_AT_THE_END[prompt]}}}")
+        if options.model and "model" not in names:
+            message = f"agent.model is {options.model!r}, but {command} is not told of it"
+            raise ConfigError(message, hint="put {model} into its flags, where the model's name belongs")
+        if "model" in names and not options.model:
+            message = f"the flags of {command} name {{model}}, but no model is set"
+            raise ConfigError(message, hint="set agent.model, or write the model's name into the flags")
+
+    def _names(self) -> set[str]:
+        return {match[1] for flag in self._flags for match in _PLACEHOLDER.finditer(flag)}
 
     @property
     def notes(self) -> tuple[str, ...]:
         return ()
 
     def command(self, request: AgentRequest) -> Command:
-        if "prompt" in self._names and not fits_in_argument(request.prompt):
+        names = self._names()
+        if "prompt" in names and not fits_in_argument(request.prompt):
             message = f"the prompt does not fit on a command line ({MAX_ARGUMENT_BYTES:,} bytes at most)"
             raise ConfigError(message, hint="use {prompt_file} instead of {prompt} in agent.flags")
-        values = {"prompt": request.prompt, "prompt_file": str(request.prompt_file)}
+        values = {
+            "prompt": request.prompt,
+            "prompt_file": str(request.prompt_file),
+            "model": self._model,
+        }
         # In one pass, so that a placeholder inside the prompt stays what it is.
         arguments = [_PLACEHOLDER.sub(lambda match: values[match[1]], flag) for flag in self._flags]
         argv = (program(self._command, request.cwd), *arguments)
-        stdin = None if self._names else request.prompt_file
+        stdin = None if names & {"prompt", "prompt_file"} else request.prompt_file
         return Command(argv, request.cwd, dict(request.environment), stdin)
 
     def parser(self, request: AgentRequest) -> StreamParser:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ralph.adapters.agents.echo import echo_filters
+from ralph.adapters.agents.excerpts import without_ansi
 from ralph.domain.agent_events import AgentEvent, Text
-
-# CSI (colours, cursor), OSC (titles, links; up to its end or the end of the line), and the two-character rest.
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]?|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?")
-
-
-def without_ansi(text: str) -> str:
-    return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 class PlainTextParser:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from ralph.domain.secret_names import MASK, Secrecy, secrecy
+from ralph.domain.secret_shapes import mask_block, mask_text, undecided_length
 
 SHORTEST_SECRET = 8
 
@@ -47,7 +48,7 @@ def redact_argv(argv: Sequence[str]) -> str:
 
 
 class Redactor:
-    """Replaces the given secrets. Without secrets every method gives back what it got."""
+    """Replaces the given secrets, and whatever has the shape of one; other text it gives back as it got it."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if secret for form in _printed_forms(secret)}
@@ -59,19 +60,16 @@ class Redactor:
         self._longest = max(map(len, self._blocks), default=0)
         self._block_pattern = re.compile(b"|".join(map(re.escape, self._blocks)))
 
-    def __bool__(self) -> bool:
-        return bool(self._texts)
-
     def redact(self, text: str) -> str:
         # Most text holds no secret, and searching for a literal is many times faster than the pattern.
-        if not any(secret in text for secret in self._texts):
-            return text
-        return self._text_pattern.sub(MASK, text)
+        if any(secret in text for secret in self._texts):
+            text = self._text_pattern.sub(MASK, text)
+        return mask_text(text)
 
     def redact_bytes(self, block: bytes) -> bytes:
-        if not any(secret in block for secret in self._blocks):
-            return block
-        return self._block_pattern.sub(MASK.encode(), block)
+        if any(secret in block for secret in self._blocks):
+            block = self._block_pattern.sub(MASK.encode(), block)
+        return mask_block(block)
 
     def stream(self) -> RedactedStream:
         return RedactedStream(self)
@@ -82,6 +80,7 @@ class Redactor:
         The rest is the beginning of a secret, or might be: it waits for what comes next.
         """
         held = max((_overlap(block, secret) for secret in self._blocks), default=0)
+        held = max(held, undecided_length(block))
         safe = len(block) - held
         if held and safe:
             for found in self._block_pattern.finditer(block, max(0, safe - self._longest)):
@@ -104,8 +103,6 @@ class RedactedStream:
         self._held = b""
 
     def feed(self, chunk: bytes) -> bytes:
-        if not self._redactor:
-            return chunk
         block = self._held + chunk if self._held else chunk
         safe = self._redactor.safe_length(block)
         if safe == len(block):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ralph.domain.completion import TaskCompletionSpec
 from ralph.domain.task import Task, TaskBudget, TaskStatus
+from ralph.errors import StoreError
 
 CHANGEABLE = (
     "spec_id, title, description, status, priority, dependencies, assignee, metadata, completion_spec,"
@@ -41,6 +42,15 @@ def row_of(task: Task) -> Row:
 
 
 def task_of(row: Row) -> Task:
+    """Raises StoreError if somebody else wrote into the row."""
+    try:
+        return _task_of(row)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        message = f"task {row[0]} is damaged in the record: {error}"
+        raise StoreError(message, hint=f"remove it with `ralph task rm {row[0]}` and add it again") from error
+
+
+def _task_of(row: Row) -> Task:
     progress = json.loads(row[11])
     return Task(
         id=row[0],

@@ -74,11 +74,16 @@ class TaskStore:
         """Raises UsageError, with the name that was probably meant."""
         task = self.find(task_id)
         if task is None:
-            near = get_close_matches(task_id, self.ids(), n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else "`ralph task list` shows those there are"
-            message = f"there is no task {task_id}"
-            raise UsageError(message, hint=hint)
+            raise self._unknown(task_id)
         return task
+
+    def exact_id(self, task_id: str) -> str:
+        """As it was added, without reading the task itself: a damaged one can still be removed."""
+        with store_errors(self._path):
+            row = self._database.execute("SELECT id FROM tasks WHERE id = ?", (task_id,)).fetchone()
+        if row is None:
+            raise self._unknown(task_id)
+        return str(row[0])
 
     def list(self, wanted: TaskFilter | None = None, *, limit: int | None = None) -> Sequence[Task]:
         """By priority, then as they were added."""
@@ -168,7 +173,7 @@ class TaskStore:
     def remove(self, task_ids: Sequence[str], *, at: float) -> None:
         """With their history. Tasks that waited for them wait no longer. Raises UsageError if one is worked on."""
         with self._writing():
-            names = [self.get(name).id for name in task_ids]
+            names = [self.exact_id(name) for name in task_ids]
             for name in names:
                 if (claim := self.claim_of(name)) is not None:
                     raise _busy(claim)
@@ -241,6 +246,12 @@ class TaskStore:
 
     def _is_live(self, claim: TaskClaim) -> bool:
         return not is_stale(claim.owner, here=self._me, started_of=self._started_of(claim.owner.pid))
+
+    def _unknown(self, task_id: str) -> UsageError:
+        near = get_close_matches(task_id, self.ids(), n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`ralph task list` shows those there are"
+        message = f"there is no task {task_id}"
+        return UsageError(message, hint=hint)
 
     def _check_dependencies(self, task: Task) -> None:
         placed = [((), task)]

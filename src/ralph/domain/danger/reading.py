@@ -121,7 +121,7 @@ class _Reader(WordReader):
             self._skip_blanks()
             if self.at >= len(self.text):
                 return None
-            if self.text.startswith("((", self.at):
+            if self.is_arithmetic():
                 return self._arithmetic_command()
             if self.text[self.at] == "(":
                 self.at += 1
@@ -192,7 +192,7 @@ class _Reader(WordReader):
     def _loop(self) -> Simple:
         """``for name in words``: an assignment with several values; the body follows as commands of its own."""
         self._skip_blanks()
-        if self.text.startswith("((", self.at):
+        if self.is_arithmetic():
             return self._arithmetic_command()
         name = plain_text(self.word() or ()) or "_"
         self._skip_blanks_and_newlines()

@@ -38,6 +38,7 @@ _PLAIN = re.compile(r"[^\s\\'\"`$|&;()<>#@!?+*]+")
 _PLAIN_QUOTED = re.compile(r"[^\\\"`$]+")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _BRACED_NAME = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?$!-]")
+_PARENTHESIS = re.compile(r"[()]")
 _SPECIAL_NAMES = "@*#?$!-0123456789"
 _VALUE_OPERATOR = re.compile(r":?[-=+?]|\^\^?|,,?|##?|%%?|//?|:|@")
 
@@ -176,7 +177,7 @@ class WordReader:
             return Text(decode_escapes(content), True)
         if following == '"' and not quoted:
             return Text("", True)  # a translated string: the quote is read next
-        if text.startswith("((", self.at):
+        if self.is_arithmetic():
             self.at += 2
             return self.arithmetic()
         if following == "(":
@@ -193,6 +194,18 @@ class WordReader:
             self.at += 1
             return Variable(following, quoted)
         return Text(text[start : self.at], quoted)
+
+    def is_arithmetic(self) -> bool:
+        """``((`` that a ``))`` closes; ``((a) ; b)`` is a subshell in a subshell."""
+        if not self.text.startswith("((", self.at):
+            return False
+        depth = 2
+        self._nodes += 20
+        for found in _PARENTHESIS.finditer(self.text, self.at + 2, self.at + 2_000):
+            depth += 1 if found[0] == "(" else -1
+            if depth == 1:
+                return self.text.startswith(")", found.end())
+        return False
 
     def arithmetic(self) -> Arithmetic:
         """Behind ``((``, up to ``))``; only what it substitutes matters."""

@@ -9,6 +9,7 @@ import click
 SUBCOMMANDS = {
     "new": "Start a plan: prd.md, tasks.json, progress.txt, prompt.md.",
     "draft": "Let the agent draft prd.md and tasks.json, until they are valid.",
+    "run": "Work through the plan until every story is approved.",
     "check": "List every problem of tasks.json.",
     "status": "Show the stories, their modes and reviews, and what is left.",
     "archive": "Put a plan away with a summary, and start afresh.",
@@ -22,6 +23,7 @@ Examples:
   ralph plan new --name search-filters
   ralph plan draft "Search results can be filtered by state and date"
   ralph plan check && ralph plan status
+  ralph plan run
   ralph plan archive --label search-filters
 """
 

@@ -48,7 +48,7 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.run_choice import resumable_run
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.profiles import plan_again
+    from ralph.wiring.profiles import load_profile, plan_again
 
     root = find_root(Path.cwd(), project_dir)
     folder = root.state / STATE_FOLDER
@@ -64,8 +64,9 @@ def command(
         print(f"ralph: going on with run {chosen.id}, which is {chosen.state}", file=sys.stderr)
     flags = [(tuple(path), value, origin) for path, value, origin in request.flags]
     if maximum_iterations is not None:
-        section = () if request.profile == "basic" else ("profiles", request.profile)
-        flags.append(((*section, "maximumIterations"), maximum_iterations, "--maximum-iterations"))
+        profile = load_profile(request.profile)
+        section = () if profile.name == "basic" else ("profiles", profile.name)
+        flags.append(((*section, profile.limit), maximum_iterations, "--maximum-iterations"))
     flags += given
     loaded = load(root.state, environ=os.environ, flags=flags)
     for difference in differences(request.settings, effective(loaded.settings)):

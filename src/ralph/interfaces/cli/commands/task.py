@@ -26,6 +26,7 @@ COMMANDS = {
     "rm": "Remove tasks.",
     "retry": "Let failed or cancelled tasks be tried once more.",
     "followup": "Add a task that goes on where another ended.",
+    "prompt": "Print what an agent needs to know to write tasks.",
     "export": "Write tasks as YAML or JSON that `add` reads.",
 }
 """Name → short help. The module is ``tasks/<name>.py``; listing them imports none."""

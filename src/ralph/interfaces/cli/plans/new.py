@@ -42,7 +42,7 @@ def _report(made: MadePlan, root: Path, *, named: bool) -> None:
 Next steps:
   1. Write down in {shown}/prd.md what is wanted, why, and what is out of scope.
   2. Fill in the stories of {shown}/tasks.json: title, acceptanceCriteria, verifyCommands.
-     (In Claude Code, /ralph:ralph-plan asks the questions and writes both.)
+     (`ralph plan draft "what is wanted"` lets your agent write both; in Claude Code, /ralph:ralph-plan does.)
   3. ralph plan check      is everything there?
   4. ralph plan status     what comes first, and about how many iterations it takes
   5. Commit the plan, then start the loop: ralph plan run"""

@@ -1,0 +1,107 @@
+"""An agent that the settings describe: started as they say, read like an agent that ralph knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ralph.adapters.agents.final_words import FinalWordsParser
+from ralph.adapters.agents.options import SessionOptions
+from ralph.adapters.agents.plain import PlainAdapter
+from ralph.adapters.agents.registry import adapter_for
+from ralph.domain.agent_definition import AgentDefinition, OutputFormat
+from ralph.domain.agent_events import AgentEvent
+from ralph.domain.report import Fault
+from ralph.engine.ports import AgentAdapter, AgentRequest, Command, Exit, OutputMode, StreamParser
+
+
+class DialectAdapter:
+    """A command of its own, whose output is the stream of a known agent."""
+
+    def __init__(self, commanding: AgentAdapter, speaking: AgentAdapter) -> None:
+        self._commanding = commanding
+        self._speaking = speaking
+
+    @property
+    def name(self) -> str:
+        return self._speaking.name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def linger(self) -> float | None:
+        return self._speaking.linger
+
+    def command(self, request: AgentRequest) -> Command:
+        return self._commanding.command(request)
+
+    def parser(self, request: AgentRequest) -> StreamParser:
+        # It prints events whatever is asked of it.
+        stream = self._speaking.parser(replace(request, mode=OutputMode.STREAM))
+        return FinalWordsParser(stream) if request.mode is OutputMode.TEXT else stream
+
+    def classify(
+        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
+    ) -> Fault | None:
+        return self._speaking.classify(exit_, events, stderr=stderr, is_empty=is_empty)
+
+
+class DefinedAdapter:
+    """Another adapter under the name, and with the environment, that the settings gave it."""
+
+    def __init__(
+        self,
+        definition: AgentDefinition,
+        *,
+        flags: Sequence[str],
+        as_root: bool,
+        options: SessionOptions,
+    ) -> None:
+        self._definition = definition
+        self._adapter = _adapter(
+            definition,
+            flags=(*definition.flags, *flags),
+            as_root=as_root,
+            options=replace(options, model=options.model or definition.model),
+        )
+
+    @property
+    def name(self) -> str:
+        return self._definition.name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._adapter.notes
+
+    @property
+    def linger(self) -> float | None:
+        return self._adapter.linger
+
+    def command(self, request: AgentRequest) -> Command:
+        command = self._adapter.command(request)
+        return replace(command, environment={**self._definition.environment, **command.environment})
+
+    def parser(self, request: AgentRequest) -> StreamParser:
+        return self._adapter.parser(request)
+
+    def classify(
+        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
+    ) -> Fault | None:
+        return self._adapter.classify(exit_, events, stderr=stderr, is_empty=is_empty)
+
+
+def _adapter(
+    definition: AgentDefinition, *, flags: Sequence[str], as_root: bool, options: SessionOptions
+) -> AgentAdapter:
+    command = definition.command
+    if definition.adapter:
+        return adapter_for(definition.adapter, command=command, flags=flags, as_root=as_root, options=options)
+    plain = PlainAdapter(
+        command=command, flags=flags, as_root=as_root, options=options, prompt=definition.prompt
+    )
+    if definition.output is OutputFormat.TEXT:
+        return plain
+    speaking = adapter_for(definition.output.agent, command=command, flags=(), as_root=as_root)
+    return DialectAdapter(plain, speaking)

@@ -1,0 +1,148 @@
+"""Gemini CLI: ``gemini --output-format stream-json``, prompt on stdin, events as JSON lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ralph.adapters.agents import faults
+from ralph.adapters.agents.arguments import program, value_of
+from ralph.adapters.agents.faults import Advice, Failure
+from ralph.adapters.agents.final_words import FinalWordsParser
+from ralph.adapters.agents.gemini_stream import GeminiStreamParser, status_in
+from ralph.adapters.agents.plain_text import PlainTextParser
+from ralph.adapters.agents.registry import KNOWN_AGENTS
+from ralph.adapters.agents.structured import StructuredAdapter
+from ralph.domain.agent_events import AgentEvent, ErrorReported, TurnEnded
+from ralph.domain.report import Ending, Fatal, Fault, RateLimited
+from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
+
+YOLO: Final = "--yolo"
+CHOOSES_PERMISSIONS: Final = ("-y", YOLO, "--approval-mode", "--allowed-tools", "--policy", "--admin-policy")
+
+ADVICE: Final = Advice(
+    install=KNOWN_AGENTS["gemini"],
+    login="log in: start `gemini` once and choose how to sign in, or set GEMINI_API_KEY",
+)
+
+
+class GeminiAdapter(StructuredAdapter):
+    name = "gemini"
+    advice = ADVICE
+
+    @property
+    def _adds_yolo(self) -> bool:
+        return not self._gives(*CHOOSES_PERMISSIONS)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self._adds_yolo or self._gives("-y", YOLO):
+            return (f"permissions are skipped ({YOLO}): gemini may run any command",)
+        return ()
+
+    def command(self, request: AgentRequest) -> Command:
+        argv = [program(self._command, request.cwd), *self._flags, *self._model()]
+        if not self._gives("-o", "--output-format"):
+            argv += ["--output-format", "stream-json"]
+        if self._adds_yolo:
+            argv += ["--approval-mode", "plan"] if request.read_only else [YOLO]
+        if not self._gives("--skip-trust"):
+            argv.append("--skip-trust")  # in a folder that nobody trusted yet it does not start
+        if request.continues:
+            argv.append(f"--resume={request.continues}")
+        # Its relauncher ignores signals, and the agent behind it is only reached through the group.
+        environment = {"GEMINI_CLI_NO_RELAUNCH": "true", **request.environment}
+        return Command(tuple(argv), request.cwd, environment, request.prompt_file)
+
+    def parser(self, request: AgentRequest) -> StreamParser:
+        chosen = value_of(self._flags, "--output-format") or value_of(self._flags, "-o")
+        if chosen is not None and chosen != "stream-json":
+            return PlainTextParser()
+        stream = GeminiStreamParser()
+        return FinalWordsParser(stream) if request.mode is OutputMode.TEXT else stream
+
+    def classify(
+        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
+    ) -> Fault | None:
+        said = [event for event in events if isinstance(event, TurnEnded | ErrorReported)]
+        if exit_.ending in (Ending.IDLE, Ending.TIMED_OUT) and is_empty:
+            # For minutes it tries again what failed, and says so on stderr only.
+            retry = _last_retry(stderr) if all(_is_lack_of_result(event) for event in said) else None
+            if retry is not None:
+                return self.explain(retry)
+        if exit_.code in _BY_EXIT_CODE and not any(_has_status(event) for event in said):
+            events = [_with_status(event, _BY_EXIT_CODE[exit_.code]) for event in events]
+        return super().classify(exit_, events, stderr=stderr, is_empty=is_empty)
+
+    def explain(self, failure: Failure) -> Fault | None:
+        if _BAD_KEY.search(failure.message):
+            return Fatal(failure.message, ADVICE.login)
+        if _EXHAUSTED.search(failure.message):
+            return RateLimited(failure.message)
+        if _TOO_LONG.search(failure.message):
+            return faults.too_long(failure)
+        return faults.by_status(failure, ADVICE)
+
+    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+        lines = [line for line in _without_talk(stderr) if line.strip()]
+        final = faults.first_words(lines, "Error") or (lines[-1] if lines else "")
+        match code:
+            case 41:
+                return Fatal(final or "not logged in", ADVICE.login)
+            case 42 | 52:
+                return Fatal(final or "bad input", "check agent.flags and gemini's settings")
+            case 53:
+                return None  # a limit of turns that the user gave it
+            case 55:
+                return Fatal(final or "the folder is not trusted", "add --skip-trust to agent.flags")
+            case _:
+                pass
+        for line in lines:
+            if line.startswith("Unknown argument"):
+                return Fatal(line, "check agent.flags in the settings")
+        status = status_in(stderr)
+        if status is not None:
+            return self.explain(Failure(final, status))
+        return None
+
+
+# --- faults ------------------------------------------------------------------------------------------------
+
+# The exit status is the HTTP status, of which eight bits are left.
+_BY_EXIT_CODE: Final = {
+    status % 256: status for status in (400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
+}
+_BAD_KEY = re.compile(r"API key (?:not valid|expired|not found)", re.IGNORECASE)
+_EXHAUSTED = re.compile(
+    r"\bresource (?:has been )?exhausted\b|\bexceeded your current quota\b", re.IGNORECASE
+)
+_TOO_LONG = re.compile(r"\bexceeds the maximum number of tokens\b|\bcontext window\b", re.IGNORECASE)
+_TALK = re.compile(r"^(?:Warning:|YOLO mode|\[STARTUP\]|Approval mode overridden|\s+at )")
+_RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?[.:].*", re.MULTILINE)
+
+
+def _without_talk(stderr: str) -> list[str]:
+    return [line for line in faults.plain_lines(stderr) if not _TALK.match(line)]
+
+
+def _last_retry(stderr: str) -> Failure | None:
+    found = list(_RETRY.finditer(stderr))
+    if not found:
+        return None
+    status = int(found[-1][1]) if found[-1][1] else None
+    return Failure(faults.shortened(found[-1][0].partition(" _ApiError")[0]), status)
+
+
+def _has_status(event: AgentEvent) -> bool:
+    return isinstance(event, ErrorReported) and event.status is not None
+
+
+def _is_lack_of_result(event: AgentEvent) -> bool:
+    return isinstance(event, ErrorReported) and event.code == faults.NO_RESULT
+
+
+def _with_status(event: AgentEvent, status: int) -> AgentEvent:
+    if isinstance(event, ErrorReported) and event.code != faults.NO_RESULT:
+        return ErrorReported(event.message, status, event.code, event.final)
+    return event

@@ -1,0 +1,85 @@
+"""opencode: ``opencode run --format json``, prompt on stdin, events as JSON lines."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ralph.adapters.agents import faults
+from ralph.adapters.agents.arguments import program, value_of
+from ralph.adapters.agents.faults import Advice, Failure
+from ralph.adapters.agents.final_words import FinalWordsParser
+from ralph.adapters.agents.opencode_stream import OpencodeStreamParser
+from ralph.adapters.agents.plain_text import PlainTextParser
+from ralph.adapters.agents.registry import KNOWN_AGENTS
+from ralph.adapters.agents.structured import StructuredAdapter
+from ralph.domain.report import Fatal, Fault
+from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
+
+AUTO: Final = "--auto"
+READING_AGENT: Final = "plan"
+"""opencode's own agent for looking only. It keeps its shell, which could write after all."""
+
+NO_WRITING: Final = '{"edit":"deny","bash":"deny"}'
+
+ADVICE: Final = Advice(
+    install=KNOWN_AGENTS["opencode"],
+    login="log in: `opencode auth login`, or set the API key of the provider that its configuration names",
+)
+
+
+class OpencodeAdapter(StructuredAdapter):
+    name = "opencode"
+    advice = ADVICE
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (
+            f"permissions are granted ({AUTO}): opencode may run any command its configuration does not deny",
+        )
+
+    def command(self, request: AgentRequest) -> Command:
+        argv = [program(self._command, request.cwd), "run", *self._flags, *self._model()]
+        if not self._gives("--format"):
+            argv += ["--format", "json"]
+        if request.read_only:
+            if not self._gives("--agent"):
+                argv += ["--agent", READING_AGENT]
+        elif not self._gives(AUTO):
+            argv.append(AUTO)
+        if request.continues:
+            argv.append(f"--session={request.continues}")
+        environment = {"OPENCODE_DISABLE_AUTOUPDATE": "true"}
+        if request.read_only:
+            environment["OPENCODE_PERMISSION"] = NO_WRITING
+        environment |= request.environment
+        return Command(tuple(argv), request.cwd, environment, request.prompt_file)
+
+    def parser(self, request: AgentRequest) -> StreamParser:
+        if value_of(self._flags, "--format") == "default":
+            return PlainTextParser()
+        model = value_of(self._flags, "--model") or value_of(self._flags, "-m") or self._options.model
+        stream = OpencodeStreamParser(model)
+        return FinalWordsParser(stream) if request.mode is OutputMode.TEXT else stream
+
+    def explain(self, failure: Failure) -> Fault | None:
+        if failure.code == "ProviderAuthError":
+            return Fatal(failure.message, ADVICE.login)
+        if failure.code in _BAD_CHOICE:
+            return faults.refused(failure)
+        if failure.code == "ContextOverflowError":
+            return faults.too_long(failure)
+        return faults.by_status(failure, ADVICE)
+
+    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+        lines = faults.plain_lines(stderr)
+        if lines and lines[0].startswith("opencode run"):
+            return Fatal("it does not understand its command line", "check agent.flags in the settings")
+        for line in lines:
+            if _REFUSED.match(line):
+                return Fatal(line, "check agent.flags and opencode's configuration")
+        return None
+
+
+_BAD_CHOICE: Final = frozenset(("ProviderModelNotFoundError", "ProviderInitError", "ConfigInvalidError"))
+_REFUSED = re.compile(r"Error: (?:Session|Model|Agent) not found|Error: (?:Unknown|Invalid|You must) ")

@@ -1,0 +1,37 @@
+"""What the user may want of every session, whichever agent it is: not every program has a flag for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Option(StrEnum):
+    """By the names of the settings below ``agent``; READ_ONLY is what ralph itself asks of verifying sessions."""
+
+    MODEL = "model"
+    MAX_TURNS = "maxTurns"
+    CONTINUE_SESSION = "continueSession"
+    READ_ONLY = "readOnly"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """Empty, None and False leave it to the agent."""
+
+    model: str = ""
+    max_turns: int | None = None
+    continue_session: bool = False
+
+    @property
+    def wanted(self) -> tuple[Option, ...]:
+        given = {
+            Option.MODEL: bool(self.model),
+            Option.MAX_TURNS: self.max_turns is not None,
+            Option.CONTINUE_SESSION: self.continue_session,
+        }
+        return tuple(option for option, is_given in given.items() if is_given)
+
+
+NO_OPTIONS: Final = SessionOptions()

@@ -1,0 +1,76 @@
+"""What all agents with a structured stream have in common: how they are made, and the order of judgement."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ralph.adapters.agents import faults
+from ralph.adapters.agents.arguments import gives
+from ralph.adapters.agents.faults import Advice, Failure
+from ralph.adapters.agents.options import NO_OPTIONS, SessionOptions
+from ralph.domain.agent_events import AgentEvent
+from ralph.domain.report import Fault
+from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
+
+LINGER_SECONDS = 10.0
+"""How long an agent may stay after it ended its turn; a new session event takes the limit back."""
+
+
+class StructuredAdapter(ABC):
+    """An agent is its command line, its parser, and its own table of faults."""
+
+    name: ClassVar[str]
+    advice: ClassVar[Advice]
+    linger: float | None = LINGER_SECONDS
+    model_flags: ClassVar[tuple[str, ...]] = ("--model", "-m")
+
+    def __init__(
+        self, *, command: str, flags: Sequence[str], as_root: bool, options: SessionOptions = NO_OPTIONS
+    ) -> None:
+        self._command = command
+        self._flags = tuple(flags)
+        self._as_root = as_root
+        self._options = options
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    @abstractmethod
+    def command(self, request: AgentRequest) -> Command: ...
+
+    @abstractmethod
+    def parser(self, request: AgentRequest) -> StreamParser: ...
+
+    @abstractmethod
+    def explain(self, failure: Failure) -> Fault | None:
+        """What a failure that the agent reported means."""
+
+    @abstractmethod
+    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+        """What an error exit without any event means."""
+
+    def classify(
+        self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
+    ) -> Fault | None:
+        return faults.classify(
+            exit_,
+            events,
+            stderr=stderr,
+            is_empty=is_empty,
+            command=self._command,
+            advice=self.advice,
+            explain=self.explain,
+            explain_silence=self.explain_silence,
+        )
+
+    def _gives(self, *flags: str) -> bool:
+        return gives(self._flags, *flags)
+
+    def _model(self) -> list[str]:
+        """``agent.model`` as arguments; the user's own flag outranks it."""
+        if not self._options.model or self._gives(*self.model_flags):
+            return []
+        return [f"{self.model_flags[0]}={self._options.model}"]

@@ -1,0 +1,191 @@
+"""One bus: a file that many processes append to. Nothing is lost, torn or mixed, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ralph.domain.bus_message import BusMessage, message_id, problem_with
+from ralph.domain.bus_text import BusReading, parse_bus, render_message
+from ralph.errors import StoreError, UsageError
+
+if sys.platform != "win32":
+    import fcntl
+
+LOCK_SECONDS = 10.0
+READ_LOCK_SECONDS = 2.0
+_LOOK_AGAIN = 0.002
+_LONGEST_LOOK = 0.05
+
+
+class MessageBus:
+    """``TASK-MESSAGE-BUS.md`` or ``PROJECT-MESSAGE-BUS.md``. Only ever appended to, under a lock on the file."""
+
+    def __init__(
+        self, path: Path, *, lock_seconds: float = LOCK_SECONDS, now: Callable[[], float] = time.time
+    ) -> None:
+        self.path = path
+        self._lock_seconds = lock_seconds
+        self._now = now
+
+    def post(
+        self,
+        kind: str,
+        body: str,
+        *,
+        project: str = "",
+        task: str = "",
+        run: str = "",
+        parents: tuple[str, ...] = (),
+    ) -> BusMessage:
+        """Append a message. Raises UsageError for one that makes no sense, StoreError if it cannot be written."""
+        at = round(self._now(), 6)
+        message = BusMessage(
+            id=message_id(at, os.urandom(4)),
+            time=at,
+            type=kind,
+            body=body,
+            project=project,
+            task=task,
+            run=run,
+            parents=parents,
+        )
+        if problem := problem_with(message):
+            raise UsageError(problem[0], hint=problem[1])
+        with _bus_errors(self.path):
+            self._append(render_message(message))
+        return message
+
+    def read(self, offset: int = 0) -> BusReading:
+        """What is on the bus from ``offset`` on. A bus that nobody has posted to yet is empty."""
+        try:
+            with _bus_errors(self.path):
+                descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except StoreError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return BusReading()
+            raise
+        with _bus_errors(self.path), _closing(descriptor):
+            _require_file(descriptor, self.path)
+            # Without the lock the newest message may look torn only because somebody is writing it.
+            is_locked = _lock(descriptor, shared=True, seconds=READ_LOCK_SECONDS)
+            size = os.fstat(descriptor).st_size
+            if offset > size:
+                offset = 0  # somebody replaced the file by a shorter one
+            reading = parse_bus(_read_from(descriptor, offset), offset=offset)
+        if not is_locked:
+            reading.torn_tail = None
+        return reading
+
+    def end(self) -> int:
+        """Where the next message will begin."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    def _append(self, block: bytes) -> None:
+        with self._opened() as descriptor:
+            size = os.fstat(descriptor).st_size
+            # Whoever died in the middle of a message left half a line: ours begins on a line of its own.
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                block = b"\n" + block
+            try:
+                written = 0
+                while written < len(block):
+                    written += os.write(descriptor, block[written:])
+            except BaseException:
+                with contextlib.suppress(OSError):  # all or nothing, also on a full disk
+                    os.ftruncate(descriptor, size)
+                raise
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """Open for appending and locked."""
+        # Not through a link: an agent could make it lead anywhere.
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        while True:
+            with _closing(os.open(self.path, flags, 0o666)) as descriptor:
+                _require_file(descriptor, self.path)
+                if not _lock(descriptor, shared=False, seconds=self._lock_seconds):
+                    message = f"{self.path} is locked by another process"
+                    raise StoreError(message, hint="wait for it to finish, or look for a stuck process")
+                if self._is_still(descriptor):
+                    yield descriptor
+                    return
+
+    def _is_still(self, descriptor: int) -> bool:
+        """While we waited for the lock somebody may have put another file there."""
+        try:
+            there = self.path.stat()
+        except FileNotFoundError:
+            return False
+        ours = os.fstat(descriptor)
+        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def _lock(descriptor: int, *, shared: bool, seconds: float) -> bool:
+    """False if somebody else held it for all that time, or the file system has no locks."""
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    give_up = time.monotonic() + seconds
+    pause = _LOOK_AGAIN
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EINTR):
+                if shared:
+                    return False
+                raise
+        else:
+            return True
+        if time.monotonic() >= give_up:
+            return False
+        time.sleep(pause)
+        pause = min(pause * 1.5, _LONGEST_LOOK)
+
+
+@contextmanager
+def _closing(descriptor: int) -> Iterator[int]:
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)  # and with it the lock goes
+
+
+def _read_from(descriptor: int, offset: int) -> bytes:
+    pieces: list[bytes] = []
+    while piece := os.pread(descriptor, 1 << 20, offset):
+        pieces.append(piece)
+        offset += len(piece)
+    return b"".join(pieces)
+
+
+def _require_file(descriptor: int, path: Path) -> None:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        message = f"the message bus {path} is not a file"
+        raise StoreError(message, hint="move away what is in its place; ralph makes a new one")
+
+
+@contextmanager
+def _bus_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            message = f"the message bus {path} is a symbolic link"
+            hint = "move it away; ralph writes to a file of its own only"
+        elif error.errno == errno.EISDIR:
+            message = f"the message bus {path} is a directory"
+            hint = "move it away; ralph makes a file there"
+        else:
+            message = f"cannot use the message bus {path}: {error.strerror or error}"
+            hint = "check that its folder is there and may be written to, and the free space"
+        raise StoreError(message, hint=hint) from error

@@ -1,0 +1,177 @@
+"""The files of a plan: ``ralph/{prd.md,tasks.json,progress.txt,prompt.md}``, read with care and written whole.
+
+An agent with a shell may have put anything in their place: a link, a pipe, a folder, a file without end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+
+from ralph.domain.tasks_document import LARGEST_CHARS
+from ralph.errors import StoreError, UsageError
+
+PRD = "prd.md"
+TASKS = "tasks.json"
+PROGRESS = "progress.txt"
+PROMPT = "prompt.md"
+PLAN_FILES = (PRD, TASKS, PROGRESS, PROMPT)
+GUARDED = (PRD, PROMPT)
+DEFAULT_FOLDER = Path("ralph")
+
+LARGEST_BYTES = 4 * LARGEST_CHARS
+PROGRESS_END_BYTES = 200_000
+TRUSTED = "plan.json"
+
+Write = Callable[[Path, str | bytes], None]
+
+
+def plan_folder(root: Path, ralph_dir: Path | None) -> Path:
+    """The plan's folder; it must be inside the project, links included."""
+    folder = root / (ralph_dir or DEFAULT_FOLDER)
+    resolved, top = folder.resolve(), root.resolve()
+    if not resolved.is_relative_to(top) or resolved == top:
+        message = f"the plan directory {folder} is not inside the project {root}"
+        raise UsageError(message, hint="give --ralph-dir a directory of its own in the project")
+    if resolved.exists() and not resolved.is_dir():
+        message = f"the plan directory {folder} is not a directory"
+        raise UsageError(message, hint="give --ralph-dir another one, or move that file away")
+    return resolved
+
+
+def require_plan(root: Path, ralph_dir: Path | None) -> Path:
+    """The folder of a plan that is there."""
+    folder = plan_folder(root, ralph_dir)
+    if not (folder / TASKS).exists() and not (folder / TASKS).is_symlink():
+        message = f"there is no plan: {folder / TASKS} does not exist"
+        raise UsageError(message, hint="ralph plan new makes one")
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFiles:
+    """``aside``: a folder of the run's own for what was undone; None: nothing is kept."""
+
+    root: Path
+    path: Path
+    write: Write
+    aside: Path | None = None
+
+    @property
+    def folder(self) -> str:
+        return self.path.relative_to(self.root.resolve()).as_posix()
+
+    def read_tasks(self) -> str | None:
+        data = read_regular(self.path / TASKS, LARGEST_BYTES)
+        try:
+            return None if data is None else data.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+
+    def write_tasks(self, text: str) -> None:
+        self._put(TASKS, text.encode())
+
+    def read_guarded(self) -> Mapping[str, bytes | None]:
+        return {name: read_regular(self.path / name, LARGEST_BYTES) for name in GUARDED}
+
+    def write_guarded(self, name: str, content: bytes | None) -> None:
+        if content is None:
+            with _writing(self.path / name):
+                make_way(self.path / name)
+        else:
+            self._put(name, content)
+
+    def read_prompt(self) -> str:
+        data = read_regular(self.path / PROMPT, LARGEST_BYTES)
+        if data is None:
+            message = f"the plan has no readable {PROMPT}: {self.path / PROMPT}"
+            raise UsageError(message, hint="ralph plan new writes what is missing")
+        return data.decode(errors="replace")
+
+    def read_progress(self) -> str:
+        data = read_regular(self.path / PROGRESS, LARGEST_BYTES)
+        if data is None:
+            return ""
+        if len(data) > 2 * PROGRESS_END_BYTES:  # its two ends are all that is ever looked at
+            data = data[:PROGRESS_END_BYTES] + b"\n" + data[-PROGRESS_END_BYTES:]
+        return data.decode(errors="replace")
+
+    def set_aside(self, name: str) -> str:
+        if self.aside is None:
+            return ""
+        try:
+            data = read_regular(self.path / name, LARGEST_BYTES)
+            if data is None:
+                return ""
+            self.aside.mkdir(parents=True, exist_ok=True)
+            number = 1
+            while (copy := self.aside / f"{number:03}_{name}").exists():
+                number += 1
+            self.write(copy, data)
+        except OSError:
+            return ""
+        return str(copy)
+
+    def load_trusted(self) -> str | None:
+        data = read_regular(self.aside / TRUSTED, LARGEST_BYTES) if self.aside is not None else None
+        return None if data is None else data.decode(errors="replace")
+
+    def save_trusted(self, text: str) -> None:
+        if self.aside is None:
+            return
+        with _writing(self.aside / TRUSTED):
+            self.aside.mkdir(parents=True, exist_ok=True)
+            self.write(self.aside / TRUSTED, text)
+
+    def _put(self, name: str, content: bytes) -> None:
+        target = self.path / name
+        with _writing(target):
+            if self.path.is_symlink() or not self.path.is_dir():
+                make_way(self.path)
+                self.path.mkdir(parents=True)
+            elif not os.access(self.path, os.W_OK | os.X_OK):
+                self.path.chmod(0o755)
+            if target.is_symlink() or target.is_dir():
+                make_way(target)
+            self.write(target, content)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror or error}"
+        raise StoreError(message, hint="check its permissions and the space on that disk") from error
+
+
+def read_regular(path: Path, limit: int) -> bytes | None:
+    """The content of a plain file of bearable size; None for everything else."""
+    try:
+        stat = path.lstat()
+        if not S_ISREG(stat.st_mode) or stat.st_size > limit:
+            return None
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError:
+        return None
+    return data if len(data) <= limit else None
+
+
+def make_way(path: Path) -> None:
+    """Nothing is at ``path`` afterwards; a folder that stood there keeps its content under another name."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not S_ISDIR(mode):
+        path.unlink()
+        return
+    number = 1
+    while (other := path.with_name(f"{path.name}.displaced-{number}")).exists():
+        number += 1
+    path.rename(other)

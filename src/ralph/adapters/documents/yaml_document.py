@@ -1,0 +1,235 @@
+"""YAML from its events, so that depth and size are bounded whatever the file does; every value knows its line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import yaml
+
+from ralph.adapters.documents.document import DEEPEST, MOST_VALUES, BadDocument, Document
+from ralph.adapters.documents.yaml_scalars import plain_value
+from ralph.domain.task_problems import KeyPath, Problem
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where it was built
+_PREFIX = "tag:yaml.org,2002:"
+_MERGE = "<<"
+_HINTS = {
+    "found character '\\t' that cannot start any token": "tabs cannot indent YAML: use spaces",
+    "found character that cannot start any token": "tabs cannot indent YAML, and @ and ` need quotes",
+    "mapping values are not allowed": "a text with a colon needs quotes",
+}
+
+
+class _Place(NamedTuple):
+    """``inside``: the places of a mapping's or list's values."""
+
+    line: int
+    inside: dict[str | int, _Place] | None = None
+
+
+class _Part(NamedTuple):
+    """A value that is read, how many values it consists of, and where it stands."""
+
+    value: object
+    size: int
+    place: _Place
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping that is not read to its end yet."""
+
+    line: int
+    is_list: bool
+    anchor: str | None
+    items: list[object] = field(default_factory=list)
+    values: dict[str, object] = field(default_factory=dict)
+    merged: list[_Part] = field(default_factory=list)
+    places: dict[str | int, _Place] = field(default_factory=dict)
+    size: int = 1
+    key: str | None = None
+    key_line: int = 0
+
+
+def read_yaml(text: str) -> Document:
+    """One document. Raises BadDocument."""
+    composer = _Composer()
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            composer.take(event)
+    except yaml.YAMLError as error:
+        raise _explained(error) from None
+    if composer.root is None:
+        message = "the file is empty"
+        raise BadDocument(message)
+    root = composer.root
+    return Document(root.value, lambda path: _line_of(root.place, path), tuple(composer.problems))
+
+
+class _Composer:
+    """Puts events together; no recursion."""
+
+    def __init__(self) -> None:
+        self.root: _Part | None = None
+        self.problems: list[Problem] = []
+        self._open: list[_Open] = []
+        self._anchors: dict[str, _Part] = {}
+
+    def take(self, event: Any) -> None:
+        match event:
+            case yaml.ScalarEvent():
+                self._scalar(event)
+            case yaml.AliasEvent():
+                self._alias(event)
+            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
+                self._begin(event)
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                self._end()
+            case yaml.DocumentStartEvent() if self.root is not None:
+                message = "a second document begins here: put all tasks into one list"
+                raise BadDocument(message, line=_line(event))
+            case _:
+                pass
+
+    def _scalar(self, event: Any) -> None:
+        line = _line(event)
+        parent = self._open[-1] if self._open else None
+        if parent is not None and not parent.is_list and parent.key is None:
+            if event.anchor:
+                self._anchors[event.anchor] = _Part(event.value, 1, _Place(line))
+            self._key(parent, event.value, line)
+            return
+        value = (
+            _tagged(event) if event.tag else plain_value(event.value) if event.implicit[0] else event.value
+        )
+        self._close(_Part(value, 1, _Place(line)), event.anchor)
+
+    def _key(self, parent: _Open, key: str, line: int) -> None:
+        """A key is its text, whatever YAML might make of it: ``on``, ``1``, ``null``."""
+        if key in parent.values:
+            first = parent.places[key].line
+            self.problems.append(Problem((*self._path(), key), f"stands twice, first on line {first}"))
+        parent.key, parent.key_line = key, line
+
+    def _alias(self, event: Any) -> None:
+        part = self._anchors.get(event.anchor)
+        if part is None:
+            message = f"*{event.anchor} stands for nothing that is complete before it"
+            raise BadDocument(message, line=_line(event))
+        parent = self._open[-1] if self._open else None
+        if parent is not None and not parent.is_list and parent.key is None:
+            if not isinstance(part.value, str):
+                message = f"*{event.anchor} is not text and cannot be a key"
+                raise BadDocument(message, line=_line(event))
+            self._key(parent, part.value, _line(event))
+            return
+        self._close(part, None)
+
+    def _begin(self, event: Any) -> None:
+        is_list = isinstance(event, yaml.SequenceStartEvent)
+        line = _line(event)
+        if event.tag and event.tag not in (f"{_PREFIX}seq", f"{_PREFIX}map", "!"):
+            message = f"the tag {event.tag} is not allowed"
+            raise BadDocument(message, line=line)
+        if len(self._open) >= DEEPEST:
+            message = f"nested deeper than {DEEPEST} levels"
+            raise BadDocument(message, line=line)
+        parent = self._open[-1] if self._open else None
+        if parent is not None and not parent.is_list and parent.key is None:
+            message = "a list or mapping cannot be a key"
+            raise BadDocument(message, line=line)
+        self._open.append(_Open(line, is_list, event.anchor))
+
+    def _end(self) -> None:
+        done = self._open.pop()
+        listed = _Part(done.items, done.size, _Place(done.line, done.places))
+        self._close(listed if done.is_list else _merged(done), done.anchor)
+
+    def _close(self, part: _Part, anchor: str | None) -> None:
+        if anchor:
+            self._anchors[anchor] = part
+        if not self._open:
+            self.root = part
+            return
+        parent = self._open[-1]
+        parent.size += part.size
+        if parent.size > MOST_VALUES:
+            message = f"stands for more than {MOST_VALUES:,} values"
+            raise BadDocument(message, line=part.place.line)
+        if parent.is_list:
+            parent.places[len(parent.items)] = part.place
+            parent.items.append(part.value)
+            return
+        key, parent.key = parent.key or "", None
+        if key == _MERGE:
+            parent.merged.append(part)
+            return
+        parent.values[key] = part.value
+        parent.places[key] = _Place(parent.key_line, part.place.inside)
+
+    def _path(self) -> KeyPath:
+        """Of the innermost list or mapping that is open."""
+        return tuple(len(part.items) if part.is_list else part.key or "" for part in self._open[:-1])
+
+
+def _merged(done: _Open) -> _Part:
+    """``<<: *defaults``: what the mapping says itself wins, then the mapping that is merged first."""
+    values: dict[str, object] = {}
+    places: dict[str | int, _Place] = {}
+    for part in done.merged:
+        several = part.value if isinstance(part.value, list) else [part.value]
+        for index, one in enumerate(several):
+            if not isinstance(one, dict):
+                message = "<< takes a mapping, or a list of mappings"
+                raise BadDocument(message, line=part.place.line)
+            inside = part.place.inside or {}
+            source = (inside[index].inside or {}) if isinstance(part.value, list) else inside
+            values = one | values
+            places = source | places
+    return _Part(values | done.values, done.size, _Place(done.line, places | done.places))
+
+
+def _tagged(event: Any) -> object:
+    kind = event.tag.removeprefix(_PREFIX)
+    value = plain_value(event.value)
+    types: dict[str, tuple[type, ...]] = {
+        "int": (int,),
+        "float": (float, int),
+        "bool": (bool,),
+        "null": (type(None),),
+    }
+    if kind in ("str", "!"):
+        return event.value
+    if kind in types and isinstance(value, types[kind]):
+        return value
+    message = f"the tag {event.tag} is not allowed"
+    raise BadDocument(message, line=_line(event))
+
+
+def _line_of(place: _Place, path: KeyPath) -> int:
+    """Of the value, else of the nearest thing around it."""
+    line = place.line
+    for step in path:
+        following = (place.inside or {}).get(step)
+        if following is None:
+            return line
+        place, line = following, following.line
+    return line
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _explained(error: yaml.YAMLError) -> BadDocument:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    what = (
+        getattr(error, "problem", None) or getattr(error, "context", None) or getattr(error, "reason", None)
+    )
+    message = str(what or "is not YAML")
+    hint = next((hint for begin, hint in _HINTS.items() if message.startswith(begin)), "")
+    if mark is None:
+        return BadDocument(f"{message} ({hint})" if hint else message)
+    message = f"column {mark.column + 1}: {message}"
+    return BadDocument(f"{message} ({hint})" if hint else message, line=mark.line + 1)

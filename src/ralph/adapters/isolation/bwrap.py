@@ -1,0 +1,275 @@
+"""bubblewrap: Linux namespaces without a daemon and without being root.
+
+The root is read-only, home, ``/tmp`` and ``/run`` are empty and private, and only the workspace and the agent's own
+state are writable. There is no network but our proxy. Safe for root too: without capabilities, and with those parts of
+``/proc`` read-only that a plain profile leaves to root (``/proc/sys/kernel/core_pattern`` is a way out).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import py_compile
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ralph.adapters.isolation.agent_needs import host_rules, needs_of
+from ralph.adapters.isolation.environment import kept_variables
+from ralph.adapters.isolation.limits import Limiter, PerProcess, limiter_for
+from ralph.adapters.isolation.places import (
+    How,
+    Place,
+    host_sockets,
+    links_into_hidden,
+    make_protected,
+    places,
+)
+from ralph.adapters.isolation.proxy import AllowListProxy
+from ralph.adapters.isolation.site import Site
+from ralph.domain.allow_list import HostRule
+from ralph.domain.isolation import Guarantees, Network, SandboxPolicy
+from ralph.domain.report import Ending
+from ralph.domain.sandbox_kind import SandboxKind
+from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
+
+PROXY_PORT = 3128
+_FIRST_FREE_PORT = 1024  # below, nobody without capabilities can listen
+_OURS = "/run/ralph"
+_INSIDE = Path(__file__).with_name("inside.py")
+_PROBE = Timeouts(total=20.0)
+_NAMESPACES = (
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try",
+    "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+)  # fmt: skip
+_PROC_READONLY = ("acpi", "asound", "bus", "driver", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
+_PROC_MASKED = ("kcore", "keys", "key-users", "kallsyms", "latency_stats", "sched_debug", "timer_list")
+# The shell ignores the two signals for all that follows; inside.py gives them back to the agent. Without this the
+# sandbox would die of the first of them, and the agent with it, before it could end in order.
+_UNINTERRUPTED = ("/bin/sh", "-c", 'trap "" INT TERM; exec "$@"', "ralph")
+
+
+async def trouble(site: Site, runner: ProcessRunner) -> str:
+    """Why it cannot be used here; empty: it can."""
+    program = shutil.which("bwrap", path=site.path)
+    if sys.platform != "linux":
+        return "bubblewrap is for Linux"
+    if program is None:
+        return "bwrap is not installed (package bubblewrap)"
+    _, why = await _try(program, site, runner)
+    return why
+
+
+class BwrapSandbox:
+    """The places are looked up anew for every process: a run may have made some meanwhile."""
+
+    kind = SandboxKind.BWRAP
+
+    def __init__(self, site: Site, policy: SandboxPolicy) -> None:
+        self._site = site
+        self._policy = policy
+        self._needs = needs_of(site.programs)
+        self._program = shutil.which("bwrap", path=site.path) or "bwrap"
+        self._can_disable_userns = False
+        self._limiter: Limiter = PerProcess(policy.limits, is_root=os.geteuid() == 0)
+        self._rules = _allowed(policy, host_rules(self._needs, self._environ_of_agent()))
+        self._proxy: AllowListProxy | None = None
+        self._folder = Path()  # what the processes inside need of us, while it is open
+        self._made: list[Path] = []
+        places(site, policy, self._needs)  # what is wrong with the settings is told before anything starts
+
+    @property
+    def guarantees(self) -> Guarantees:
+        return Guarantees(
+            self.kind,
+            writes="only the workspace, /tmp of its own, and the agent's own state",
+            secrets="home hidden but for tools and the agent's own state; environment cleared to a list",
+            network=network_promise(self._policy, self._rules),
+            tree="ended with the run, even if ralph is killed",
+            limits=self._limiter.promise,
+        )
+
+    async def open(self, runner: ProcessRunner) -> None:
+        self._can_disable_userns, _ = await _try(self._program, self._site, runner)
+        self._limiter = await limiter_for(self._policy.limits, f"ralph-{self._site.run_id}", runner)
+        self._folder = Path(tempfile.mkdtemp(prefix="ralph-"))  # short: a socket's path has 107 characters
+        py_compile.compile(str(_INSIDE), cfile=str(self._folder / "inside.pyc"), doraise=True)
+        self._made = make_protected(self._site.home, self._needs)
+        if self._rules:
+            socket = self._folder / "proxy.sock"
+            self._proxy = AllowListProxy(
+                socket, self._rules, denied=self._site.report, log=self._site.network_log
+            )
+            await self._proxy.start()
+
+    def wrap(self, command: Command) -> Command:
+        environment = {**command.environment, **self._added()}
+        kept = self._kept() | environment.keys()
+        dropped = [argument for name in sorted(self._site.environ.keys() - kept) for argument in ("-u", name)]
+        cwd = command.cwd.resolve()
+        arguments = (
+            self._program,
+            *_NAMESPACES,
+            *(("--disable-userns",) if self._can_disable_userns else ()),
+            *self._mounts(command),
+            *("--chdir", str(cwd), "--setenv", "PWD", str(cwd)),
+            "--",
+            *self._first_program(),
+        )
+        argv = self._limiter.wrap((*_UNINTERRUPTED, "env", *dropped, *arguments, *command.argv))
+        return replace(command, argv=argv, environment=environment)
+
+    def failure(self, exit_: Exit, stderr: str) -> str:
+        if exit_.ending is Ending.EXITED and exit_.code == 1 and stderr.startswith("bwrap: "):
+            return f"the sandbox could not be made: {stderr.splitlines()[0].removeprefix('bwrap: ')}"
+        return ""
+
+    async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
+        return  # the namespace took everything with it
+
+    async def resync(self, runner: ProcessRunner) -> None:
+        return  # files are the same inside and outside
+
+    async def close(self, runner: ProcessRunner) -> None:
+        if self._proxy is not None:
+            await self._proxy.stop()
+            self._proxy = None
+        if self._folder != Path():
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = Path()
+        for path in self._made:
+            with contextlib.suppress(OSError):
+                path.rmdir() if path.is_dir() else path.unlink()
+        self._made = []
+        self._limiter.close()
+
+    def _kept(self) -> frozenset[str]:
+        patterns = (*self._needs.env, *self._policy.env)
+        return kept_variables(self._site.environ, patterns) | self._site.explicit
+
+    def _environ_of_agent(self) -> dict[str, str]:
+        kept = self._kept()
+        return {name: value for name, value in self._site.environ.items() if name in kept}
+
+    def _added(self) -> dict[str, str]:
+        added = {"IS_SANDBOX": "1", "RALPH_SANDBOX": self.kind.value, "TMPDIR": "/tmp"}  # noqa: S108 its own
+        if self._rules:
+            address = f"http://127.0.0.1:{PROXY_PORT}"
+            local = "localhost,127.0.0.1,::1"
+            for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+                added |= {name: address, name.lower(): address}
+            added |= {"NO_PROXY": local, "no_proxy": local, "NODE_USE_ENV_PROXY": "1"}
+        return added
+
+    def _mounts(self, command: Command) -> Iterator[str]:
+        site, found = self._site, places(self._site, self._policy, self._needs)
+        yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+        for name in _PROC_READONLY:
+            yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
+        for name in _PROC_MASKED:
+            if Path("/proc", name).is_file():
+                yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
+        for place in found:
+            yield from _mount(place)
+        for socket in host_sockets(found):
+            yield from ("--ro-bind", "/dev/null", str(socket))
+        hidden = [place.path for place in found if place.how is How.HIDDEN]
+        for link, target in links_into_hidden((command.cwd, site.workspace, site.state_folder), hidden):
+            yield from ("--symlink", str(target), str(link))
+        yield from ("--dir", _OURS)
+        yield from ("--ro-bind", str(self._folder / "inside.pyc"), f"{_OURS}/inside.pyc")
+        if self._proxy is not None:
+            yield from ("--ro-bind", str(self._proxy.socket_path), f"{_OURS}/proxy.sock")
+        for number, (source, _) in enumerate(self._copies()):
+            yield from ("--ro-bind", str(source), f"{_OURS}/copy{number}")
+
+    def _copies(self) -> list[tuple[Path, Path]]:
+        home = self._site.home.resolve()
+        return [(home / name, home / name) for name in self._needs.copied if (home / name).is_file()]
+
+    def _first_program(self) -> Iterator[str]:
+        yield from (os.path.realpath(sys.executable), "-I", "-S", f"{_OURS}/inside.pyc")
+        for number, (_, target) in enumerate(self._copies()):
+            yield f"--copy={_OURS}/copy{number}:{target}"
+        if self._proxy is not None:
+            yield from (f"--proxy={_OURS}/proxy.sock", f"--port={PROXY_PORT}")
+            yield from (f"--forward={port}" for port in _local_ports(self._rules))
+        inside = self._limiter.inside
+        if inside.memory is not None:
+            yield f"--memory={inside.memory}"
+        if inside.pids is not None:
+            yield f"--pids={inside.pids}"
+        yield "--"
+
+
+def network_promise(policy: SandboxPolicy, rules: tuple[HostRule, ...]) -> str:
+    if not rules:
+        return "off" if policy.network is Network.OFF else "off: nothing is on the allow-list"
+    names = sorted(map(str, rules))
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f"only {shown}"
+
+
+def _allowed(policy: SandboxPolicy, own: tuple[HostRule, ...]) -> tuple[HostRule, ...]:
+    return () if policy.network is Network.OFF else tuple(dict.fromkeys((*own, *policy.allow)))
+
+
+def _local_ports(rules: tuple[HostRule, ...]) -> list[int]:
+    """Services on this machine that the user named with their port: found at the same place inside."""
+    local = (rule.port for rule in rules if rule.host in ("127.0.0.1", "localhost"))
+    return sorted(
+        {port for port in local if port is not None and port >= _FIRST_FREE_PORT and port != PROXY_PORT}
+    )
+
+
+def _mount(place: Place) -> tuple[str, ...]:
+    path = str(place.path)
+    match place.how:
+        case How.HIDDEN:
+            return ("--tmpfs", path)
+        case How.WRITABLE:
+            return ("--bind", path, path)
+        case How.MASKED if place.path.is_dir():
+            return ("--tmpfs", path)
+        case How.MASKED:
+            return ("--ro-bind", "/dev/null", path)
+        case _:
+            return ("--ro-bind", path, path)
+
+
+async def _try(program: str, site: Site, runner: ProcessRunner) -> tuple[bool, str]:
+    """Whether namespaces can be closed for good inside, and why none can be made at all (empty: they can)."""
+    stderr = bytearray()
+    for extra in (("--disable-userns",), ()):
+        stderr.clear()
+        arguments = (program, *_NAMESPACES, *extra, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+        exit_ = await runner.run(
+            Command((*arguments, "--", "/bin/sh", "-c", ":"), Path("/")),
+            timeouts=_PROBE,
+            on_stderr=stderr.extend,
+        )
+        if exit_.code == 0:
+            return bool(extra), ""
+    said = stderr.decode(errors="replace").strip() or exit_.error or f"it ended with {exit_.code}"
+    why = said.splitlines()[0].removeprefix("bwrap: ")
+    return False, f"bwrap cannot make namespaces here: {why}{_advice(why)}"
+
+
+def _advice(why: str) -> str:
+    """The usual reasons, in the order of how often they are met."""
+    if site_is_nested():
+        return " (this is a sandbox already)"
+    restricted = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+    if restricted.is_file() and restricted.read_text().strip() == "1":
+        return " (AppArmor restricts user namespaces: allow them for bwrap in its profile)"
+    disabled = Path("/proc/sys/kernel/unprivileged_userns_clone")
+    if disabled.is_file() and disabled.read_text().strip() == "0":
+        return " (kernel.unprivileged_userns_clone is 0)"
+    return " (user namespaces may be switched off in this kernel or container)" if "ermission" in why else ""
+
+
+def site_is_nested() -> bool:
+    return bool(os.environ.get("RALPH_SANDBOX"))

@@ -1,0 +1,87 @@
+"""Which sandbox a run gets: what was asked for, or the strongest that works here, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from ralph.adapters.isolation import bwrap, container, sbx, srt
+from ralph.adapters.isolation.bwrap import BwrapSandbox
+from ralph.adapters.isolation.container import ContainerSandbox
+from ralph.adapters.isolation.sandbox import Sandbox
+from ralph.adapters.isolation.sbx import SbxSandbox
+from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.srt import SrtSandbox
+from ralph.domain.isolation import NO_GUARANTEES, Guarantees, SandboxPolicy
+from ralph.domain.sandbox_kind import ASKABLE, AUTO, STRONGEST, SandboxKind
+from ralph.engine.ports import ProcessRunner
+from ralph.errors import AgentUnavailable, UsageError
+
+Trouble = Callable[[Site, SandboxPolicy, ProcessRunner], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    kind: SandboxKind
+    trouble: Trouble  # why it cannot be used here; empty: it can
+    make: Callable[[Site, SandboxPolicy], Sandbox]
+    hint: str
+
+
+_ROWS = (
+    _Row(SandboxKind.SBX, lambda site, _, runner: sbx.trouble(site, runner), SbxSandbox, "install sbx and run `sbx login`"),
+    _Row(SandboxKind.BWRAP, lambda site, _, runner: bwrap.trouble(site, runner), BwrapSandbox, "install bubblewrap"),
+    _Row(SandboxKind.CONTAINER, container.trouble, ContainerSandbox, "install podman or docker, and set sandbox.image"),
+    _Row(SandboxKind.SRT, lambda site, _, runner: srt.trouble(site, runner), SrtSandbox, "install srt"),
+)  # fmt: skip
+"""The strongest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """``sandbox`` is None for none; ``why`` is a sentence for the head of the run."""
+
+    sandbox: Sandbox | None
+    why: str
+
+    @property
+    def guarantees(self) -> Guarantees:
+        return self.sandbox.guarantees if self.sandbox is not None else NO_GUARANTEES
+
+
+async def chosen_sandbox(asked: str, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Chosen:
+    """``asked`` is a kind, ``auto``, or empty for the strongest there is. ``runner`` is one without a sandbox."""
+    if asked and asked not in ASKABLE:
+        message = f"there is no sandbox {asked!r}"
+        raise UsageError(message, hint=f"use one of {', '.join(ASKABLE)}")
+    if asked == SandboxKind.NONE:
+        return Chosen(None, "no sandbox: the agent can do whatever you can")
+    if asked not in (AUTO, STRONGEST):
+        return await _exactly(SandboxKind(asked), site, policy, runner)
+    troubles: list[str] = []
+    for row in _ROWS:
+        trouble = await row.trouble(site, policy, runner)
+        if not trouble:
+            because = "the strongest that works here" + (f" ({'; '.join(troubles)})" if troubles else "")
+            return Chosen(row.make(site, policy), f"sandbox {row.kind}: {because}")
+        troubles.append(f"{row.kind}: {trouble}")
+    if asked == STRONGEST:
+        message = f"no sandbox works here: {'; '.join(troubles)}"
+        raise AgentUnavailable(message, hint="install bubblewrap (Linux) or srt (macOS), or use --no-sandbox")
+    return Chosen(None, f"no sandbox: none works here ({'; '.join(troubles)})")
+
+
+async def troubles(site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> dict[SandboxKind, str]:
+    """For `ralph doctor`: every kind and what keeps it from working (empty: nothing)."""
+    return {row.kind: await row.trouble(site, policy, runner) for row in _ROWS}
+
+
+async def _exactly(kind: SandboxKind, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Chosen:
+    row = next(row for row in _ROWS if row.kind is kind)
+    trouble = await row.trouble(site, policy, runner)
+    if trouble:
+        message = f"the sandbox {kind} cannot be used: {trouble}"
+        raise AgentUnavailable(
+            message, hint=f"{row.hint}, take another with --sandbox=auto, or use --no-sandbox"
+        )
+    return Chosen(row.make(site, policy), f"sandbox {kind}: as asked")

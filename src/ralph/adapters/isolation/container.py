@@ -1,0 +1,153 @@
+"""docker or podman: one container per workspace, kept running, entered anew for every process."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+import shutil
+from dataclasses import replace
+
+from ralph.adapters.isolation.agent_needs import needs_of
+from ralph.adapters.isolation.asking import PATIENT, ask, require
+from ralph.adapters.isolation.foreign import argv_inside, variables_inside
+from ralph.adapters.isolation.places import How, Place, project_places
+from ralph.adapters.isolation.site import Site
+from ralph.domain.isolation import Guarantees, Network, SandboxPolicy, size_text
+from ralph.domain.sandbox_kind import SandboxKind, sandbox_name
+from ralph.engine.ports import Command, Exit, ProcessRunner
+
+_PROGRAMS = ("podman", "docker")  # podman first: it needs neither a daemon nor root
+_LABEL = "ralph.fingerprint"
+# The first process must outlive the clean-up that kills all others, and bury them.
+_IDLE = ("/bin/sh", "-c", "while :; do sleep 86400 & wait; done")
+_CLEAN_UP = ("/bin/sh", "-c", "kill -9 -1")
+
+
+async def trouble(site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> str:
+    """Why it cannot be used here; empty: it can."""
+    program = _program(site)
+    if program is None:
+        return "neither podman nor docker is installed"
+    code, _, complaint = await ask(runner, program, "info")
+    if code != 0:
+        why = complaint.splitlines()[-1] if complaint else f"`info` ended with {code}"
+        return f"{program} does not work: {why}"
+    if not policy.image:
+        return "no image is named: set sandbox.image to one that has the agent in it"
+    return ""
+
+
+class ContainerSandbox:
+    kind = SandboxKind.CONTAINER
+
+    def __init__(self, site: Site, policy: SandboxPolicy) -> None:
+        self._site = site
+        self._policy = policy
+        self._needs = needs_of(site.programs)
+        self._program = _program(site) or _PROGRAMS[-1]
+        self._is_rootless = False
+        self.name = sandbox_name(str(site.workspace.resolve()))
+        project_places(site, policy, self._needs)
+
+    @property
+    def guarantees(self) -> Guarantees:
+        limits = self._policy.limits
+        said = [f"{size_text(limits.memory)} of memory"] if limits.memory is not None else []
+        said += [f"{limits.pids} processes"] if limits.pids is not None else []
+        return Guarantees(
+            self.kind,
+            writes="only the workspace and the agent's own state",
+            secrets="only what is mounted is there; environment cleared to a list",
+            network="off" if self._policy.network is Network.OFF else "",
+            tree="ended with the run; if ralph itself is killed, when the next run begins",
+            limits=" and ".join(said),
+        )
+
+    async def open(self, runner: ProcessRunner) -> None:
+        code, answer, _ = await ask(runner, self._program, "info", "--format", "{{json .}}")
+        self._is_rootless = code == 0 and "rootless" in answer.lower().replace('"rootless":false', "")
+        arguments = self._run_arguments()
+        fingerprint = hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:16]
+        form = '{{.State.Running}} {{index .Config.Labels "' + _LABEL + '"}}'
+        code, answer, _ = await ask(
+            runner, self._program, "container", "inspect", "--format", form, self.name
+        )
+        state, _, label = answer.strip().partition(" ")
+        if code == 0 and label == fingerprint:
+            if state == "true":  # a run that was killed left it, and perhaps something running in it
+                await ask(runner, self._program, "exec", self.name, *_CLEAN_UP)
+            else:
+                await require(runner, self._program, "start", self.name)
+            return
+        if code == 0:
+            await require(runner, self._program, "rm", "--force", self.name)
+        label_argument = f"--label={_LABEL}={fingerprint}"
+        await require(
+            runner,
+            *(self._program, "run", label_argument, *arguments, self._policy.image, *_IDLE),
+            hint="look whether sandbox.image can be fetched and has /bin/sh",
+            timeouts=PATIENT,
+        )
+
+    def wrap(self, command: Command) -> Command:
+        names = variables_inside(self._site, self._policy, self._needs, command)
+        environment = {**command.environment, "RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
+        variables = [f"--env={name}" for name in sorted({*names, "RALPH_SANDBOX", "IS_SANDBOX"})]
+        stdin = ("--interactive",) if command.stdin is not None else ()
+        cwd = f"--workdir={command.cwd.resolve()}"
+        argv = (self._program, "exec", *stdin, cwd, *variables, self.name, *argv_inside(self._site, command))
+        return replace(command, argv=argv, environment=environment)
+
+    def failure(self, exit_: Exit, stderr: str) -> str:
+        said = stderr.strip()
+        if exit_.code in (1, 125) and said.startswith(("Error response from daemon", "Error: no container")):
+            return f"the container is gone: {said.splitlines()[0]}"
+        return ""
+
+    async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
+        # Ending the client ends nothing inside, and a daemon would live on.
+        await ask(runner, self._program, "exec", self.name, *_CLEAN_UP)
+
+    async def resync(self, runner: ProcessRunner) -> None:
+        return  # files are the same inside and outside
+
+    async def close(self, runner: ProcessRunner) -> None:
+        await ask(runner, self._program, "stop", "--time=2", self.name)
+
+    async def remove(self, runner: ProcessRunner) -> None:
+        await ask(runner, self._program, "rm", "--force", self.name)
+
+    def _run_arguments(self) -> tuple[str, ...]:
+        home, limits = self._site.home.resolve(), self._policy.limits
+        arguments = ["--detach", f"--name={self.name}", "--cap-drop=ALL", "--security-opt=no-new-privileges"]
+        arguments += [f"--tmpfs={home}:rw,mode=1777", f"--env=HOME={home}"]
+        arguments += [f"--workdir={self._site.workspace.resolve()}"]
+        if self._program.endswith("podman"):
+            arguments.append("--userns=keep-id" if os.geteuid() else "--user=0:0")
+        elif not self._is_rootless:
+            arguments.append(f"--user={os.geteuid()}:{os.getegid()}")
+        if self._policy.network is Network.OFF:
+            arguments.append("--network=none")
+        if limits.memory is not None:
+            arguments += [f"--memory={limits.memory}", f"--memory-swap={limits.memory}"]
+        if limits.pids is not None:
+            arguments.append(f"--pids-limit={limits.pids}")
+        mounts = project_places(self._site, self._policy, self._needs)
+        return (*arguments, *(f"--mount={_mount(place)}" for place in mounts))
+
+
+def _program(site: Site) -> str | None:
+    return next((name for name in _PROGRAMS if shutil.which(name, path=site.path)), None)
+
+
+def _mount(place: Place) -> str:
+    """In the form of a line of CSV: a path may have a comma in it."""
+    source = "/dev/null" if place.how is How.MASKED else str(place.path)
+    fields = ["type=bind", f"source={source}", f"target={place.path}"]
+    if place.how is not How.WRITABLE:
+        fields.append("readonly")
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(fields)
+    return line.getvalue()

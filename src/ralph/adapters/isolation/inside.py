@@ -1,0 +1,186 @@
+"""The first program in a namespace: prepares what can only be prepared inside, then becomes the agent.
+
+Run by path with ``python -I -S``: standard library only and nothing of ralph. Every module it imports is paid for by
+every process in a sandbox, so it has few, and reads its arguments itself::
+
+    inside.py [--copy=FROM:TO] [--proxy=SOCKET] [--port=N] [--forward=N] [--memory=BYTES] [--pids=N] -- COMMAND…
+
+``--proxy`` is the socket that leads out, ``--port`` where programs find it, ``--forward`` a port of the machine
+outside that the user allowed.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+
+_CHUNK = 65536
+_LOOPBACK = "127.0.0.1"
+_CANNOT_EXECUTE, _NOT_FOUND = 126, 127
+
+
+def main(arguments: list[str]) -> int:
+    end = arguments.index("--")
+    wanted: dict[str, list[str]] = {}
+    for argument in arguments[:end]:
+        name, _, value = argument.partition("=")
+        wanted.setdefault(name, []).append(value)
+    command = arguments[end + 1 :]
+    for pair in wanted.get("--copy", ()):
+        copy(*pair.split(":", 1))
+    for proxy in wanted.get("--proxy", ()):
+        start_bridge(proxy, int(wanted["--port"][0]), [int(port) for port in wanted.get("--forward", ())])
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for name, which in (("--memory", resource.RLIMIT_DATA), ("--pids", resource.RLIMIT_NPROC)):
+        for value in wanted.get(name, ()):
+            limit(which, int(value))
+    # Ignored on the way in, so that only the agent hears them and not the sandbox around it.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)  # noqa: S606 the command is what we are for
+    except OSError as error:
+        sys.stderr.write(f"cannot run {command[0]} in the sandbox: {error.strerror}\n")
+        return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_EXECUTE
+
+
+def copy(source: str, target: str) -> None:
+    with open(source, "rb") as reading, open(target, "wb") as writing:  # noqa: PTH123 pathlib takes as long as all else
+        writing.write(reading.read())
+    os.chmod(target, 0o600)  # noqa: PTH101
+
+
+def limit(which: int, value: int) -> None:
+    _, hard = resource.getrlimit(which)
+    lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (lowest, lowest))
+
+
+def start_bridge(proxy: str, port: int, forward: list[int]) -> None:
+    """A process of its own that carries connections between this namespace and the proxy outside.
+
+    It is listening before the agent starts, is no child of the agent's, and dies with the namespace.
+    """
+    listeners = {listen(port): b""}
+    for number in forward:
+        request = f"CONNECT {_LOOPBACK}:{number} HTTP/1.1\r\n\r\n"
+        listeners[listen(number)] = request.encode()
+    if os.fork():
+        os.wait()
+        for listener in listeners:
+            listener.close()
+        return
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):  # the agent's output is over when the agent is
+        os.dup2(nothing, descriptor)
+    Bridge(proxy, listeners).run()
+
+
+def listen(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((_LOOPBACK, port))
+    listener.listen(128)
+    return listener
+
+
+class Flow:
+    """One direction of one connection."""
+
+    def __init__(self, source: socket.socket, target: socket.socket, pending: bytes = b"") -> None:
+        self.source = source
+        self.target = target
+        self.pending = pending  # read, and not yet written
+        self.swallowing = False  # until the proxy's answer to our own CONNECT is over
+        self.ended = False
+
+
+class Bridge:
+    def __init__(self, proxy: str, listeners: dict[socket.socket, bytes]) -> None:
+        self.proxy = proxy
+        self.listeners = listeners
+        self.flows: list[Flow] = []
+
+    def run(self) -> None:
+        while True:
+            reading: list[socket.socket] = [*self.listeners]
+            reading += [flow.source for flow in self.flows if not flow.pending and not flow.ended]
+            writing = [flow.target for flow in self.flows if flow.pending]
+            poll = select.poll()
+            events: dict[int, int] = {}
+            for found in reading:
+                events[found.fileno()] = events.get(found.fileno(), 0) | select.POLLIN
+            for found in writing:
+                events[found.fileno()] = events.get(found.fileno(), 0) | select.POLLOUT
+            for descriptor, wanted in events.items():
+                poll.register(descriptor, wanted)
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            for listener, request in self.listeners.items():
+                if listener.fileno() in ready:
+                    self.accept(listener, request)
+            for flow in [*self.flows]:
+                if flow in self.flows and ready & {flow.source.fileno(), flow.target.fileno()}:
+                    self.move(flow)
+
+    def accept(self, listener: socket.socket, request: bytes) -> None:
+        inner, _ = listener.accept()
+        outer = socket.socket(socket.AF_UNIX)
+        try:
+            outer.connect(self.proxy)
+        except OSError:
+            inner.close()
+            outer.close()
+            return
+        inner.setblocking(False)
+        outer.setblocking(False)
+        back = Flow(outer, inner)
+        back.swallowing = bool(request)
+        self.flows += [Flow(inner, outer, request), back]
+
+    def move(self, flow: Flow) -> None:
+        try:
+            if not flow.pending and not flow.ended:
+                flow.pending = flow.source.recv(_CHUNK)
+                flow.ended = not flow.pending
+                if flow.swallowing:
+                    flow.pending = self.after_answer(flow)
+            if flow.pending:
+                flow.pending = flow.pending[flow.target.send(flow.pending) :]
+            if flow.ended and not flow.pending:
+                flow.target.shutdown(socket.SHUT_WR)
+                self.flows.remove(flow)
+                if not any(other.source is flow.target for other in self.flows):
+                    flow.source.close()
+                    flow.target.close()
+        except BlockingIOError:
+            return
+        except OSError:
+            self.drop(flow)
+
+    def after_answer(self, flow: Flow) -> bytes:
+        """The proxy's answer is short and comes at once; only what follows it is for the agent."""
+        head, end, rest = flow.pending.partition(b"\r\n\r\n")
+        flow.swallowing = not end
+        if end and b" 200 " not in head.partition(b"\r\n")[0]:
+            message = "the proxy refused"
+            raise OSError(message)
+        return rest
+
+    def drop(self, flow: Flow) -> None:
+        pair = {flow.source, flow.target}
+        self.flows = [other for other in self.flows if other.source not in pair]
+        for end in pair:
+            end.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

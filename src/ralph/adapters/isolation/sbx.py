@@ -1,0 +1,190 @@
+"""sbx, Docker's sandboxes: a micro virtual machine per workspace, made once, entered anew for every process.
+
+It sees the workspace's files as they are, so nothing has to be synchronised. Keys stay outside: its own proxy puts
+them into requests, and the machine never has them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+from ralph.adapters.isolation.agent_needs import AgentNeeds, host_rules, needs_of
+from ralph.adapters.isolation.asking import PATIENT, ask, require
+from ralph.adapters.isolation.foreign import argv_inside, variables_inside
+from ralph.adapters.isolation.places import How, project_places
+from ralph.adapters.isolation.site import Site
+from ralph.domain.isolation import Guarantees, Limits, Network, SandboxPolicy, size_text
+from ralph.domain.report import Ending
+from ralph.domain.sandbox_kind import SandboxKind, sandbox_name
+from ralph.engine.ports import Command, Exit, ProcessRunner
+
+_TEMPLATES = frozenset({"claude", "codex", "copilot", "cursor", "droid", "gemini", "kiro", "opencode"})
+_PLAIN_TEMPLATE = "shell"
+_SERVICES = {
+    "ANTHROPIC_API_KEY": "anthropic",
+    "GEMINI_API_KEY": "google",
+    "GH_TOKEN": "github",
+    "GITHUB_TOKEN": "github",
+    "GOOGLE_API_KEY": "google",
+    "OPENAI_API_KEY": "openai",
+}
+
+
+async def trouble(site: Site, runner: ProcessRunner) -> str:
+    """Why it cannot be used here; empty: it can."""
+    if shutil.which("sbx", path=site.path) is None:
+        return "sbx is not installed (Docker Sandboxes)"
+    code, _, complaint = await ask(runner, "sbx", "ls", "--json")
+    if code != 0:
+        return f"sbx does not work: {complaint.splitlines()[-1] if complaint else code}; try `sbx login`"
+    return ""
+
+
+class SbxSandbox:
+    kind = SandboxKind.SBX
+
+    def __init__(self, site: Site, policy: SandboxPolicy) -> None:
+        self._site = site
+        self._policy = policy
+        agent = PurePath(site.programs[0]).name
+        self._template = agent if agent in _TEMPLATES else _PLAIN_TEMPLATE
+        # Logged in through sbx, and with folders of its own inside: only its variables are of interest here.
+        self._needs = AgentNeeds(env=needs_of(site.programs).env)
+        self._hosts = needs_of(site.programs)
+        # sbx takes no underscores in names, the seed's rule makes them.
+        self.name = sandbox_name(str(site.workspace.resolve())).replace("_", "-")
+        self._keys = {name: service for name, service in _SERVICES.items() if self._has_key(name)}
+        project_places(site, policy, self._needs)
+
+    @property
+    def guarantees(self) -> Guarantees:
+        return Guarantees(
+            self.kind,
+            writes="only the workspace",
+            secrets="a machine of its own; keys of known services stay outside of it",
+            network=", ".join(("only what sbx allows", *self._allowed())) if self._network_is_on else "off",
+            tree="ended with the run: the machine is stopped; if ralph itself is killed, when the next run begins",
+            limits=_limits_promise(self._policy.limits),
+        )
+
+    async def open(self, runner: ProcessRunner) -> None:
+        found = _names(await require(runner, "sbx", "ls", "--json", hint="try `sbx login`"))
+        if self.name in found:
+            await ask(runner, "sbx", "stop", self.name)  # a run that was killed may have left something in it
+        else:
+            await require(runner, *self._create(), hint="try `sbx diagnose`", timeouts=PATIENT)
+        if not self._network_is_on:
+            await require(runner, "sbx", "policy", "deny", "network", "--sandbox", self.name, "**")
+        elif allowed := self._allowed():
+            await require(
+                runner, "sbx", "policy", "allow", "network", "--sandbox", self.name, ",".join(allowed)
+            )
+        await self._hand_over_keys(runner)
+
+    def wrap(self, command: Command) -> Command:
+        names = variables_inside(self._site, self._policy, self._needs, command)
+        environment = {**command.environment, "RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
+        passed = sorted({*names, "RALPH_SANDBOX", "IS_SANDBOX"} - self._keys.keys())
+        variables = [argument for name in passed for argument in ("--env", name)]
+        stdin = ("--interactive",) if command.stdin is not None else ()
+        where = ("--workdir", str(command.cwd.resolve()))
+        argv = ("sbx", "exec", *stdin, *where, *variables, self.name, *argv_inside(self._site, command))
+        return replace(command, argv=argv, environment=environment)
+
+    def failure(self, exit_: Exit, stderr: str) -> str:
+        said = stderr.strip()
+        if exit_.code and "sandbox" in said and "not found" in said and self.name in said:
+            return f"the sandbox is gone: {said.splitlines()[0]}"
+        return ""
+
+    async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
+        if (
+            exit_.ending is not Ending.EXITED
+        ):  # ending the client ends nothing inside; the next one starts it again
+            await ask(runner, "sbx", "stop", self.name)
+
+    async def resync(self, runner: ProcessRunner) -> None:
+        return  # files are the same inside and outside
+
+    async def close(self, runner: ProcessRunner) -> None:
+        await ask(runner, "sbx", "stop", self.name)
+
+    async def remove(self, runner: ProcessRunner) -> None:
+        await ask(runner, "sbx", "rm", "--force", self.name)
+
+    @property
+    def _network_is_on(self) -> bool:
+        return self._policy.network is Network.ALLOW
+
+    def _create(self) -> Sequence[str]:
+        limits = self._policy.limits
+        memory = ("--memory", f"{-(-limits.memory // 2**20)}m") if limits.memory is not None else ()
+        workspace = self._site.workspace.resolve()
+        found = [
+            place
+            for place in project_places(self._site, self._policy, self._needs)
+            if place.path != workspace
+        ]
+        paths = [f"{place.path}" if place.how is How.WRITABLE else f"{place.path}:ro" for place in found]
+        return (
+            "sbx",
+            "create",
+            "--name",
+            self.name,
+            "--quiet",
+            *memory,
+            self._template,
+            str(workspace),
+            *paths,
+        )
+
+    def _allowed(self) -> list[str]:
+        environ = {
+            name: self._site.environ[name] for name in self._site.environ if name.endswith("_BASE_URL")
+        }
+        rules = (*host_rules(self._hosts, environ), *self._policy.allow)
+        return ["**" if not rule.host else str(rule) for rule in dict.fromkeys(rules)]
+
+    def _has_key(self, name: str) -> bool:
+        return bool(self._site.environ.get(name)) and name in variables_inside(
+            self._site, self._policy, self._needs, Command((), self._site.workspace)
+        )
+
+    async def _hand_over_keys(self, runner: ProcessRunner) -> None:
+        """From a file only we can read, not on a command line that everybody can."""
+        with tempfile.TemporaryDirectory(prefix="ralph-") as folder:
+            for name, service in self._keys.items():
+                file = Path(folder, service)
+                _write_secret(file, self._site.environ[name])
+                await require(runner, "sbx", "secret", "set", self.name, service, stdin=file)
+
+
+def _write_secret(file: Path, value: str) -> None:
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+        opened.write(value + "\n")
+
+
+def _limits_promise(limits: Limits) -> str:
+    return (
+        f"{size_text(limits.memory)} of memory"
+        if limits.memory is not None
+        else "half of the machine's memory"
+    )
+
+
+def _names(answer: str) -> set[str]:
+    """The list is an object or a bare array, and may come after a line about the daemon."""
+    start = min((position for mark in "[{" if (position := answer.find(mark)) >= 0), default=-1)
+    try:
+        listed = json.loads(answer[start:]) if start >= 0 else []
+    except ValueError:
+        return set()
+    rows = listed.get("sandboxes", []) if isinstance(listed, dict) else listed
+    return {row["name"] for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)}

@@ -1,0 +1,112 @@
+"""srt, the sandbox runtime of Claude Code's makers: the choice on macOS. Weaker: most of the home stays readable."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from ralph.adapters.isolation.agent_needs import host_rules, needs_of
+from ralph.adapters.isolation.asking import ask
+from ralph.adapters.isolation.environment import kept_variables
+from ralph.adapters.isolation.places import How, project_places
+from ralph.adapters.isolation.site import Site
+from ralph.domain.isolation import Guarantees, Network, SandboxPolicy
+from ralph.domain.sandbox_kind import SandboxKind
+from ralph.engine.ports import Command, Exit, ProcessRunner
+from ralph.errors import ConfigError
+
+_SECRETS_IN_HOME = (
+    ".aws", ".azure", ".cargo/credentials.toml", ".config/gcloud", ".config/gh", ".docker", ".git-credentials",
+    ".gnupg", ".kube", ".netrc", ".npmrc", ".password-store", ".pypirc", ".ssh",
+)  # fmt: skip
+
+
+async def trouble(site: Site, runner: ProcessRunner) -> str:
+    """Why it cannot be used here; empty: it can."""
+    if shutil.which("srt", path=site.path) is None:
+        return "srt is not installed (npm package @anthropic-ai/sandbox-runtime)"
+    code, _, complaint = await ask(runner, "srt", "--version")
+    return "" if code == 0 else f"srt does not work: {complaint or code}"
+
+
+class SrtSandbox:
+    kind = SandboxKind.SRT
+
+    def __init__(self, site: Site, policy: SandboxPolicy) -> None:
+        self._site = site
+        self._policy = policy
+        self._needs = needs_of(site.programs)
+        self._kept = kept_variables(site.environ, (*self._needs.env, *policy.env)) | site.explicit
+        self._domains = self._allowed_domains()
+        self._folder: Path | None = None
+        project_places(site, policy, self._needs)
+
+    @property
+    def guarantees(self) -> Guarantees:
+        return Guarantees(
+            self.kind,
+            writes="only the workspace, /tmp and the agent's own state",
+            secrets="the usual places of keys are hidden, the rest of the home is not; environment cleared to a list",
+            network=f"only {', '.join(self._domains)}" if self._domains else "off",
+        )
+
+    async def open(self, runner: ProcessRunner) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="ralph-"))
+        (self._folder / "srt.json").write_text(json.dumps(self._settings(), indent=2))
+
+    def wrap(self, command: Command) -> Command:
+        assert self._folder is not None, "not open"
+        environment = {**command.environment, "RALPH_SANDBOX": self.kind.value}
+        dropped = sorted(self._site.environ.keys() - self._kept - environment.keys())
+        unset = [argument for name in dropped for argument in ("-u", name)]
+        # As one string: srt takes options of the agent that follow as its own.
+        run = ("srt", "--settings", str(self._folder / "srt.json"), "-c", shlex.join(command.argv))
+        return replace(command, argv=("env", *unset, *run), environment=environment)
+
+    def failure(self, exit_: Exit, stderr: str) -> str:
+        return ""
+
+    async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
+        return
+
+    async def resync(self, runner: ProcessRunner) -> None:
+        return  # files are the same inside and outside
+
+    async def close(self, runner: ProcessRunner) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def _allowed_domains(self) -> list[str]:
+        if self._policy.network is Network.OFF:
+            return []
+        environ = {name: value for name, value in self._site.environ.items() if name in self._kept}
+        rules = (*host_rules(self._needs, environ), *self._policy.allow)
+        for rule in rules:
+            if not rule.host:
+                message = "sandbox.allow: srt has no way to allow every host"
+                raise ConfigError(message, hint="name the hosts, or use another sandbox")
+        return sorted({str(replace(rule, port=None)) for rule in rules})
+
+    def _settings(self) -> dict[str, object]:
+        home = self._site.home.resolve()
+        found = project_places(self._site, self._policy, self._needs)
+        hidden = [str(home / name) for name in _SECRETS_IN_HOME]
+        hidden += [str(place.path) for place in found if place.how is How.MASKED]
+        copied = [str(home / name) for name in self._needs.copied]
+        return {
+            "network": {"allowedDomains": self._domains, "deniedDomains": []},
+            "filesystem": {
+                "denyRead": hidden,
+                "allowWrite": [
+                    *(str(place.path) for place in found if place.how is How.WRITABLE),
+                    *copied,
+                    "/tmp",  # noqa: S108 srt has none of its own
+                ],
+                "denyWrite": [str(place.path) for place in found if place.how in (How.PROTECTED, How.MASKED)],
+            },
+        }

@@ -1,0 +1,37 @@
+"""Making a task folder, and clearing what an earlier run left in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ralph.errors import StoreError
+
+
+def make_task_folder(folder: Path) -> None:
+    """There and writable, or a StoreError: an agent that cannot write DONE would never be done."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        message = f"the task folder {folder} cannot be made: something else of that name is in the way"
+        raise StoreError(message, hint="move it away, or choose another folder with --task-dir") from error
+    except OSError as error:
+        message = f"the task folder {folder} cannot be made: {error.strerror or error}"
+        raise StoreError(message, hint="choose another folder with --task-dir") from error
+    if not os.access(folder, os.W_OK | os.X_OK | os.R_OK):
+        message = f"the task folder {folder} is not writable"
+        raise StoreError(message, hint="change its permissions, or choose another folder with --task-dir")
+
+
+def clear_marker(marker: Path) -> bool:
+    """True if a marker of an earlier run was there and is gone now."""
+    if not marker.is_symlink() and not marker.is_file():
+        return False
+    try:
+        marker.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        message = f"cannot remove {marker}: {error.strerror or error}"
+        raise StoreError(message, hint="remove it: the agent is not restarted while it is there") from error
+    return True

@@ -1,0 +1,291 @@
+"""The report as one self-contained HTML page: no script, nothing from outside, foreign text always escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+
+from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.figures import compact, duration, money, plural
+from ralph.domain.run_view import RunState
+from ralph.domain.safe_text import clean, clean_line
+from ralph.engine.queries import Changes, IterationSummary
+from ralph.interfaces.report.charts import Bar, bars
+from ralph.interfaces.report.content import ReportContent
+
+FILES_SHOWN = 200
+DECISIONS = {
+    "accept": ("accepted", "good"),
+    "continue": ("not done yet", "odd"),
+    "retry": ("tried again", "dim"),
+    "giveup": ("given up", "bad"),
+    "stop": ("stopped", "odd"),
+    "": ("no decision", "dim"),
+}
+_VERDICT_CLASS = {
+    Verdict.PASSED: "good",
+    Verdict.FAILED: "bad",
+    Verdict.ERRORED: "bad",
+    Verdict.SKIPPED: "dim",
+}
+_STATE_CLASS = {RunState.COMPLETED: "good", RunState.FAILED: "bad", RunState.EXHAUSTED: "bad"}
+# What a page of ours may do, even if somebody found a way to put something into it: nothing.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def html_report(content: ReportContent) -> str:
+    run = content.run
+    style = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    body = [
+        f"<h1>Run {line(run.id)}</h1>",
+        _verdict(content),
+        _facts(content),
+        _concerns(content),
+        _asked(content),
+        _charts(content),
+        _checks(content),
+        _changes(content.changes),
+        _iterations(content),
+        _notes(content),
+        "<footer>Written by ralph. A claim is the agent's word; a check is the harness's proof.</footer>",
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f"<title>ralph: run {line(run.id)}: {line(content.verdict)}</title>\n"
+        f"<style>\n{style}</style>\n</head>\n<body>\n"
+        + "\n".join(filter(None, body))
+        + "\n</body>\n</html>\n"
+    )
+
+
+def line(text: str) -> str:
+    """Foreign text that stays in its line."""
+    return escape(clean_line(text))
+
+
+def block(text: str) -> str:
+    return escape(clean(text))
+
+
+def moment(at: float | None) -> str:
+    if at is None:
+        return "-"
+    try:
+        return datetime.fromtimestamp(at, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):
+        return "at an unknown time"
+
+
+def _verdict(content: ReportContent) -> str:
+    run = content.run
+    kind = (
+        "odd" if run.state is RunState.COMPLETED and content.concerns else _STATE_CLASS.get(run.state, "odd")
+    )
+    reason = f": {line(run.reason)}" if run.reason else ""
+    return f'<p class="verdict"><span class="{kind}">{line(content.verdict)}</span>{reason}</p>'
+
+
+def _facts(content: ReportContent) -> str:
+    run, figures = content.run, content.figures
+    count = f"{run.iteration} of {run.maximum}" if run.maximum is not None else str(run.iteration)
+    facts = [("Iterations", count)]
+    if run.cost_usd is not None:
+        facts.append(("Cost", money(run.cost_usd)))
+    if run.tokens:
+        facts.append(("Tokens", compact(run.tokens)))
+    facts += [
+        ("Time in iterations", duration(figures.seconds)),
+        ("Claims denied by proof", str(figures.denied)),
+        ("Agent", run.agent),
+        ("Profile", run.profile),
+        ("Started", moment(run.started_at)),
+        ("Ended", moment(run.ended_at)),
+    ]
+    shown = "".join(f"<div><dt>{line(name)}</dt><dd>{line(value)}</dd></div>" for name, value in facts)
+    notes = "".join(f'<p class="dim">{line(note)}</p>' for note in content.header)
+    return f'<dl class="facts">{shown}</dl>{notes}'
+
+
+def _concerns(content: ReportContent) -> str:
+    if not content.concerns:
+        return ""
+    items = "".join(f"<li>{line(concern)}</li>" for concern in content.concerns)
+    return f'<h2 class="odd">Concerns</h2><ul>{items}</ul>'
+
+
+def _asked(content: ReportContent) -> str:
+    return f"<h2>What was asked</h2><pre>{block(content.asked)}</pre>" if content.asked else ""
+
+
+def _charts(content: ReportContent) -> str:
+    judged = content.iterations
+    if not judged:
+        return ""
+    named = [(_name(each), each) for each in judged]
+    drawn = [
+        bars(
+            "Cost of each iteration",
+            [Bar(name, each.spend.cost_usd, _kind(each)) for name, each in named],
+            money,
+        ),
+        bars(
+            "Time of each iteration", [Bar(name, each.seconds, _kind(each)) for name, each in named], duration
+        ),
+    ]
+    legend = (
+        '<p class="dim"><span class="good">■</span> accepted <span class="odd">■</span> not done yet'
+        ' <span class="bad">■</span> given up</p>'
+    )
+    return f'<h2>Cost and time</h2><div class="charts">{"".join(drawn)}</div>{legend}' if any(drawn) else ""
+
+
+def _checks(content: ReportContent) -> str:
+    rates = content.figures.check_rates
+    if not rates:
+        return (
+            '<h2>Checks</h2><p class="odd">Nothing was checked by the harness: this run rests on claims.</p>'
+        )
+    last = {check.name: check for each in content.iterations for check in each.checks}
+    rows = "".join(
+        f"<tr><td>{line(rate.name)}</td><td>{_verdict_of(last[rate.name])}</td>"
+        f'<td class="n">{rate.passed} of {rate.ran}</td></tr>'
+        for rate in rates
+        if rate.name in last
+    )
+    return (
+        '<h2>Checks</h2><table><thead><tr><th>check</th><th>at the end</th><th class="n">passed</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _verdict_of(check: CheckResult) -> str:
+    return f'<span class="{_VERDICT_CLASS[check.verdict]}">{check.verdict.value}</span>'
+
+
+def _changes(changes: Changes) -> str:
+    if not changes.files:
+        return f'<h2>Changes</h2><p class="dim">{line(changes.note)}</p>' if changes.note else ""
+    rows = "".join(
+        f'<tr><td><code>{line(file.path)}</code></td><td class="n add">{_count("+", file.added)}</td>'
+        f'<td class="n del">{_count("-", file.removed)}</td></tr>'
+        for file in changes.files[:FILES_SHOWN]
+    )
+    more = len(changes.files) - FILES_SHOWN
+    commits = "".join(
+        f"<li><code>{line(each.id)}</code> {line(each.subject)}</li>" for each in changes.commits
+    )
+    return (
+        f"<h2>Changes</h2><p>{plural(len(changes.files), 'file')}, "
+        f'<span class="add">+{changes.added}</span> <span class="del">-{changes.removed}</span>'
+        f"{' (not committed)' if changes.uncommitted else ''}</p>"
+        f"<table><tbody>{rows}</tbody></table>"
+        + (f'<p class="dim">and {more} more</p>' if more > 0 else "")
+        + (f"<ul>{commits}</ul>" if commits else "")
+        + _patch(changes)
+    )
+
+
+def _count(sign: str, number: int | None) -> str:
+    return "" if number is None else f"{sign}{number}"
+
+
+def _patch(changes: Changes) -> str:
+    if not changes.patch:
+        return ""
+    cut = '<p class="dim">The rest is left out.</p>' if changes.is_cut else ""
+    return f"<details><summary>Diff</summary><pre>{''.join(_patch_lines(changes.patch))}</pre>{cut}</details>"
+
+
+def _patch_lines(patch: str) -> Iterable[str]:
+    for text in clean(patch).split("\n"):
+        kind = {"+": "add", "-": "del", "@": "hunk"}.get(text[:1])
+        yield f'<span class="{kind}">{escape(text)}</span>\n' if kind else f"{escape(text)}\n"
+
+
+def _iterations(content: ReportContent) -> str:
+    left_out = f'<p class="dim">{content.left_out} older ones are left out.</p>' if content.left_out else ""
+    return f"<h2>Iterations</h2>{left_out}" + "".join(map(_iteration, content.iterations))
+
+
+def _name(each: IterationSummary) -> str:
+    return f"iteration {each.iteration}" + (f", attempt {each.attempt}" if each.attempt > 1 else "")
+
+
+def _kind(each: IterationSummary) -> str:
+    return DECISIONS.get(each.decision, ("", "odd"))[1]
+
+
+def _iteration(each: IterationSummary) -> str:
+    words, kind = DECISIONS.get(each.decision, (each.decision, "odd"))
+    role = f", {line(each.role)}: {line(each.assignment)}" if each.role else ""
+    figures = [duration(each.seconds)] if each.seconds else []
+    if each.spend.cost_usd is not None:
+        figures.append(money(each.spend.cost_usd))
+    if each.tools:
+        figures.append(
+            plural(each.tools, "tool") + (f", {each.tool_errors} failed" if each.tool_errors else "")
+        )
+    if each.denied:
+        words += ", though it claimed to be done"
+    fault = f'<p class="bad">{line(each.fault)}</p>' if each.fault else ""
+    claims = (
+        f"<p>Claimed: {line(', '.join(each.claims))}</p>" if each.claims else "<p>Nothing was claimed.</p>"
+    )
+    actions = "".join(
+        f'<p><span class="{"good" if action.ok else "bad"}">{line(action.name)}</span> {line(action.message)}</p>'
+        for action in each.actions
+    )
+    commit = f'<p class="dim">commit <code>{line(each.commit[:12])}</code></p>' if each.commit else ""
+    return (
+        f'<details class="iteration"{" open" if each.denied else ""}><summary>'
+        f'<h3>{line(_name(each).capitalize())}</h3>{role} <span class="{kind}">{line(words)}</span>'
+        f' <span class="dim">{line(" · ".join(figures))}</span></summary>'
+        f"<p>{line(each.reason)}</p>{fault}{claims}{_receipts(each)}{actions}{commit}</details>"
+    )
+
+
+def _receipts(each: IterationSummary) -> str:
+    if not each.checks:
+        return ""
+    rows = "".join(map(_receipt, each.checks))
+    return (
+        '<table class="receipts"><thead><tr><th>check</th><th>verdict</th><th>receipt</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _receipt(check: CheckResult) -> str:
+    receipt = [f"<code>{line(check.command)}</code>"] if check.command else []
+    if check.exit_code is not None:
+        receipt.append(f"exit {check.exit_code}")
+    if check.seconds:
+        receipt.append(duration(check.seconds))
+    if check.output_sha256:
+        receipt.append(
+            f'<span class="dim" title="{line(check.output_sha256)}">output sha256 '
+            f"{line(check.output_sha256[:12])}…</span>"
+        )
+    if check.reason:
+        receipt.append(line(check.reason))
+    output = ""
+    if check.last_lines and check.verdict is not Verdict.PASSED:
+        output = f"<pre>{block(chr(10).join(check.last_lines))}</pre>"
+    optional = "" if check.required else ' <span class="dim">(optional)</span>'
+    return (
+        f"<tr><td>{line(check.name)}{optional}</td><td>{_verdict_of(check)}</td>"
+        f"<td>{' · '.join(receipt)}{output}</td></tr>"
+    )
+
+
+def _notes(content: ReportContent) -> str:
+    if not content.notes:
+        return ""
+    items = "".join(
+        f"<li>iteration {note.iteration}: {'the user said: ' if note.kind == 'steered' else ''}{line(note.text)}</li>"
+        for note in content.notes
+    )
+    return f"<h2>Notes</h2><ul>{items}</ul>"

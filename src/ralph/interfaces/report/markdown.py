@@ -1,0 +1,126 @@
+"""The report as Markdown, short enough for the body of a pull request or a step summary."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.domain.figures import compact, duration, money, plural
+from ralph.domain.safe_text import clean, clean_line
+from ralph.engine.queries import Changes, IterationSummary
+from ralph.interfaces.report.content import ReportContent
+
+FILES_SHOWN = 30
+ITERATIONS_SHOWN = 50
+ASKED_CHARS = 2000
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@-])")
+_MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "-"}
+_DECISIONS = {"accept": "accepted", "continue": "not done yet", "retry": "tried again", "giveup": "given up"}
+
+
+def markdown_report(content: ReportContent) -> str:
+    run, figures = content.run, content.figures
+    facts = [plural(run.iteration, "iteration")]
+    if run.cost_usd is not None:
+        facts.append(money(run.cost_usd))
+    if run.tokens:
+        facts.append(f"{compact(run.tokens)} tokens")
+    facts += [duration(figures.seconds), f"agent {run.agent}", f"profile {run.profile}"]
+    parts = [
+        f"## ralph: {plain(content.verdict)}",
+        plain(run.reason),
+        f"Run {code(run.id)}: {plain(', '.join(facts))}.",
+        _concerns(content),
+        _asked(content),
+        _checks(content),
+        _changes(content.changes),
+        _iterations(content),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plain(text: str) -> str:
+    """Foreign text that means nothing but itself."""
+    return _SPECIAL.sub(r"\\\1", clean_line(text))
+
+
+def code(text: str) -> str:
+    """A longer fence than any in the text."""
+    text = clean_line(text)
+    if not text:
+        return ""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def _cell(text: str) -> str:
+    return code(text).replace("|", "\\|")
+
+
+def _concerns(content: ReportContent) -> str:
+    if not content.concerns:
+        return ""
+    return "### Concerns\n\n" + "\n".join(f"- {plain(concern)}" for concern in content.concerns)
+
+
+def _asked(content: ReportContent) -> str:
+    if not content.asked:
+        return ""
+    asked = clean(content.asked)
+    cut = "\n…" if len(asked) > ASKED_CHARS else ""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", asked)), default=0))
+    return f"### What was asked\n\n{fence}text\n{asked[:ASKED_CHARS].rstrip()}{cut}\n{fence}"
+
+
+def _checks(content: ReportContent) -> str:
+    rates = content.figures.check_rates
+    if not rates:
+        return "### Checks\n\nNothing was checked by the harness: this run rests on claims."
+    last = {check.name: check for each in content.iterations for check in each.checks}
+    rows = [
+        f"| {_cell(rate.name)} | {_MARKS[check.verdict]} {check.verdict.value} | {rate.passed} of {rate.ran} |"
+        f" {_cell(check.command)} | {_cell(check.output_sha256[:12])} |"
+        for rate in rates
+        if (check := last.get(rate.name)) is not None
+    ]
+    head = "| check | at the end | passed | command | output sha256 |\n|---|---|---|---|---|\n"
+    return "### Checks\n\n" + head + "\n".join(rows)
+
+
+def _changes(changes: Changes) -> str:
+    if not changes.files:
+        return f"### Changes\n\n{plain(changes.note)}" if changes.note else ""
+    rows = [
+        f"| {_cell(file.path)} | {'' if file.added is None else file.added} |"
+        f" {'' if file.removed is None else file.removed} |"
+        for file in changes.files[:FILES_SHOWN]
+    ]
+    more = len(changes.files) - FILES_SHOWN
+    uncommitted = " (not committed)" if changes.uncommitted else ""
+    return (
+        f"### Changes\n\n{plural(len(changes.files), 'file')}, +{changes.added} -{changes.removed}{uncommitted}\n\n"
+        "| file | added | removed |\n|---|---|---|\n"
+        + "\n".join(rows)
+        + (f"\n\nand {more} more" if more > 0 else "")
+    )
+
+
+def _iterations(content: ReportContent) -> str:
+    shown = content.iterations[-ITERATIONS_SHOWN:]
+    if not shown:
+        return ""
+    older = content.left_out + len(content.iterations) - len(shown)
+    return (
+        "### Iterations\n\n| # | decision | checks | time | cost |\n|---|---|---|---|---|\n"
+        + "\n".join(map(_iteration, shown))
+        + (f"\n\n{older} older ones are left out" if older else "")
+    )
+
+
+def _iteration(each: IterationSummary) -> str:
+    number = f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else "")
+    checks = " ".join(_MARKS[check.verdict] for check in each.checks)
+    cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else ""
+    said = " (claimed done, denied)" if each.denied else ""
+    decision = _DECISIONS.get(each.decision, each.decision) or "no decision"
+    return f"| {number} | {plain(decision)}{said} | {checks} | {duration(each.seconds)} | {cost} |"

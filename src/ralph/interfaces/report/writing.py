@@ -1,0 +1,39 @@
+"""A run's report in the asked-for format."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+from ralph.adapters.storage.feed import Feed
+from ralph.interfaces.report.content import gather
+
+
+class Format(StrEnum):
+    HTML = "html"
+    MARKDOWN = "md"
+    JSON = "json"
+
+
+def format_for(path: Path) -> Format:
+    """As the file's name says; a page if it says nothing."""
+    return {".md": Format.MARKDOWN, ".markdown": Format.MARKDOWN, ".json": Format.JSON}.get(
+        path.suffix.lower(), Format.HTML
+    )
+
+
+async def report_text(feed: Feed, run_id: str, form: Format) -> str:
+    content = await gather(feed, run_id)
+    match form:
+        case Format.HTML:
+            from ralph.interfaces.report.html_page import html_report
+
+            return html_report(content)
+        case Format.MARKDOWN:
+            from ralph.interfaces.report.markdown import markdown_report
+
+            return markdown_report(content)
+        case Format.JSON:
+            from ralph.interfaces.report.json_data import json_report
+
+            return json_report(content)

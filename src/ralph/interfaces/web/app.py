@@ -1,0 +1,253 @@
+"""The routes. Each asks the feed and answers with what it said."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from ralph import __version__
+from ralph.adapters.storage.feed import Feed
+from ralph.engine.queries import CardKind, IterationSummary
+from ralph.errors import RalphError, StoreError
+from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
+from ralph.interfaces.report.writing import Format, report_text
+from ralph.interfaces.web.guarding import Access, Guard
+from ralph.interfaces.web.hub import Hub, encode
+from ralph.interfaces.web.shown import changes_data, detail_data, event_data, run_data, timeline_data
+from ralph.interfaces.web.streaming import stream
+from ralph.wiring.faces import Ask, TaskAsk, ask, ask_of_task, changes_in, open_feed
+
+STATIC = Path(__file__).with_name("static")
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
+ITERATIONS_SHOWN = 500
+EVENTS_FIRST = 200
+EVENTS_MOST = 500
+MOST_BODY = 64 * 1024
+MOST_STEER = 20_000
+REPORT_TYPES = {
+    Format.HTML: "text/html; charset=utf-8",
+    Format.MARKDOWN: "text/markdown; charset=utf-8",
+    Format.JSON: "application/json",
+}
+
+T = TypeVar("T")
+
+
+def make_app(state_folder: Path, access: Access) -> tuple[ASGIApp, Hub]:
+    """The guarded application, and its hub, whose ``end`` lets the streams go."""
+    hub = Hub(state_folder)
+    pages = Pages(hub, access)
+    files = {f"/{path.name}": path for path in STATIC.iterdir() if path.suffix in TYPES}
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with hub.open():
+            yield
+
+    app = Starlette(
+        routes=[
+            Route("/", _file(STATIC / "index.html")),
+            *(Route(path, _file(file)) for path, file in files.items()),
+            Route("/api/state", pages.state),
+            Route("/api/stream", pages.stream),
+            Route("/api/runs/{run}", pages.run),
+            Route("/api/runs/{run}/events", pages.events),
+            Route("/api/runs/{run}/iterations/{iteration:int}/{attempt:int}/changes", pages.changes),
+            Route("/api/runs/{run}/report.{form}", pages.report),
+            Route("/api/runs/{run}/{request}", pages.ask, methods=["POST"]),
+            Route("/api/tasks/{task}/{request}", pages.ask_of_task, methods=["POST"]),
+            Route("/api/cards/{kind}/{card:path}", pages.card),
+        ],
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _refused, RalphError: _failed},
+    )
+    public = frozenset(path for path in files if path != "/index.html")
+    return Guard(app, access=access, public=public), hub
+
+
+def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
+    content = path.read_bytes()
+
+    async def answer(_: Request) -> Response:
+        return Response(content, media_type=TYPES[path.suffix])
+
+    return answer
+
+
+class Pages:
+    """One method for each route."""
+
+    def __init__(self, hub: Hub, access: Access) -> None:
+        self._hub = hub
+        self._access = access
+
+    async def state(self, _: Request) -> Response:
+        more = encode({"version": __version__, "readOnly": self._access.read_only})
+        return _json(await self._hub.state(), more)
+
+    async def stream(self, request: Request) -> Response:
+        """A browser that reconnects says itself what it saw last."""
+        seen = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+        if not seen.isdecimal() or len(seen) > 18:
+            raise HTTPException(400, "Last-Event-ID is not a number.")
+        frames = stream(self._hub, request.query_params.get("run", ""), int(seen))
+        return StreamingResponse(frames, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+    async def run(self, request: Request) -> Response:
+        run_id = request.path_params["run"]
+
+        def read(feed: Feed) -> bytes | None:
+            run = feed.run(run_id)
+            if run is None:
+                return None
+            events = feed.newest(run_id, EVENTS_FIRST)
+            timeline = feed.timeline(run_id)
+            return encode(
+                {
+                    "run": run_data(run),
+                    **timeline_data(timeline, timeline.iterations[-ITERATIONS_SHOWN:]),
+                    "events": [event_data(event) for event in events],
+                    "last": events[-1].seq if events else 0,
+                }
+            )
+
+        return _json(_found(await self._hub.ask(read)))
+
+    async def events(self, request: Request) -> Response:
+        """Older ones, for scrolling back."""
+        run_id = request.path_params["run"]
+        before, limit = _number(request, "before", 2**62), min(_number(request, "limit", 200), EVENTS_MOST)
+        events = await self._hub.ask(lambda feed: feed.before(run_id, before, limit))
+        shown = await asyncio.to_thread(lambda: encode({"events": [event_data(event) for event in events]}))
+        return _json(shown)
+
+    async def changes(self, request: Request) -> Response:
+        given = request.path_params
+        run_id, wanted = given["run"], (given["iteration"], given["attempt"])
+
+        def read(feed: Feed) -> tuple[str, list[IterationSummary], bool] | None:
+            run = feed.run(run_id)
+            if run is None:
+                return None
+            newest = max(feed.runs(limit=50), key=lambda each: each.started_at).id == run_id
+            return run.root, list(feed.iterations(run_id)), newest
+
+        root, iterations, newest = _found(await self._hub.ask(read))
+        index = _found(
+            next((at for at, each in enumerate(iterations) if (each.iteration, each.attempt) == wanted), None)
+        )
+        found = await changes_in(root).of_iteration(iterations, index, newest=newest)
+        return _json(encode(changes_data(found)))
+
+    async def card(self, request: Request) -> Response:
+        try:
+            kind = CardKind(request.path_params["kind"])
+        except ValueError:
+            raise HTTPException(404, "There is no such thing here.") from None
+        card_id = request.path_params["card"]
+        return _json(encode(detail_data(_found(await self._hub.ask(lambda feed: feed.card(kind, card_id))))))
+
+    async def report(self, request: Request) -> Response:
+        run_id = request.path_params["run"]
+        try:
+            form = Format(request.path_params["form"])
+        except ValueError:
+            raise HTTPException(404, "There is no such format: html, md and json are there.") from None
+        _found(await self._hub.ask(lambda feed: feed.run(run_id)))
+        with open_feed(self._hub.state_folder) as feed:
+            text = await report_text(feed, run_id, form)
+        name = re.sub(r"[^A-Za-z0-9._-]", "-", run_id)
+        headers = {
+            "content-disposition": f'attachment; filename="ralph-report-{name}.{form}"',
+            "content-security-policy": f"{REPORT_POLICY}; sandbox",
+        }
+        return Response(text, media_type=REPORT_TYPES[form], headers=headers)
+
+    async def ask(self, request: Request) -> Response:
+        try:
+            wanted = Ask(request.path_params["request"])
+        except ValueError:
+            raise HTTPException(404, "There is no such request.") from None
+        text = str((await _body(request)).get("text", ""))
+        if len(text) > MOST_STEER:
+            raise HTTPException(413, f"The text is longer than {MOST_STEER:,} characters.")
+        run_id, folder = request.path_params["run"], self._hub.state_folder
+        asked = await asyncio.to_thread(ask, folder, run_id, wanted, text=text)
+        return _json(encode({"answer": asked.answer.value, "number": asked.number}))
+
+    async def ask_of_task(self, request: Request) -> Response:
+        try:
+            wanted = TaskAsk(request.path_params["request"])
+        except ValueError:
+            raise HTTPException(404, "There is no such request.") from None
+        task_id, folder = request.path_params["task"], self._hub.state_folder
+        status = await asyncio.to_thread(ask_of_task, folder, task_id, wanted)
+        return _json(encode({"status": status}))
+
+
+def _json(*objects: bytes) -> Response:
+    """Several objects become one."""
+    return Response(b"{" + b",".join(each[1:-1] for each in objects) + b"}", media_type="application/json")
+
+
+def _found(answer: T | None) -> T:
+    if answer is None:
+        raise HTTPException(404, "It is not here (any more).")
+    return answer
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    given = request.query_params.get(name, "")
+    if not given:
+        return default
+    if not given.isdecimal() or len(given) > 18:
+        raise HTTPException(400, f"{name} is not a number.")
+    return int(given)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    data = b""
+    try:
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > MOST_BODY:
+                raise HTTPException(413, "The request is too long.")
+        content = json.loads(data or b"{}")
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "The request is not JSON.") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "The request was cut off.") from None
+    if not isinstance(content, dict):
+        raise HTTPException(400, "The request is no JSON object.")
+    return content
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return Response(encode({"error": error.detail}), error.status_code, media_type="application/json")
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    """What the user can mend: in its own words."""
+    assert isinstance(error, RalphError)
+    status = 503 if isinstance(error, StoreError) else 409
+    return Response(
+        encode({"error": error.message, "hint": error.hint}), status, media_type="application/json"
+    )

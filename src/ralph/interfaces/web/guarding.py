@@ -1,0 +1,205 @@
+"""Who may speak to the page: the right host, a token, and for requests that change something the page's own origin.
+
+A page on loopback is reachable by every web site the user visits and by every user of the machine. So: the Host must
+be one of ours (else a name that was pointed at loopback would do), everything but the bare static files needs the
+token, and what changes something must come from our own page or carry the token as a header, which no form can.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+NO_TOKEN = "This page needs the address that `ralph web` printed, with its token."  # noqa: S105 (says so)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """``hosts`` are names besides addresses and localhost under which the page may be asked for."""
+
+    token: str
+    port: int
+    secure: bool = False
+    read_only: bool = False
+    hosts: Iterable[str] = field(default=())
+
+    @property
+    def cookie(self) -> str:
+        """Cookies are shared by all ports of a host: several pages must not log each other out."""
+        return f"ralph_{self.port}"
+
+    @property
+    def scheme(self) -> str:
+        return "https" if self.secure else "http"
+
+    def is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
+    def is_host(self, given: str) -> bool:
+        """An address cannot be pointed elsewhere; of names only known ones."""
+        try:
+            parts = urlsplit(f"//{given}")
+            name, port = parts.hostname or "", parts.port
+        except ValueError:
+            return False
+        if port not in (self.port, None) or parts.username is not None or parts.path:
+            return False
+        return name == "localhost" or name in self.hosts or _is_address(name)
+
+    def is_origin(self, origin: str, host: str) -> bool:
+        return origin == f"{self.scheme}://{host}"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Guard:
+    """Stands before the application; nothing reaches it that may not."""
+
+    def __init__(self, app: ASGIApp, *, access: Access, public: frozenset[str]) -> None:
+        self._app = app
+        self._access = access
+        self._public = public
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = _headers(scope)
+        path: str = scope["path"]
+        refusal = self._refusal(scope["method"], path, headers)
+        if refusal is not None:
+            await _answer(send, *refusal)
+            return
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        if path == "/" and given:
+            if self._access.is_token(given[-1]):
+                await self._let_in(send)
+            else:
+                await _say(send, 401, "The token is wrong. " + NO_TOKEN)
+            return
+        if path not in self._public and not self._has_token(headers):
+            await (_say if path == "/" else _answer)(send, 401, NO_TOKEN)
+            return
+        await self._app(scope, receive, _with_headers(send))
+
+    def _refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
+        host = headers.get("host", "")
+        if not self._access.is_host(host):
+            return 421, "This host name is not one that ralph serves."
+        if method in ("GET", "HEAD"):
+            return None
+        if method != "POST":
+            return 405, "Only GET and POST are understood."
+        if self._access.read_only:
+            return 403, "This page is read-only."
+        origin = headers.get("origin")
+        if origin is not None:
+            if not self._access.is_origin(origin, host):
+                return 403, "This request comes from another page."
+        elif not self._has_bearer(headers):
+            return 403, "This request does not say where it comes from."
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return 403, "This request comes from another page."
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return 415, "Send JSON."
+        return None
+
+    def _has_bearer(self, headers: dict[str, str]) -> bool:
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and self._access.is_token(token.strip())
+
+    def _has_token(self, headers: dict[str, str]) -> bool:
+        if self._has_bearer(headers):
+            return True
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            return False
+        cookie = cookies.get(self._access.cookie)
+        return cookie is not None and self._access.is_token(cookie.value)
+
+    async def _let_in(self, send: Send) -> None:
+        """The token moves from the address, which is seen and kept, into a cookie that no script can read."""
+        access = self._access
+        cookie = f"{access.cookie}={access.token}; Path=/; HttpOnly; SameSite=Strict"
+        if access.secure:
+            cookie += "; Secure"
+        await _send(send, 303, b"", {"location": "/", "set-cookie": cookie})
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """Of one that is there twice the first counts, except a Host: two of them are none."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key = name.decode("latin-1").lower()
+        if key == "host" and key in found:
+            found[key] = ""
+        found.setdefault(key, value.decode("latin-1"))
+    return found
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name.lower() for name, _ in message.get("headers", [])}
+            message["headers"] = [
+                *message.get("headers", []),
+                *(
+                    (name.encode(), value.encode())
+                    for name, value in HEADERS.items()
+                    if name.encode() not in own
+                ),
+            ]
+        await send(message)
+
+    return sending
+
+
+async def _say(send: Send, status: int, words: str) -> None:
+    """To a person, who opened the address."""
+    await _send(send, status, words.encode(), {"content-type": "text/plain; charset=utf-8"})
+
+
+async def _answer(send: Send, status: int, words: str) -> None:
+    """To the page."""
+    await _send(send, status, json.dumps({"error": words}).encode(), {"content-type": "application/json"})
+
+
+async def _send(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:
+    headers["content-length"] = str(len(body))
+    send = _with_headers(send)
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        }
+    )
+    await send({"type": "http.response.body", "body": body})

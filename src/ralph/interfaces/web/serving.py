@@ -1,0 +1,152 @@
+"""Opens the port, says where, and serves until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import os
+import secrets
+import signal
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from ralph.errors import UsageError
+from ralph.interfaces.web.app import make_app
+from ralph.interfaces.web.guarding import Access
+from ralph.interfaces.web.hub import Hub
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How it is to be served."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    read_only: bool = False
+    certificate: Path | None = None
+    key: Path | None = None
+    insecure_host: bool = False
+
+    def require_safe(self) -> None:
+        """Raises UsageError if the token would go over a network that others can read."""
+        if (self.certificate is None) != (self.key is None):
+            message = "--tls-cert and --tls-key belong together"
+            raise UsageError(message, hint="give both, or neither")
+        if self.certificate is None and not is_loopback(self.host) and not self.insecure_host:
+            message = f"--host {self.host} would send the token and your code unencrypted over the network"
+            raise UsageError(
+                message,
+                hint="give --tls-cert and --tls-key, forward the port with ssh -L, or say --insecure-host",
+            )
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(state_folder: Path, serving: Serving, *, announce: Callable[[str], None]) -> None:
+    """``announce`` gets the address, with the token in it, as soon as it answers there."""
+    serving.require_safe()
+    _require_certificate(serving)
+    with contextlib.closing(_listen(serving)) as listener:
+        port = listener.getsockname()[1]
+        access = Access(
+            token=secrets.token_urlsafe(32),
+            port=port,
+            secure=serving.certificate is not None,
+            read_only=serving.read_only,
+            hosts=frozenset({serving.host, os.uname().nodename.lower()}),
+        )
+        app, hub = make_app(state_folder, access)
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="on",
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=3,
+            ssl_certfile=serving.certificate,
+            ssl_keyfile=serving.key,
+        )
+        host = f"[{serving.host}]" if ":" in serving.host else serving.host
+        address = f"{access.scheme}://{host}:{port}/?token={access.token}"
+        asyncio.run(_Server(config, hub, lambda: announce(address)).serve(sockets=[listener]))
+
+
+class _Server(uvicorn.Server):
+    """Ends the streams when it is told to end; a second signal does not wait for anybody."""
+
+    def __init__(self, config: uvicorn.Config, hub: Hub, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._hub = hub
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for number in numbers:
+            loop.add_signal_handler(number, self._end)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+    def _end(self) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._hub.end()
+
+
+def _listen(serving: Serving) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(
+            serving.host, serving.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _, address = found[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        message = f"--host {serving.host} is not an address of this machine: {error.strerror or error}"
+        raise UsageError(message, hint="127.0.0.1 is this machine itself") from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(256)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            message = f"port {serving.port} is taken"
+            raise UsageError(message, hint="another `ralph web`? --port 0 takes any free one") from error
+        message = f"cannot listen on {serving.host}, port {serving.port}: {error.strerror or error}"
+        raise UsageError(message, hint="ports below 1024 are not for everybody; try --port 0") from error
+    return listener
+
+
+def _require_certificate(serving: Serving) -> None:
+    if serving.certificate is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(serving.certificate, serving.key)
+    except (OSError, ssl.SSLError) as error:
+        message = f"the certificate or its key cannot be used: {error.strerror or error}"
+        raise UsageError(message, hint="both must be PEM files that belong together") from error

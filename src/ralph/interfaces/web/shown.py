@@ -1,0 +1,315 @@
+"""What the page is told: plain data, foreign text made harmless and bounded. The page itself has no rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ralph.domain.evidence import CheckResult
+from ralph.domain.run_view import RunState, RunView
+from ralph.domain.safe_text import clean, clean_line
+from ralph.engine.queries import (
+    Board,
+    Card,
+    CardDetail,
+    CardKind,
+    Changes,
+    FeedEvent,
+    IterationSummary,
+    Timeline,
+)
+
+LONGEST_TEXT = 4_000
+LONGEST_LINE = 500
+MOST_ITEMS = 200
+"""Agent events of one batch: a read of a megabyte may hold thousands."""
+MOST_CHARS = 64_000
+"""Of all texts of one event together: one event must not fill a phone."""
+MOST_LANDMARK = 16_000
+
+_TOLD = {
+    "text": ("text", "parent"),
+    "reasoning": ("text",),
+    "tool_started": ("id", "name", "summary", "parent"),
+    "tool_ended": ("id", "name", "output", "is_error", "lines", "chars", "parent"),
+    "todo_changed": ("items",),
+    "turn_ended": ("error", "turns"),
+    "limit_reported": ("rejected", "limit", "resets_at"),
+    "error_reported": ("message", "status"),
+    "notice": ("text",),
+    "session_started": ("model",),
+    "noise": ("text",),
+}
+
+
+def line(text: str) -> str:
+    return clean_line(text[: LONGEST_LINE + 1])[:LONGEST_LINE] + ("…" if len(text) > LONGEST_LINE else "")
+
+
+def block(text: str, most: int = LONGEST_TEXT) -> str:
+    if len(text) <= most:
+        return clean(text)
+    return clean(text[:most]) + f"\n… {len(text) - most:,} more characters"
+
+
+# --- runs ---
+
+
+def run_data(run: RunView) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "profile": line(run.profile),
+        "agent": line(run.agent),
+        "root": line(run.root),
+        "state": run.state.value,
+        "live": run.live,
+        "can": _can(run),
+        "iteration": run.iteration,
+        "maximum": run.maximum,
+        "cost": run.cost_usd,
+        "tokens": run.tokens,
+        "check": None
+        if run.last_check is None
+        else {"name": line(run.last_check.name), "verdict": line(run.last_check.verdict)},
+        "startedAt": run.started_at,
+        "activeAt": run.active_at,
+        "endedAt": run.ended_at,
+        "waitsUntil": run.waits_until,
+        "reason": "its process is gone; `ralph resume` goes on with it"
+        if run.state is RunState.INTERRUPTED
+        else line(run.reason),
+        "concerns": [line(concern) for concern in run.concerns],
+        "parent": run.parent_id,
+    }
+
+
+def _can(run: RunView) -> list[str]:
+    """What may be asked of it now."""
+    if run.live:
+        return ["unpause" if run.state is RunState.PAUSED else "pause", "steer", "stop", "stop_now"]
+    return ["stop"] if run.state is RunState.WAITING else []
+
+
+def timeline_data(timeline: Timeline, iterations: Iterable[IterationSummary]) -> dict[str, Any]:
+    figures = timeline.figures
+    return {
+        "iterations": [iteration_data(each) for each in iterations],
+        "notes": [
+            {"at": note.at, "iteration": note.iteration, "kind": note.kind, "text": line(note.text)}
+            for note in timeline.notes[-20:]
+        ],
+        "header": [line(note) for note in timeline.started.notes] if timeline.started is not None else [],
+        "figures": {
+            "judged": figures.judged,
+            "attempts": figures.attempts,
+            "denied": figures.denied,
+            "cost": figures.cost_usd,
+            "seconds": figures.seconds,
+            "rates": [
+                {"name": line(rate.name), "passed": rate.passed, "ran": rate.ran}
+                for rate in figures.check_rates
+            ],
+        },
+    }
+
+
+def iteration_data(each: IterationSummary) -> dict[str, Any]:
+    return {
+        "iteration": each.iteration,
+        "attempt": each.attempt,
+        "startedAt": each.started_at,
+        "role": line(each.role),
+        "assignment": line(each.assignment),
+        "decision": each.decision,
+        "reason": line(each.reason),
+        "claimed": each.claimed,
+        "proven": each.proven,
+        "denied": each.denied,
+        "claims": [line(claim) for claim in each.claims],
+        "fault": line(each.fault),
+        "tools": each.tools,
+        "toolErrors": each.tool_errors,
+        "cost": each.spend.cost_usd,
+        "tokens": each.spend.usage.total,
+        "seconds": each.seconds,
+        "commit": each.commit[:12],
+        "checks": [check_data(check) for check in each.checks],
+        "actions": [
+            {"name": line(action.name), "ok": action.ok, "message": line(action.message)}
+            for action in each.actions
+        ],
+    }
+
+
+def check_data(check: CheckResult) -> dict[str, Any]:
+    return {
+        "name": line(check.name),
+        "verdict": check.verdict.value,
+        "required": check.required,
+        "command": line(check.command),
+        "exitCode": check.exit_code,
+        "seconds": check.seconds,
+        "reason": line(check.reason),
+        "sha256": check.output_sha256[:64],
+        "lines": [line(text) for text in check.last_lines[-10:]],
+    }
+
+
+# --- boards ---
+
+
+def board_data(board: Board) -> dict[str, Any]:
+    return {
+        "kind": board.kind.value,
+        "title": line(board.title),
+        "problem": line(board.problem),
+        "lanes": [
+            {"key": lane.key, "title": line(lane.title), "cards": [card_data(card) for card in lane.cards]}
+            for lane in board.lanes
+        ],
+    }
+
+
+def card_data(card: Card) -> dict[str, Any]:
+    return {
+        "kind": card.kind.value,
+        "id": line(card.id),
+        "title": line(card.title),
+        "status": line(card.status),
+        "role": line(card.role),
+        "iteration": card.iteration,
+        "maximum": card.maximum,
+        "rounds": card.rounds,
+        "note": line(card.note),
+        "priority": card.priority,
+        "run": card.run_id,
+        "can": _can_card(card),
+    }
+
+
+def _can_card(card: Card) -> list[str]:
+    if card.kind is not CardKind.TASK:
+        return []
+    return ["retry"] if card.lane in ("failed", "cancelled") else [] if card.lane == "done" else ["cancel"]
+
+
+def detail_data(detail: CardDetail) -> dict[str, Any]:
+    return {
+        "card": card_data(detail.card),
+        "note": block(detail.card.note),
+        "description": block(detail.description),
+        "criteria": [line(text) for text in detail.criteria],
+        "dependsOn": [line(text) for text in detail.depends_on],
+        "completion": [
+            {
+                "role": line(each.role),
+                "method": line(each.method),
+                "promise": line(each.promise),
+                "description": line(each.description),
+                "maximum": each.maximum,
+            }
+            for each in detail.completion
+        ],
+        "history": [
+            {
+                "at": each.at,
+                "role": line(each.role),
+                "iteration": each.iteration,
+                "what": line(each.what),
+                "verdict": line(each.verdict),
+                "reason": line(each.reason),
+                "run": each.run_id,
+            }
+            for each in detail.history
+        ],
+    }
+
+
+def changes_data(changes: Changes) -> dict[str, Any]:
+    return {
+        "files": [
+            {"path": line(file.path), "added": file.added, "removed": file.removed}
+            for file in changes.files[:1000]
+        ],
+        "commits": [{"id": each.id, "subject": line(each.subject)} for each in changes.commits],
+        "patch": clean(changes.patch),
+        "isCut": changes.is_cut,
+        "uncommitted": changes.uncommitted,
+        "note": line(changes.note),
+    }
+
+
+# --- events ---
+
+
+def event_data(event: FeedEvent) -> dict[str, Any]:
+    """Of any version of ralph: what is not known is shown by its kind alone."""
+    shown: dict[str, Any] = {
+        "seq": event.seq,
+        "at": event.at,
+        "iteration": event.iteration,
+        "kind": line(event.kind),
+    }
+    try:
+        record = json.loads(event.data)
+    except (ValueError, RecursionError):
+        return shown | {"unreadable": True}
+    if not isinstance(record, dict):
+        return shown | {"unreadable": True}
+    if event.kind == "agent_acted":
+        items = record.get("events")
+        return shown | _acted(items if isinstance(items, list) else [])
+    record.pop("kind", None)
+    return shown | {"data": _bounded(record, MOST_LANDMARK)}
+
+
+def _acted(items: Sequence[Any]) -> dict[str, Any]:
+    """Neighbouring pieces of one text become one: an agent may send each word by itself."""
+    told: list[dict[str, Any]] = []
+    left = MOST_CHARS
+    for number, item in enumerate(items):
+        if not isinstance(item, dict):
+            continue
+        kind = str(item.get("kind"))
+        if (
+            kind == "text"
+            and told
+            and told[-1]["kind"] == "text"
+            and told[-1]["open"]
+            and not item.get("parent")
+        ):
+            told[-1]["text"] += str(item.get("text", ""))
+            told[-1]["open"] = not item.get("final", True)
+            continue
+        if len(told) >= MOST_ITEMS or left <= 0:
+            return {"items": _cleaned(told), "omitted": len(items) - number}
+        shown = {"kind": kind} | {key: item[key] for key in _TOLD.get(kind, ()) if key in item}
+        if kind == "text":
+            shown["open"] = not item.get("final", True)
+        left -= sum(len(value) for value in shown.values() if isinstance(value, str))
+        told.append(shown)
+    return {"items": _cleaned(told), "omitted": 0}
+
+
+def _cleaned(items: Sequence[dict[str, Any]]) -> list[Any]:
+    return [_bounded(item, LONGEST_TEXT) for item in items]
+
+
+def _bounded(value: Any, most: int, depth: int = 0) -> Any:
+    match value:
+        case str():
+            return block(value, most)
+        case dict() if depth < 6:
+            return {
+                clean_line(str(key))[:80]: _bounded(item, most, depth + 1)
+                for key, item in list(value.items())[:60]
+            }
+        case list() if depth < 6:
+            return [_bounded(item, most, depth + 1) for item in value[:100]]
+        case float() if value != value or value in (float("inf"), float("-inf")):
+            return None
+        case int() | float() | None:
+            return value
+        case _:
+            return "…"

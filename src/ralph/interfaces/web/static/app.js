@@ -1,0 +1,150 @@
+// Where one is, what is shown there, and the connection that keeps it true.
+
+import { follow, get, post, runPath } from "./api.js";
+import { ago, duration, fill, h } from "./dom.js";
+import { cardDetail, home } from "./home.js";
+import { RunPage } from "./run.js";
+
+const main = document.getElementById("main");
+const crumb = document.getElementById("crumb");
+const link = document.getElementById("link");
+const problem = document.getElementById("problem");
+const said = document.getElementById("said");
+const dialog = document.getElementById("dialog");
+
+let settings = { readOnly: false };
+let unfollow = () => {};
+let visit = 0; // counts the pages opened: an answer that comes late is for another one
+
+function say(words, kind = "") {
+  fill(said, h("p", { class: kind }, words));
+  setTimeout(() => said.firstChild?.textContent === words && fill(said), 6000);
+}
+
+function showLink(state) {
+  link.textContent = { live: "live", lost: "reconnecting…", ended: "ended" }[state] ?? state;
+  link.className = `link ${state}`;
+}
+
+function showProblem(state) {
+  problem.hidden = !state.problem;
+  problem.textContent = [state.problem, state.hint].filter(Boolean).join(" ");
+}
+
+function openDialog(children) {
+  const close = () => dialog.close();
+  fill(dialog, h("button", { type: "button", class: "close", "aria-label": "Close", onclick: close }, "×"), children);
+  dialog.showModal();
+  return close;
+}
+
+dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+
+async function openCard(item) {
+  try {
+    const detail = await get(`/api/cards/${item.kind}/${encodeURIComponent(item.id)}`);
+    const ask = async (request) => {
+      try {
+        const { status } = await post(`/api/tasks/${encodeURIComponent(item.id)}/${request}`);
+        say(`${item.id} is ${status} now.`);
+        close();
+      } catch (error) {
+        say(error.message, "bad");
+      }
+    };
+    const close = openDialog(cardDetail(detail, settings.readOnly ? null : ask));
+  } catch (error) {
+    say(error.message, "bad");
+  }
+}
+
+function showHome(number) {
+  crumb.textContent = "";
+  document.title = "ralph";
+  const show = (state) => {
+    if (number !== visit) return;
+    showProblem(state);
+    const focused = [...main.querySelectorAll("a, button")].indexOf(document.activeElement);
+    fill(main, home(state, openCard));
+    tick();
+    if (focused >= 0) main.querySelectorAll("a, button")[focused]?.focus();
+  };
+  unfollow = follow({ on: { state: show }, onLink: showLink });
+}
+
+async function showRun(number, id) {
+  crumb.textContent = id;
+  document.title = `${id} – ralph`;
+  let data;
+  try {
+    data = await get(runPath(id));
+  } catch (error) {
+    if (number !== visit) return;
+    fill(main, h("h1", {}, "Not here"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: "#/" }, "All runs")));
+    showLink("ended");
+    return;
+  }
+  if (number !== visit) return;
+  const page = new RunPage(id, data, { readOnly: settings.readOnly, say, openDialog });
+  fill(main, page.element);
+  page.scrollDown();
+  tick();
+  unfollow = follow({
+    run: id,
+    after: page.last,
+    onLink: showLink,
+    on: {
+      state: showProblem,
+      happened: (event) => page.happened(event),
+      run: (progress) => page.take(progress),
+      gone: () => {
+        unfollow();
+        showLink("ended");
+        showProblem({ problem: "This run was removed." });
+      },
+    },
+  });
+}
+
+function route() {
+  visit += 1;
+  unfollow();
+  unfollow = () => {};
+  if (dialog.open) dialog.close();
+  problem.hidden = true;
+  window.scrollTo(0, 0);
+  const found = /^#\/run\/(.+)$/.exec(location.hash);
+  let id = null;
+  try {
+    id = found && decodeURIComponent(found[1]);
+  } catch {
+    // not an address of ours: the first page
+  }
+  if (id) showRun(visit, id);
+  else showHome(visit);
+}
+
+/** Times that go on by themselves. */
+function tick() {
+  const now = Date.now() / 1000;
+  for (const element of document.querySelectorAll("[data-until]")) {
+    const left = Number(element.dataset.until) - now;
+    element.textContent = left > 0 ? ` · ${duration(left)} left` : "";
+  }
+  for (const element of document.querySelectorAll("[data-since]")) element.textContent = duration(now - Number(element.dataset.since));
+  for (const element of document.querySelectorAll(".ago")) element.textContent = ago(Number(element.dataset.at), now);
+}
+
+async function begin() {
+  try {
+    settings = await get("/api/state");
+  } catch (error) {
+    showProblem({ problem: error.message });
+  }
+  document.getElementById("mode").hidden = !settings.readOnly;
+  window.addEventListener("hashchange", route);
+  setInterval(tick, 1000);
+  route();
+}
+
+begin();

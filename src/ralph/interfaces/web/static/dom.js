@@ -1,0 +1,50 @@
+// Building elements. Foreign text is only ever set as text, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_TAGS = new Set(["svg", "rect", "line", "text", "title", "path", "g"]);
+
+export function h(tag, attributes = {}, ...children) {
+  const element = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
+  return element;
+}
+
+/** Replaces the children; nested lists are flattened and what is absent is left out. */
+export function fill(parent, ...children) {
+  parent.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+}
+
+export const money = (usd) => (usd === null || usd === undefined ? "" : usd > 0 && usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`);
+
+export function duration(seconds) {
+  if (!Number.isFinite(seconds)) return "?";
+  seconds = Math.max(0, seconds);
+  if (seconds < 59.95) return `${seconds.toFixed(seconds < 10 ? 1 : 0)}s`;
+  const whole = Math.round(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return hours ? `${hours}h${minutes}m` : `${minutes}m${rest}s`;
+}
+
+export function compact(number) {
+  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["K", 1e3]]) {
+    if (number >= size) return `${(number / size).toFixed(number < size * 100 ? 1 : 0).replace(/\.0$/, "")}${unit}`;
+  }
+  return String(number);
+}
+
+export function ago(at, now = Date.now() / 1000) {
+  const seconds = Math.max(0, now - at);
+  for (const [unit, size] of [["d", 86400], ["h", 3600], ["m", 60]]) {
+    if (seconds >= size) return `${Math.floor(seconds / size)}${unit} ago`;
+  }
+  return `${Math.floor(seconds)}s ago`;
+}
+
+export const clock = (at) => new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+export const moment = (at) => (at ? new Date(at * 1000).toLocaleString() : "");
+export const plural = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;

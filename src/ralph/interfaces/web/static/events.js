@@ -1,0 +1,131 @@
+// One event of a run as elements of the stream.
+
+import { clock, compact, duration, h, money, plural } from "./dom.js";
+
+export const DECISIONS = { accept: ["accepted", "good"], continue: ["not done yet", "odd"], retry: ["tried again", "dim"], giveup: ["given up", "bad"], stop: ["stopped", "odd"] };
+const MARKS = { pending: "☐", in_progress: "◐", completed: "☑" };
+
+const row = (group, at, ...children) => h("div", { class: `event ${group}` }, h("time", { class: "at", datetime: new Date(at * 1000).toISOString() }, clock(at)), h("div", { class: "body" }, children));
+
+function tool(item) {
+  return h("span", { class: "tool" }, h("strong", {}, item.name || "tool"), " ", h("span", { class: "summary" }, item.summary || ""));
+}
+
+export const todoList = (items) => h("ul", { class: "todo" }, items.map((item) => h("li", { class: item.status }, `${MARKS[item.status] ?? "·"} ${item.text}`)));
+
+function toolEnd(item) {
+  const size = item.lines > 1 ? plural(item.lines, "line") : item.chars ? plural(item.chars, "character") : "no output";
+  const label = h("summary", {}, h("span", { class: item.is_error ? "bad" : "good" }, item.is_error ? "✗" : "✓"), ` ${item.name || "result"} `, h("span", { class: "dim" }, size));
+  return item.output ? h("details", { class: "output", open: item.is_error }, label, h("pre", {}, item.output)) : h("div", { class: "output" }, [...label.childNodes]);
+}
+
+function acted(event, item) {
+  const nested = item.parent ? " nested" : "";
+  switch (item.kind) {
+    case "text":
+      return item.text.trim() ? row(`words${nested}`, event.at, h("div", { class: "text" }, item.text)) : null;
+    case "reasoning":
+      return item.text.trim() ? row(`thought${nested}`, event.at, h("details", {}, h("summary", { class: "dim" }, "thinking"), h("div", { class: "text dim" }, item.text))) : null;
+    case "tool_started":
+      return row(`tools${nested}`, event.at, tool(item));
+    case "tool_ended":
+      return row(`tools${nested}`, event.at, toolEnd(item));
+    case "todo_changed":
+      return row("todos", event.at, todoList(item.items ?? []));
+    case "turn_ended":
+      return item.error ? row("trouble", event.at, h("span", { class: "bad" }, item.error)) : null;
+    case "error_reported":
+      return row("trouble", event.at, h("span", { class: "bad" }, item.message));
+    case "limit_reported":
+      return item.rejected ? row("trouble", event.at, h("span", { class: "odd" }, `limit reached: ${item.limit || "usage"}`)) : null;
+    case "notice":
+    case "noise":
+      return row("noise", event.at, h("span", { class: "dim" }, item.text));
+    default:
+      return null;
+  }
+}
+
+function check(event, result) {
+  const seconds = result.seconds ? ` ${duration(result.seconds)}` : "";
+  const lines = result.last_lines ?? [];
+  return row(
+    "checks",
+    event.at,
+    h("span", { class: `verdict ${result.verdict}` }, result.verdict),
+    ` ${result.name}`,
+    h("span", { class: "dim" }, `${seconds} ${result.reason ?? ""}`),
+    result.verdict !== "passed" && lines.length > 0 && h("pre", {}, lines.join("\n")),
+  );
+}
+
+function landmark(event) {
+  const data = event.data ?? {};
+  const say = (group, kind, text) => row(group, event.at, h("span", { class: kind }, text));
+  switch (event.kind) {
+    case "run_started":
+      return row("marks", event.at, h("strong", {}, `Run started: ${data.agent}, profile ${data.profile}`), (data.notes ?? []).map((note) => h("div", { class: "odd" }, note)));
+    case "iteration_started":
+      return h("h3", { class: "event marks divider" }, `Iteration ${data.iteration}${data.attempt > 1 ? `, attempt ${data.attempt}` : ""}`, h("span", { class: "dim" }, [data.role, data.role && data.assignment].filter(Boolean).join(" · ")));
+    case "agent_started":
+      return data.purpose === "iteration" ? null : say("noise", "dim", `asked the agent: ${data.purpose}`);
+    case "agent_ended": {
+      const facts = [duration(data.seconds), plural(data.tools ?? 0, "tool")];
+      if (data.spend?.cost_usd) facts.push(money(data.spend.cost_usd));
+      if (data.exit_code) facts.push(`exit ${data.exit_code}`);
+      const fault = data.fault?.reason;
+      return row("marks", event.at, h("span", { class: "dim" }, `agent ${data.ending}: ${facts.join(", ")}`), fault && h("div", { class: "bad" }, fault), data.stderr && h("pre", {}, data.stderr));
+    }
+    case "check_started":
+    case "action_started":
+      return null;
+    case "check_ended":
+      return check(event, data.result ?? {});
+    case "claims_sought":
+      return say("checks", data.found?.length ? "" : "dim", data.found?.length ? `claimed ${data.found.join(", ")}` : "nothing claimed");
+    case "action_ended":
+      return say("checks", data.ok ? "good" : "bad", `${data.name}: ${data.message ?? ""}`);
+    case "iteration_ended": {
+      const [words, kind] = DECISIONS[data.decision] ?? [data.decision, "odd"];
+      return row("marks decision", event.at, h("strong", { class: kind }, words), ` ${data.reason ?? ""}`);
+    }
+    case "pause_began":
+      return row("marks", event.at, h("span", { class: "odd" }, `waiting: ${data.reason} `), h("span", { class: "until", "data-until": data.until }));
+    case "run_paused":
+      return say("marks", "odd", "paused by the user");
+    case "run_unpaused":
+      return say("marks", "odd", "goes on");
+    case "steered":
+      return row("marks steered", event.at, h("strong", {}, "You said: "), data.text);
+    case "stop_requested":
+      return say("marks", "odd", data.now ? "stopping now" : "stopping after the present step");
+    case "processes_ended":
+      return say("noise", "odd", `ended what was left behind: ${(data.left_behind ?? []).join(", ")}`);
+    case "warned":
+      return say("marks", "odd", data.message);
+    case "run_ended": {
+      const tokens = data.spend?.usage ? Object.values(data.spend.usage).reduce((sum, each) => sum + (Number(each) || 0), 0) : 0;
+      const facts = [plural(data.iterations, "iteration"), duration(data.seconds), money(data.spend?.cost_usd), tokens ? `${compact(tokens)} tokens` : ""].filter(Boolean);
+      return row("marks end", event.at, h("strong", { class: data.outcome === "completed" ? "good" : "odd" }, `${data.outcome}: ${data.reason}`), h("div", { class: "dim" }, facts.join(", ")));
+    }
+    default:
+      return say("noise", "dim", event.kind.replaceAll("_", " "));
+  }
+}
+
+/** The elements of an event, in order; none for what is not worth a line. */
+export function eventRows(event) {
+  if (event.unreadable) return [row("noise", event.at, h("span", { class: "dim" }, `an event that cannot be read (${event.kind})`))];
+  if (event.kind !== "agent_acted") return [landmark(event)].filter(Boolean);
+  const rows = (event.items ?? []).map((item) => acted(event, item)).filter(Boolean);
+  if (event.omitted) rows.push(row("noise", event.at, h("span", { class: "dim" }, `${plural(event.omitted, "more event")}; the session's log has them all`)));
+  return rows;
+}
+
+export function lastTodo(events) {
+  for (const event of [...events].reverse()) {
+    const item = (event.items ?? []).findLast((each) => each.kind === "todo_changed");
+    if (item) return item.items ?? [];
+  }
+  return null;
+}

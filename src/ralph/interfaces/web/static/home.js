@@ -1,0 +1,129 @@
+// The first page: runs, and the boards of tasks and stories.
+
+import { bars } from "./charts.js";
+import { ago, compact, h, money } from "./dom.js";
+
+export const stateChip = (run) => h("span", { class: `chip state ${run.state}` }, run.state);
+
+export const runLink = (id) => `#/run/${encodeURIComponent(id)}`;
+
+export function countOf(run) {
+  return run.maximum ? `${run.iteration}/${run.maximum}` : String(run.iteration);
+}
+
+function runRow(run) {
+  return h(
+    "a",
+    { class: `run ${run.live ? "is-live" : ""}`, href: runLink(run.id) },
+    h("span", { class: "run-head" }, h("strong", {}, run.id), stateChip(run)),
+    h(
+      "span",
+      { class: "run-facts" },
+      h("span", {}, `iteration ${countOf(run)}`),
+      run.cost !== null && h("span", {}, money(run.cost)),
+      run.tokens > 0 && h("span", {}, `${compact(run.tokens)} tokens`),
+      h("span", {}, `${run.profile} · ${run.agent}`),
+      h("span", { class: "ago", "data-at": run.activeAt }, ago(run.activeAt)),
+    ),
+    run.check && h("span", { class: "run-check" }, h("span", { class: `verdict ${run.check.verdict}` }, run.check.verdict), ` ${run.check.name}`),
+    run.reason && h("span", { class: "run-why" }, run.reason, run.waitsUntil && h("span", { class: "until", "data-until": run.waitsUntil })),
+    run.maximum && run.live && h("progress", { max: run.maximum, value: Math.min(run.iteration, run.maximum), "aria-label": "iterations used" }),
+  );
+}
+
+function card(item, onOpen) {
+  const facts = [];
+  if (["working", "blocked"].includes(item.status)) facts.push(item.status);
+  else if (item.role) facts.push(item.role);
+  if (item.iteration || item.maximum) facts.push(item.maximum ? `${item.iteration}/${item.maximum}` : String(item.iteration));
+  if (item.rounds) facts.push(item.kind === "story" ? `reviews: ${item.rounds}` : `sent back: ${item.rounds}`);
+  return h(
+    "button",
+    { class: `card ${item.status === "working" ? "working" : ""}`, type: "button", onclick: () => onOpen(item) },
+    h("span", { class: "card-id" }, item.id),
+    h("span", { class: "card-title" }, item.title || "(no title)"),
+    facts.length > 0 && h("span", { class: "card-facts" }, facts.join(" · ")),
+    item.note && h("span", { class: "card-note" }, item.note),
+  );
+}
+
+function board(data, onOpen) {
+  const total = data.lanes.reduce((sum, lane) => sum + lane.cards.length, 0);
+  const reviews = data.lanes.flatMap((lane) => lane.cards).map((item) => ({ label: item.id, value: item.rounds }));
+  const title = data.kind === "story" ? `Stories: ${data.title}` : data.title;
+  return h(
+    "section",
+    { class: "board", "aria-label": title },
+    h("h2", {}, title, " ", h("span", { class: "dim" }, String(total))),
+    data.problem && h("p", { class: "problem" }, data.problem),
+    h(
+      "div",
+      { class: "lanes" },
+      data.lanes.map((lane) =>
+        h(
+          "section",
+          { class: `lane ${lane.cards.length ? "" : "is-empty"}`, "aria-label": `${lane.title}: ${lane.cards.length}` },
+          h("h3", {}, lane.title, " ", h("span", { class: "dim" }, String(lane.cards.length))),
+          lane.cards.map((item) => card(item, onOpen)),
+        ),
+      ),
+    ),
+    bars(data.kind === "story" ? "Reviews of each story" : "Times each task was sent back", reviews, String),
+  );
+}
+
+export function home(state, onOpen) {
+  const live = state.runs.filter((run) => run.live);
+  const over = state.runs.filter((run) => !run.live);
+  return [
+    h("h1", { class: "sr" }, "Runs and boards"),
+    h(
+      "section",
+      { "aria-label": "Under way" },
+      h("h2", {}, "Under way"),
+      live.length ? h("div", { class: "runs" }, live.map(runRow)) : h("p", { class: "empty" }, "Nothing runs here now. Start something with `ralph run`."),
+    ),
+    state.boards.map((data) => board(data, onOpen)),
+    over.length > 0 && h("section", { "aria-label": "Earlier runs" }, h("h2", {}, "Earlier runs"), h("div", { class: "runs" }, over.map(runRow))),
+  ];
+}
+
+/** ``onAsk`` gets what to ask of the task; null: nobody may. */
+export function cardDetail(detail, onAsk) {
+  const item = detail.card;
+  const list = (title, items) => items.length > 0 && [h("h3", {}, title), h("ul", {}, items.map((text) => h("li", {}, text)))];
+  return [
+    h("h2", { id: "dialog-title" }, `${item.id} ${item.title}`),
+    h("p", { class: "dim" }, [item.status, item.role, item.iteration ? `iteration ${item.iteration}${item.maximum ? `/${item.maximum}` : ""}` : ""].filter(Boolean).join(" · "), item.run && [" ", h("a", { href: runLink(item.run) }, item.run)]),
+    detail.description && h("p", { class: "pre" }, detail.description),
+    detail.note && [h("h3", {}, "Feedback"), h("p", { class: "pre" }, detail.note)],
+    list("Acceptance criteria", detail.criteria),
+    list("Depends on", detail.dependsOn),
+    detail.completion.length > 0 && [
+      h("h3", {}, "Completion"),
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ["role", "verified by", "promise", "at most"].map((name) => h("th", {}, name)))),
+        h("tbody", {}, detail.completion.map((each) => h("tr", {}, [each.role, each.method, each.promise, each.maximum ?? ""].map((value) => h("td", {}, String(value)))))),
+      ),
+    ],
+    detail.history.length > 0 && [
+      h("h3", {}, "History"),
+      h(
+        "ul",
+        { class: "history" },
+        detail.history.map((each) =>
+          h(
+            "li",
+            {},
+            h("span", { class: "dim" }, `${new Date(each.at * 1000).toLocaleString()} `),
+            each.verdict && h("span", { class: `verdict ${each.verdict}` }, each.verdict),
+            ` ${[each.role, each.what, each.reason].filter(Boolean).join(": ")}`,
+          ),
+        ),
+      ),
+    ],
+    onAsk && h("div", { class: "buttons" }, item.can.map((name) => h("button", { type: "button", class: name === "cancel" ? "danger" : "primary", onclick: () => onAsk(name) }, name === "cancel" ? "Cancel this task" : "Try it again"))),
+  ];
+}

@@ -1,0 +1,268 @@
+// The page of one run: how it stands, its stream, iterations and charts.
+
+import { get, post, runPath } from "./api.js";
+import { bars, rates } from "./charts.js";
+import { compact, duration, fill, h, moment, money, plural } from "./dom.js";
+import { DECISIONS, eventRows, lastTodo, todoList } from "./events.js";
+import { countOf, stateChip } from "./home.js";
+
+const MOST_ROWS = 2000;
+const GROUPS = [["all", "Everything"], ["words", "Words"], ["tools", "Tools"], ["checks", "Checks"]];
+
+export class RunPage {
+  constructor(id, data, { readOnly, say, openDialog }) {
+    this.id = id;
+    this.readOnly = readOnly;
+    this.say = say;
+    this.openDialog = openDialog;
+    this.iterations = new Map();
+    this.waiting = [];
+    this.first = data.events[0]?.seq ?? 0;
+    this.last = data.last;
+    this.open = new Set();
+    this.head = h("section", { class: "run-top", "aria-label": "How it stands" });
+    this.todo = h("section", { class: "panel", "aria-label": "The agent's list", hidden: true });
+    this.list = h("section", { class: "panel", "aria-label": "Iterations" });
+    this.plots = h("section", { class: "panel", "aria-label": "Charts" });
+    this.stream = h("div", { class: "stream", tabindex: "0", role: "log", "aria-label": "What happens", "aria-live": "off", "data-filter": "all" });
+    this.older = h("button", { type: "button", class: "older", onclick: () => this.loadOlder() }, "Show earlier events");
+    this.element = h("div", { class: "run-page" }, this.head, this.streamSection(), h("aside", {}, this.todo, this.list, this.plots));
+    this.take(data);
+    this.append(data.events);
+    this.flush();
+    this.scrollDown();
+  }
+
+  streamSection() {
+    const buttons = GROUPS.map(([key, name]) => h("button", { type: "button", "aria-pressed": String(key === "all"), onclick: (event) => this.filter(key, event.currentTarget) }, name));
+    this.jump = h("button", { type: "button", class: "jump", hidden: true, onclick: () => this.scrollDown() }, "↓ newest");
+    this.stream.addEventListener("scroll", () => this.noticeScroll(), { passive: true });
+    this.stream.append(this.older);
+    return h("section", { class: "live", "aria-label": "Live stream" }, h("div", { class: "filters", role: "group", "aria-label": "Show" }, buttons), this.stream, this.jump);
+  }
+
+  filter(key, button) {
+    this.stream.dataset.filter = key;
+    for (const other of button.parentElement.children) other.setAttribute("aria-pressed", String(other === button));
+    this.scrollDown();
+  }
+
+  // --- what the server tells ---
+
+  take(data) {
+    this.run = data.run;
+    for (const each of data.iterations) this.iterations.set(`${each.iteration}.${each.attempt}`, each);
+    this.figures = data.figures;
+    this.notes = data.notes ?? [];
+    this.drawHead(data.header ?? []);
+    this.drawIterations();
+    this.drawCharts();
+  }
+
+  happened(event) {
+    if (event.seq <= this.last) return;
+    this.last = event.seq;
+    this.waiting.push(event);
+    if (this.waiting.length === 1) requestAnimationFrame(() => this.flush());
+    // A hidden page paints nothing: what waits must not grow without bound.
+    if (this.waiting.length > MOST_ROWS) this.waiting.splice(0, this.waiting.length - MOST_ROWS);
+  }
+
+  flush() {
+    const events = this.waiting.splice(0);
+    if (!events.length) return;
+    const follows = this.isAtEnd();
+    this.append(events);
+    while (this.stream.children.length > MOST_ROWS + 1) this.stream.children[1].remove();
+    if (follows) this.scrollDown();
+    else this.jump.hidden = false;
+  }
+
+  append(events) {
+    const rows = events.flatMap(eventRows);
+    this.stream.append(...rows);
+    const todo = lastTodo(events);
+    if (todo) {
+      this.todo.hidden = false;
+      fill(this.todo, h("h2", {}, "The agent's list"), todoList(todo));
+    }
+    this.older.hidden = this.first <= 1;
+  }
+
+  async loadOlder() {
+    const { events } = await get(`${runPath(this.id)}/events?before=${this.first}&limit=200`);
+    if (!events.length) {
+      this.older.hidden = true;
+      return;
+    }
+    this.first = events[0].seq;
+    const before = this.stream.scrollHeight;
+    this.older.after(...events.flatMap(eventRows));
+    this.stream.scrollTop += this.stream.scrollHeight - before;
+  }
+
+  isAtEnd() {
+    return this.stream.scrollHeight - this.stream.scrollTop - this.stream.clientHeight < 60;
+  }
+
+  scrollDown() {
+    this.stream.scrollTop = this.stream.scrollHeight;
+    this.jump.hidden = true;
+  }
+
+  noticeScroll() {
+    if (this.isAtEnd()) this.jump.hidden = true;
+  }
+
+  // --- drawing ---
+
+  drawHead(header) {
+    const run = this.run;
+    const fact = (name, value, extra = {}) => value !== "" && h("div", {}, h("dt", {}, name), h("dd", extra, value));
+    fill(
+      this.head,
+      h("div", { class: "run-title" }, h("h1", {}, run.id), stateChip(run)),
+      run.reason && h("p", { class: "why" }, run.reason, run.waitsUntil && h("span", { class: "until", "data-until": run.waitsUntil })),
+      run.concerns.map((concern) => h("p", { class: "odd" }, `Concern: ${concern}`)),
+      h(
+        "dl",
+        { class: "facts" },
+        fact("Iteration", countOf(run)),
+        fact("Cost", money(run.cost)),
+        fact("Tokens", run.tokens ? compact(run.tokens) : ""),
+        fact("Started", moment(run.startedAt)),
+        run.live ? h("div", {}, h("dt", {}, "Runs for"), h("dd", { "data-since": run.startedAt }, duration(Date.now() / 1000 - run.startedAt))) : fact("Ended", moment(run.endedAt)),
+        fact("Agent", `${run.agent} · ${run.profile}`),
+      ),
+      run.maximum && run.live && h("progress", { max: run.maximum, value: Math.min(run.iteration, run.maximum), "aria-label": "iterations used" }),
+      header.map((note) => h("p", { class: "dim" }, note)),
+      this.buttons(),
+    );
+  }
+
+  buttons() {
+    const can = (name) => this.run.can.includes(name) && !this.readOnly;
+    return h(
+      "div",
+      { class: "buttons" },
+      can("pause") && h("button", { type: "button", onclick: () => this.ask("pause", "It will wait after the present session.") }, "Pause"),
+      can("unpause") && h("button", { type: "button", class: "primary", onclick: () => this.ask("unpause", "It goes on.") }, "Go on"),
+      can("steer") && h("button", { type: "button", onclick: () => this.steer() }, "Steer…"),
+      can("stop") && h("button", { type: "button", class: "danger", onclick: () => this.stop() }, "Stop…"),
+      h("a", { class: "button", href: `${runPath(this.id)}/report.html`, download: `ralph-report-${this.id}.html` }, "Report"),
+    );
+  }
+
+  async ask(request, done, content = {}) {
+    try {
+      await post(`${runPath(this.id)}/${request}`, content);
+      this.say(done);
+      return true;
+    } catch (error) {
+      this.say(error.message, "bad");
+      return false;
+    }
+  }
+
+  steer() {
+    const text = h("textarea", { id: "steer-text", rows: "5", required: true, maxlength: "20000", "aria-describedby": "steer-help" });
+    const send = async (event) => {
+      event.preventDefault();
+      if (text.value.trim() && (await this.ask("steer", "The next prompt will say so.", { text: text.value }))) close();
+    };
+    const close = this.openDialog([
+      h("h2", { id: "dialog-title" }, "Say something to the agent"),
+      h("form", { onsubmit: send }, h("label", { for: "steer-text" }, "Your words"), text, h("p", { id: "steer-help", class: "dim" }, "They go into the next prompt, once."), h("div", { class: "buttons" }, h("button", { type: "submit", class: "primary" }, "Send"))),
+    ]);
+    text.focus();
+  }
+
+  stop() {
+    const end = async (request, done) => {
+      if (await this.ask(request, done)) close();
+    };
+    const close = this.openDialog([
+      h("h2", { id: "dialog-title" }, "Stop this run?"),
+      h("p", {}, "It can be resumed later with `ralph resume`."),
+      h(
+        "div",
+        { class: "buttons" },
+        h("button", { type: "button", class: "primary", onclick: () => end("stop", "It stops after the present step.") }, "After the present step"),
+        this.run.can.includes("stop_now") && h("button", { type: "button", class: "danger", onclick: () => end("stop_now", "It is ending the agent now.") }, "Now"),
+      ),
+    ]);
+  }
+
+  drawIterations() {
+    const all = [...this.iterations.entries()];
+    fill(this.list, h("h2", {}, "Iterations ", h("span", { class: "dim" }, String(this.figures.judged))), !all.length && h("p", { class: "empty" }, "None yet."), all.reverse().map(([key, each]) => this.iteration(key, each)));
+  }
+
+  iteration(key, each) {
+    const [words, kind] = each.decision ? (DECISIONS[each.decision] ?? [each.decision, "odd"]) : [this.run.live ? "under way" : "no decision", "dim"];
+    const dots = each.checks.map((check) => h("span", { class: `dot ${check.verdict}`, title: `${check.name}: ${check.verdict}` }, h("span", { class: "sr" }, `${check.name}: ${check.verdict}. `)));
+    const toggle = (event) => (event.currentTarget.open ? this.open.add(key) : this.open.delete(key));
+    return h(
+      "details",
+      { class: "iteration", open: this.open.has(key), ontoggle: toggle },
+      h(
+        "summary",
+        {},
+        h("span", { class: "number" }, each.attempt > 1 ? `${each.iteration}.${each.attempt}` : String(each.iteration)),
+        h("span", { class: kind }, words),
+        each.denied && h("span", { class: "chip bad", title: "It claimed to be done; the checks said otherwise." }, "claim denied"),
+        h("span", { class: "dots" }, dots),
+        h("span", { class: "dim figures" }, [each.seconds ? duration(each.seconds) : "", money(each.cost)].filter(Boolean).join(" · ")),
+      ),
+      each.role && h("p", {}, `${each.role}: ${each.assignment}`),
+      each.reason && h("p", {}, each.reason),
+      each.fault && h("p", { class: "bad" }, each.fault),
+      each.claims.length > 0 && h("p", {}, `Claimed ${each.claims.join(", ")}`),
+      each.checks.map((check) => this.check(check)),
+      each.actions.map((action) => h("p", {}, h("span", { class: action.ok ? "good" : "bad" }, action.name), ` ${action.message}`)),
+      h("p", { class: "dim" }, [plural(each.tools, "tool"), each.toolErrors ? `${each.toolErrors} failed` : "", each.tokens ? `${compact(each.tokens)} tokens` : "", each.commit ? `commit ${each.commit}` : ""].filter(Boolean).join(" · ")),
+      h("button", { type: "button", onclick: () => this.changes(each) }, "Show changes"),
+    );
+  }
+
+  check(check) {
+    const receipt = [check.command, check.exitCode !== null ? `exit ${check.exitCode}` : "", check.seconds ? duration(check.seconds) : "", check.reason, check.required ? "" : "optional"].filter(Boolean);
+    return h(
+      "div",
+      { class: "check" },
+      h("span", { class: `verdict ${check.verdict}` }, check.verdict),
+      ` ${check.name} `,
+      h("span", { class: "dim" }, receipt.join(" · ")),
+      check.sha256 && h("div", { class: "dim hash", title: check.sha256 }, `output sha256 ${check.sha256.slice(0, 16)}…`),
+      check.verdict !== "passed" && check.lines.length > 0 && h("pre", {}, check.lines.join("\n")),
+    );
+  }
+
+  async changes(each) {
+    let found;
+    try {
+      found = await get(`${runPath(this.id)}/iterations/${each.iteration}/${each.attempt}/changes`);
+    } catch (error) {
+      this.say(error.message, "bad");
+      return;
+    }
+    const colour = { "+": "add", "-": "del", "@": "hunk" };
+    const patch = found.patch.split("\n").map((text) => h("span", { class: colour[text[0]] ?? "" }, `${text}\n`));
+    this.openDialog([
+      h("h2", { id: "dialog-title" }, `Changes of iteration ${each.iteration}`),
+      found.note && h("p", { class: "empty" }, found.note),
+      found.uncommitted && h("p", { class: "odd" }, "Not committed yet."),
+      h("ul", { class: "commits" }, found.commits.map((commit) => h("li", {}, h("code", {}, commit.id), ` ${commit.subject}`))),
+      found.files.length > 0 && h("table", { class: "files" }, h("tbody", {}, found.files.map((file) => h("tr", {}, h("td", {}, h("code", {}, file.path)), h("td", { class: "add" }, file.added === null ? "new" : `+${file.added}`), h("td", { class: "del" }, file.removed === null ? "" : `-${file.removed}`))))),
+      found.patch && h("pre", { class: "patch", tabindex: "0" }, patch),
+      found.isCut && h("p", { class: "dim" }, "The rest is left out."),
+    ]);
+  }
+
+  drawCharts() {
+    const all = [...this.iterations.values()];
+    const named = (value) => all.map((each) => ({ label: `#${each.iteration}`, value: value(each), kind: DECISIONS[each.decision]?.[1] ?? "" }));
+    const drawn = [bars("Cost of each iteration", named((each) => each.cost), money), bars("Time of each iteration", named((each) => each.seconds), duration), rates("Checks: how often they passed", this.figures.rates)].filter(Boolean);
+    fill(this.plots, h("h2", {}, "Charts"), drawn.length ? drawn : h("p", { class: "empty" }, "They come with the first iteration."));
+  }
+}

@@ -1,0 +1,225 @@
+"""Runs over a plan: implement, review with fresh eyes, fix, until every story is approved (seed 004)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import gmtime, strftime
+
+from ralph.adapters.checks.command import Guardrail
+from ralph.adapters.checks.plan_audit import PlanAudit
+from ralph.adapters.checks.plan_proofs import PlanProofs
+from ralph.adapters.documents.active_file import ActiveFile
+from ralph.adapters.documents.plan_files import PlanFiles, require_plan
+from ralph.adapters.storage.files import write_atomic
+from ralph.adapters.work.plan_work import PlanWork
+from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.workspace.plan_repository import GitPlanRepository
+from ralph.config.root import Root, git_top
+from ralph.config.schema import Settings
+from ralph.config.sources import Flag
+from ralph.domain.active_marker import ActiveMarker
+from ralph.domain.iteration_mode import Mode, ReviewRules
+from ralph.domain.profile import Profile
+from ralph.domain.tasks_document import TasksDocument, read_document
+from ralph.engine.plan_ports import PlanRepository
+from ralph.engine.ports import Check
+from ralph.errors import StoreError, UsageError
+from ralph.wiring.agents import chosen_agents
+from ralph.wiring.kit import Kit
+from ralph.wiring.plan import Composed, Plan
+from ralph.wiring.profiles import load_profile
+from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
+
+
+@dataclass(frozen=True, slots=True)
+class PlanComposition:
+    """``stay``: on the branch that is checked out, whatever branchName says."""
+
+    folder: Path
+    rules: ReviewRules
+    maximum: int
+    promise: str
+    stay: bool = False
+
+    def arguments(self) -> Mapping[str, object]:
+        return {
+            "ralphDir": str(self.folder),
+            "skipReview": self.rules.skip,
+            "reviewCap": self.rules.cap,
+            "stay": self.stay,
+        }
+
+    def described(self) -> Mapping[str, object]:
+        return {**self.arguments(), "prompt": f"the plan in {self.folder.name}", "completion": self.promise}
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        if self.rules.skip:
+            yield "reviews are skipped: stories pass on the word of who built them, and on the verifyCommands"
+
+    @asynccontextmanager
+    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+        root = kit.workspace
+        has_git = git_top(root) is not None
+        files = PlanFiles(root, self.folder, write_atomic, aside=kit.run_folder / "plan")
+        warnings: list[str] = []
+        if has_git:
+            warnings += await self._on_its_branch(kit, files)
+        else:
+            warnings.append("this is not a git repository: what a review changes in the code cannot be put back")
+        repository = GitPlanRepository(root, kit.outside, aside=kit.run_folder / "plan") if has_git else None
+        active = ActiveFile(root, write_atomic)
+        if (pid := active.left_by()) is not None and pid != os.getpid():
+            warnings.append(f".ralph-active was left behind by a run that is gone (process {pid})")
+        audit = PlanAudit(files, self.rules, repository, promise=self.promise)
+        active.put(self._marker(kit, None, audit.plan.document))
+        try:
+            yield Composed(
+                work=PlanWork(
+                    audit,
+                    files,
+                    self.rules,
+                    read_prompt=files.read_prompt,
+                    maximum=self.maximum,
+                    promise=self.promise,
+                    on_begin=lambda mode, document: active.put(self._marker(kit, mode, document)),
+                ),
+                agent=kit.agent(tags=("promise",)),
+                checks=[audit, self._proofs(kit, audit, files, repository)],
+                rules=kit.plan.rules(),
+                workspace=kit.git_workspace(),
+                warnings=warnings,
+            )
+        finally:
+            active.remove()
+
+    def _proofs(
+        self, kit: Kit, audit: PlanAudit, files: PlanFiles, repository: PlanRepository | None
+    ) -> PlanProofs:
+        settings = kit.plan.settings
+
+        def make_check(command: str, slug: str) -> Check:
+            return kit.guardrail(
+                Guardrail(
+                    command=command,
+                    slug=slug,
+                    timeout=settings.guardrail_timeout,
+                    idle_timeout=settings.guardrail_idle_timeout,
+                    keep=settings.truncation.keep,
+                )
+            )
+
+        return PlanProofs(
+            audit.plan, files, self.rules, repository, make_check=make_check, guardrails=kit.guardrails()
+        )
+
+    def _marker(self, kit: Kit, mode: Mode | None, document: TasksDocument) -> ActiveMarker:
+        return ActiveMarker(
+            pid=os.getpid(),
+            timestamp=strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(kit.clock.now())),
+            max_iterations=self.maximum,
+            mode="sandbox" if kit.is_confined else "direct",
+            skip_review=self.rules.skip,
+            review_cap=self.rules.cap,
+            iteration_mode=mode.mode if mode is not None else None,
+            snapshot={story.id: story.state for story in document.stories},
+            ralph_dir=self.folder.relative_to(kit.workspace.resolve()).as_posix(),
+        )
+
+    async def _on_its_branch(self, kit: Kit, files: PlanFiles) -> list[str]:
+        """Check out the plan's branch if nothing uncommitted is in the way; gives what the user should know."""
+        git = Git(kit.workspace, kit.outside)
+        branch = await git.branch()
+        read = read_document(files.read_tasks() or "")
+        wanted = read.branch_name if isinstance(read, TasksDocument) else ""
+        if kit.is_resumed or self.stay or not wanted or wanted == branch:
+            return []
+        if not await git.commit_of("HEAD"):
+            return [f"there is no commit yet: the plan's branch {wanted} was not checked out"]
+        if changed := await git.changed():
+            named = ", ".join(changed[:5]) + (" …" if len(changed) > 5 else "")
+            where = branch or "the detached HEAD"
+            return [f"there are uncommitted changes ({named}): staying on {where}, not going to {wanted}"]
+        exists = bool(await git.commit_of(f"refs/heads/{wanted}"))
+        if not (await git.run("check-ref-format", "--branch", wanted)).ok:
+            message = f"branchName {wanted!r} in {files.folder}/tasks.json cannot be the name of a branch"
+            raise UsageError(message, hint="mend it there, or give --stay")
+        await git.must("checkout", "--quiet", *(() if exists else ("-b",)), wanted, hint="or give --stay")
+        return [] if exists else [f"branch {wanted} was made from {branch or 'the detached HEAD'}"]
+
+
+def plan_reviewed(
+    settings: Settings,
+    root: Root,
+    *,
+    ralph_dir: Path | None = None,
+    skip_review: bool = False,
+    review_cap: int | None = None,
+    stay: bool = False,
+    flags: Sequence[Flag] = (),
+    resumes: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Plan:
+    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    require_system()
+    require_settings(settings)
+    own = settings.profiles.reviewed
+    folder = require_plan(root.workspace, ralph_dir or Path(own.plan_folder))
+    if not resumes:
+        _require_sound(PlanFiles(root.workspace, folder, write_atomic))
+    return Plan(
+        profile=load_profile("reviewed"),
+        settings=settings,
+        root=root,
+        agents=chosen_agents(settings, root.workspace, environ=environ),
+        composition=PlanComposition(
+            folder=folder,
+            rules=ReviewRules(
+                review_cap or own.review_cap, skip_review or own.skip_review, own.at_cap == "block"
+            ),
+            maximum=own.maximum_iterations,
+            promise=own.completion_promise,
+            stay=stay,
+        ),
+        maximum=own.maximum_iterations,
+        guardrails=guardrails_of(settings),
+        own_prices=prices_of(settings) if settings.prices else {},
+        flags=tuple(flags),
+        resumes=resumes,
+    )
+
+
+def _require_sound(files: PlanFiles) -> None:
+    files.read_prompt()
+    read = read_document(files.read_tasks() or "")
+    if not isinstance(read, TasksDocument):
+        message = f"{files.folder}/tasks.json has problems: {'; '.join(str(one) for one in read[:10])}"
+        raise UsageError(message, hint="ralph plan check lists them all")
+
+
+def plan_again(
+    profile: Profile,
+    arguments: Mapping[str, object],
+    settings: Settings,
+    root: Root,
+    *,
+    flags: Sequence[Flag],
+    resumes: str,
+) -> Plan:
+    folder, cap = arguments.get("ralphDir"), arguments.get("reviewCap")
+    if not isinstance(folder, str) or not isinstance(cap, int):
+        message = f"the request of run {resumes} does not say which plan it was about"
+        raise StoreError(message, hint="start a new run with `ralph plan run`")
+    return plan_reviewed(
+        settings,
+        root,
+        ralph_dir=Path(folder),
+        skip_review=arguments.get("skipReview") is True,
+        review_cap=cap,
+        stay=arguments.get("stay") is True,
+        flags=flags,
+        resumes=resumes,
+    )
