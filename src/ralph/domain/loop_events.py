@@ -19,7 +19,9 @@ class RunStarted:
     agent: str
     root: str
     maximum: int | None = None
-    notes: tuple[str, ...] = ()  # what the user should know before leaving it alone: permissions, sandbox
+    notes: tuple[str, ...] = ()  # what the user should know before leaving it alone: permissions
+    sandbox: tuple[str, ...] = ()  # which one, why, and what it promises
+    commands: tuple[str, ...] = ()  # that will be run besides the agent, and who says so
     kind: str = field(default="run_started", init=False)
 
 

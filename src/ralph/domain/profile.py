@@ -21,4 +21,5 @@ class Profile:
     prompt: str = "as_given"  # how it words its prompts
     notices_standstill: bool = True  # iterations that change nothing end the run
     command: str = "ralph run"  # that starts one
+    sandbox: str = "none"  # where its agent is confined to, if nobody says anything else
     limit: str = "maximumIterations"  # the setting that limits how often the agent is launched

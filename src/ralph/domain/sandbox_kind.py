@@ -16,10 +16,10 @@ class SandboxKind(StrEnum):
     NONE = "none"
 
 
-STRONGEST = ""  #: what a bare ``--sandbox`` asks for
+STRONGEST = "strongest"  #: what a bare ``--sandbox`` asks for: the strongest there is, or an error
 AUTO = "auto"  #: the strongest that is there, or none
 
-ASKABLE = (AUTO, *(kind.value for kind in SandboxKind))
+ASKABLE = (AUTO, STRONGEST, *(kind.value for kind in SandboxKind))
 
 
 def sandbox_name(project: str) -> str:

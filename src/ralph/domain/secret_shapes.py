@@ -24,28 +24,38 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     r"xox[abprs]-[A-Za-z0-9-]{20,}": ("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"),
     r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])": ("AKIA", "ASIA"),
     r"AIzaSy[A-Za-z0-9_-]{33}": ("AIzaSy",),
-    r"(?<![A-Za-z0-9])[sr]k_live_[A-Za-z0-9]{16,}": ("sk_live_", "rk_live_"),
-    r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])": ("npm_",),
-    r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{34,}": ("hf_",),
     r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}": (".eyJ",),
     r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:[^-]|-(?!----)){20,8000}-----END [A-Z ]{0,20}PRIVATE KEY-----": (
         "PRIVATE KEY",
     ),
 }
-_PATTERN = "|".join(_SHAPES)
-_TEXT_ANCHORS = tuple(anchor for anchors in _SHAPES.values() for anchor in anchors)
+# What is left of these anchors is everywhere in a stream: they are looked for in single texts only.
+_TEXT_SHAPES = {
+    r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])": "npm_",
+    r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{34,}": "hf_",
+    r"(?<![A-Za-z0-9])[sr]k_live_[A-Za-z0-9]{16,}": "k_live_",
+}
+_BLOCK_ANCHORS = tuple(anchor for anchors in _SHAPES.values() for anchor in anchors)
+_TEXT_ANCHORS = (*_BLOCK_ANCHORS, *_TEXT_SHAPES.values())
 
 _CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # What most text is made of goes; what most anchors have in them stays.
-_TAKEN_OUT = bytes(sorted({*range(128)} - {*_CAPITALS, *b"fghkmpvx_-."}))
-_ANCHORS: dict[bytes, tuple[bytes, ...]] = {}
-for _anchor in _TEXT_ANCHORS:
-    _remainder = _anchor.encode().translate(None, _TAKEN_OUT)
-    _ANCHORS[_remainder] = (*_ANCHORS.get(_remainder, ()), _anchor.encode())
+_TAKEN_OUT = bytes(sorted({*range(128)} - {*_CAPITALS, *b"ghklx_-."}))
+_SIGNS = {  # a part of what is left of the anchors, and the anchors
+    b"k--": (b"sk-ant-", b"sk-proj-", b"sk-or-v1-"),
+    b"gh_": (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"),
+    b"gl-": (b"glpat-",),
+    b"xx-": (b"xoxa-", b"xoxb-", b"xoxp-", b"xoxr-", b"xoxs-"),
+    b"AKIA": (b"AKIA",),
+    b"ASIA": (b"ASIA",),
+    b"AIS": (b"AIzaSy",),
+    b".J": (b".eyJ",),
+    b"PRIVATEKEY": (b"PRIVATE KEY",),
+}
 
 _OF_TOKENS = _CAPITALS + _CAPITALS.lower() + b"0123456789_-."
 _BEGINNINGS = tuple(
-    {b"eyJ", *(anchor.encode() for anchor in _TEXT_ANCHORS if anchor not in (".eyJ", "PRIVATE KEY"))}
+    {b"eyJ", *(anchor.encode() for anchor in _BLOCK_ANCHORS if anchor not in (".eyJ", "PRIVATE KEY"))}
 )
 _LONGEST_TOKEN = 2048
 _LONGEST_KEY = 8192
@@ -69,17 +79,17 @@ def undecided_length(block: bytes) -> int:
 
 @cache  # most runs never need them, and they take as long to make as all else here
 def _text_pattern() -> re.Pattern[str]:
-    return re.compile(_PATTERN)
+    return re.compile("|".join((*_SHAPES, *_TEXT_SHAPES)))
 
 
 @cache
 def _block_pattern() -> re.Pattern[bytes]:
-    return re.compile(_PATTERN.encode())
+    return re.compile("|".join(_SHAPES).encode())
 
 
 def _has_anchor(block: bytes) -> bool:
     remainder = block.translate(None, _TAKEN_OUT)
-    return any(sign in remainder and _holds_any(block, anchors) for sign, anchors in _ANCHORS.items())
+    return any(sign in remainder and _holds_any(block, anchors) for sign, anchors in _SIGNS.items())
 
 
 def _holds_any(block: bytes, anchors: Sequence[bytes]) -> bool:
@@ -99,8 +109,10 @@ def _undecided_token(block: bytes) -> int:
 def _undecided_key(block: bytes) -> int:
     window = block[-_LONGEST_KEY:]
     start = window.rfind(_KEY_BEGINS)
-    if start >= 0 and not _KEY_END.search(window, start):
-        return len(window) - start
+    if start >= 0:
+        over = _KEY_END.search(window, start)
+        if over is None or over.end() == len(window):
+            return len(window) - start
     sizes = range(len(_KEY_BEGINS) - 1, 0, -1)
     return next((size for size in sizes if window.endswith(_KEY_BEGINS[:size])), 0)
 

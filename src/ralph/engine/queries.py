@@ -228,6 +228,11 @@ def figures_of(iterations: Sequence[IterationSummary]) -> Figures:
     )
 
 
+def is_newest(run: RunView, runs: Iterable[RunView]) -> bool:
+    """Nothing was started since: what lies about uncommitted may be its work."""
+    return all(run.started_at >= other.started_at for other in runs)
+
+
 # --- the board ---
 
 

@@ -27,6 +27,7 @@ from ralph.adapters.storage.interrupted import interrupted_run
 from ralph.adapters.storage.journal import SqliteJournal, TakenUp
 from ralph.adapters.storage.run_request import save_request
 from ralph.domain.claim import Mode
+from ralph.domain.loop_events import Warned
 from ralph.domain.state import LoopState
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.metering import Meter
@@ -39,7 +40,8 @@ from ralph.engine.ports import (
 )
 from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
-from ralph.wiring.kit import Kit
+from ralph.wiring.isolation import confinement_of, opened_sandbox
+from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.plan import Driven, Plan
 
 if TYPE_CHECKING:
@@ -111,38 +113,54 @@ async def opened(
             [meter, *listeners, *((notifying,) if notifying is not None else ())],
             complain=complain,
         )
-        kit = Kit(
-            plan=plan,
-            run_id=run_id,
-            run_folder=journal.run_folder,
-            database=database,
-            journal=journal,
-            controls=controls,
-            clock=clock,
-            control=control,
-            publish=publish,
-            redactor=redactor,
-            environment=environment,
-            runner=runner,
-            agent_runner=agent_runner,
-            outside=runner,
-            budget=budget,
-            meter=meter,
-            state=taken_up.state,
-            is_resumed=bool(plan.resumes),
-            was_cut=taken_up.was_cut,
-            interrupted=left or "",
-            complain=complain,
-            listeners_for=listeners_for,
-        )
-        try:
-            async with listening(control, controls, publish, complain):
-                yield kit
-        finally:
-            with suppress(RalphError):  # if the record cannot be written, that is being told already
-                _write_receipt(database, journal, run_id)
-            if notifying is not None:
-                await notifying.finish()
+        async with AsyncExitStack() as stack:
+            try:
+                confinement = await confinement_of(
+                    plan,
+                    runner,
+                    run_id=run_id,
+                    run_folder=journal.run_folder,
+                    environment=environment,
+                    report=lambda message: publish(Warned(message)),
+                )
+                await stack.enter_async_context(opened_sandbox(confinement, runner))
+            except RalphError as error:
+                end_unbegun(publish, journal, taken_up.state, error)
+                raise
+            kit = Kit(
+                plan=plan,
+                run_id=run_id,
+                run_folder=journal.run_folder,
+                database=database,
+                journal=journal,
+                controls=controls,
+                clock=clock,
+                control=control,
+                publish=publish,
+                redactor=redactor,
+                environment=environment,
+                runner=confinement.around(runner) if settings.sandbox_checks else runner,
+                agent_runner=confinement.around(agent_runner),
+                outside=runner,
+                confinement=confinement,
+                environ=environ,
+                budget=budget,
+                meter=meter,
+                state=taken_up.state,
+                is_resumed=bool(plan.resumes),
+                was_cut=taken_up.was_cut,
+                interrupted=left or "",
+                complain=complain,
+                listeners_for=listeners_for,
+            )
+            try:
+                async with listening(control, controls, publish, complain):
+                    yield kit
+            finally:
+                with suppress(RalphError):  # if the record cannot be written, that is being told already
+                    _write_receipt(database, journal, run_id)
+                if notifying is not None:
+                    await notifying.finish()
 
 
 @asynccontextmanager

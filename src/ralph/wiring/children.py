@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from ralph.adapters.processes.child_ralphs import child_ralphs, is_child_ralph
 from ralph.adapters.storage.child_runs import ChildRuns
+from ralph.adapters.storage.controls import Ask, Controls
 from ralph.engine.ports import Control
 from ralph.errors import RalphError
 
@@ -34,3 +38,11 @@ def spared(children: ChildRuns, control: Control) -> Callable[[int], bool]:
         return is_child_ralph(pid)
 
     return is_spared
+
+
+def stop_children(children: ChildRuns, database: sqlite3.Connection, path: Path, *, at: float) -> None:
+    """Ask each of them to end at once; who has its record elsewhere cannot be asked."""
+    with suppress(RalphError):
+        for child in children.active():
+            with suppress(RalphError):
+                Controls(database, path, child.id).ask(Ask.STOP_NOW, at=at)

@@ -51,6 +51,9 @@ class DraftComposition:
     def warnings(self, plan: Plan) -> Iterator[str]:
         return iter(())
 
+    def commands(self) -> Iterator[str]:
+        return iter(())
+
     @asynccontextmanager
     async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
         files = PlanFiles(kit.workspace, self.folder, write_atomic, kit.run_folder)

@@ -30,6 +30,8 @@ from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
 from ralph.errors import RalphError
 from ralph.wiring.agents import ChosenAgents
+from ralph.wiring.isolation import Confinement
+from ralph.wiring.named_commands import named_commands
 from ralph.wiring.plan import Plan
 
 
@@ -48,6 +50,8 @@ class Kit:
     publish: Recorder
     redactor: Redactor
     environment: Mapping[str, str]  # that agents get
+    environ: Mapping[str, str]  # our own
+    confinement: Confinement
     runner: ProcessRunner
     agent_runner: ProcessRunner
     outside: ProcessRunner
@@ -65,7 +69,7 @@ class Kit:
     @property
     def is_confined(self) -> bool:
         """The agent works in a sandbox."""
-        return False
+        return self.confinement.sandbox is not None
 
     @property
     def workspace(self) -> Path:
@@ -85,6 +89,8 @@ class Kit:
                 root=str(self.workspace),
                 maximum=plan.maximum,
                 notes=plan.notes,
+                sandbox=self.confinement.notes,
+                commands=named_commands(plan, self.environ),
             )
         )
         for warning in (*plan.warnings(), *warnings):
@@ -97,20 +103,7 @@ class Kit:
             )
 
     def end_unbegun(self, error: RalphError) -> None:
-        """Nothing was started: there is nothing to resume either."""
-        with suppress(RalphError):  # it may be the record itself that failed
-            state = self.state
-            self.publish(
-                RunEnded(
-                    outcome=Outcome.FAILED,
-                    reason=error.message,
-                    iterations=state.iteration,
-                    spend=state.spend,
-                    seconds=state.seconds,
-                    hint=error.hint,
-                )
-            )
-            self.journal.commit(state)
+        end_unbegun(self.publish, self.journal, self.state, error)
 
     def agent(
         self,
@@ -193,3 +186,19 @@ def _reset_time(text: str) -> float | None:
 
     now = time()
     return reset_time(text, now, utc_offset=localtime(now).tm_gmtoff)
+
+
+def end_unbegun(publish: Recorder, journal: SqliteJournal, state: LoopState, error: RalphError) -> None:
+    """Nothing was started: there is nothing to resume either."""
+    with suppress(RalphError):  # it may be the record itself that failed
+        publish(
+            RunEnded(
+                outcome=Outcome.FAILED,
+                reason=error.message,
+                iterations=state.iteration,
+                spend=state.spend,
+                seconds=state.seconds,
+                hint=error.hint,
+            )
+        )
+        journal.commit(state)

@@ -64,6 +64,10 @@ class Described(Protocol):
         """What would make a run pointless or its success worth little."""
         ...
 
+    def commands(self) -> Iterator[str]:
+        """What it will run besides the agent and what the settings name, and who says so."""
+        ...
+
 
 class Composition(Described, Protocol):
     """What a profile brings to a loop."""
@@ -95,6 +99,8 @@ class Plan:
     flags: tuple[Flag, ...] = ()  # what was given on the command line, for `ralph resume`
     resumes: str = ""  # the run to go on with; empty: a new one
     parent_id: str = ""  # the run that this one is a part of; empty: whatever the environment says
+    programs: tuple[str, ...] = ()  # of agents that it may start besides its own: judges, other roles
+    writable: tuple[Path, ...] = ()  # what its agent may write besides the workspace, in a sandbox too
     own_budget: Budget | None = None  # instead of the settings' limits
     watch: Watch | None = None  # a limit of somebody else's that may end a session too
 

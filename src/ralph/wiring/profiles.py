@@ -21,6 +21,7 @@ PLANNERS = {
     "promise": "prompted",
     "verified": "working",
     "reviewed": "reviewed",
+    "draft": "drafting",
     "supervised": "supervised",
 }
 """Profile → the module beside this one whose ``plan_again`` makes a run of it from its arguments."""

@@ -81,6 +81,9 @@ class PromptComposition:
         if not plan.guardrails:
             yield "no guardrails are configured: the agent's word alone decides when the work is done"
 
+    def commands(self) -> Iterator[str]:
+        return iter(())
+
     def style(self) -> PromptStyle:
         if self.profile.prompt == "continuation":
             from ralph.domain.continuation import ContinuationStyle

@@ -12,7 +12,7 @@ from time import gmtime, strftime
 from ralph.adapters.checks.command import Guardrail
 from ralph.adapters.checks.plan_audit import PlanAudit
 from ralph.adapters.checks.plan_proofs import PlanProofs
-from ralph.adapters.documents.active_file import ActiveFile
+from ralph.adapters.documents.active_marker_file import remove_marker, write_marker
 from ralph.adapters.documents.plan_files import PlanFiles, require_plan
 from ralph.adapters.storage.files import write_atomic
 from ralph.adapters.work.plan_work import PlanWork
@@ -39,6 +39,7 @@ from ralph.wiring.requirements import guardrails_of, prices_of, require_settings
 class PlanComposition:
     """``stay``: on the branch that is checked out, whatever branchName says."""
 
+    root: Path
     folder: Path
     rules: ReviewRules
     maximum: int
@@ -60,6 +61,12 @@ class PlanComposition:
         if self.rules.skip:
             yield "reviews are skipped: stories pass on the word of who built them, and on the verifyCommands"
 
+    def commands(self) -> Iterator[str]:
+        read = read_document(PlanFiles(self.root, self.folder, write_atomic).read_tasks() or "")
+        if isinstance(read, TasksDocument):
+            for command in read.verify_commands:
+                yield f"verifyCommand: {command} ({self.folder.name}/tasks.json)"
+
     @asynccontextmanager
     async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
         root = kit.workspace
@@ -69,13 +76,16 @@ class PlanComposition:
         if has_git:
             warnings += await self._on_its_branch(kit, files)
         else:
-            warnings.append("this is not a git repository: what a review changes in the code cannot be put back")
+            warnings.append(
+                "this is not a git repository: what a review changes in the code cannot be put back"
+            )
         repository = GitPlanRepository(root, kit.outside, aside=kit.run_folder / "plan") if has_git else None
-        active = ActiveFile(root, write_atomic)
-        if (pid := active.left_by()) is not None and pid != os.getpid():
-            warnings.append(f".ralph-active was left behind by a run that is gone (process {pid})")
         audit = PlanAudit(files, self.rules, repository, promise=self.promise)
-        active.put(self._marker(kit, None, audit.plan.document))
+
+        def mark(mode: Mode | None, document: TasksDocument) -> None:
+            write_marker(root, self._marker(kit, mode, document), write_atomic)
+
+        mark(None, audit.plan.document)
         try:
             yield Composed(
                 work=PlanWork(
@@ -85,7 +95,7 @@ class PlanComposition:
                     read_prompt=files.read_prompt,
                     maximum=self.maximum,
                     promise=self.promise,
-                    on_begin=lambda mode, document: active.put(self._marker(kit, mode, document)),
+                    on_begin=mark,
                 ),
                 agent=kit.agent(tags=("promise",)),
                 checks=[audit, self._proofs(kit, audit, files, repository)],
@@ -94,7 +104,7 @@ class PlanComposition:
                 warnings=warnings,
             )
         finally:
-            active.remove()
+            remove_marker(root, pid=os.getpid())
 
     def _proofs(
         self, kit: Kit, audit: PlanAudit, files: PlanFiles, repository: PlanRepository | None
@@ -176,6 +186,7 @@ def plan_reviewed(
         root=root,
         agents=chosen_agents(settings, root.workspace, environ=environ),
         composition=PlanComposition(
+            root=root.workspace,
             folder=folder,
             rules=ReviewRules(
                 review_cap or own.review_cap, skip_review or own.skip_review, own.at_cap == "block"

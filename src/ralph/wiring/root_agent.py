@@ -29,7 +29,7 @@ from ralph.domain.signals import Claim
 from ralph.domain.supervision import WAIT_EXIT_CODE, Launches, RestartPace, Supervision, span
 from ralph.domain.task_folder import DONE, PROJECT_BUS, TASK_BUS, WAIT_MARKER
 from ralph.engine.ports import Timeouts
-from ralph.wiring.children import active_children, spared
+from ralph.wiring.children import active_children, spared, stop_children
 from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Composed, Plan
 from ralph.wiring.prompted import Prompt
@@ -73,6 +73,9 @@ class SupervisedComposition:
                 f"the prompt does not say how to finish; tell the agent to write the file $TASK_FOLDER/{DONE} "
                 "when everything is done"
             )
+
+    def commands(self) -> Iterator[str]:
+        return iter(())
 
     @asynccontextmanager
     async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
@@ -133,6 +136,9 @@ class SupervisedComposition:
                 control=kit.control,
                 publish=kit.publish,
                 checks=checks,
+                stop_children=lambda: stop_children(
+                    children, kit.database, kit.controls.path, at=kit.clock.now()
+                ),
             ),
             agent=RootAgent(
                 _sparing_children(kit, children).agent(

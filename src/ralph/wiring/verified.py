@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.actions.leftovers import CommitLeftovers
+from ralph.adapters.checks.external import commands_in
 from ralph.adapters.checks.verification import VerificationTools, stage_checks
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.processes.shell import shell_argv
@@ -57,6 +58,11 @@ class TaskComposition:
 
     def warnings(self, plan: Plan) -> Iterator[str]:
         yield from concerns_about(self.task)
+
+    def commands(self) -> Iterator[str]:
+        for role, own in self.criteria.items():
+            for config in commands_in(own):
+                yield f"verification of {role}: {config['command']} (task {self.task.id})"
 
     @property
     def criteria(self) -> dict[str, CompletionCriteria]:

@@ -57,6 +57,9 @@ class WorkComposition:
     def warnings(self, plan: Plan) -> Iterator[str]:
         return iter(())
 
+    def commands(self) -> Iterator[str]:
+        return iter(())
+
     async def drive(self, kit: Kit) -> RunResult:
         try:
             target = self.target or await _current_branch(kit)

@@ -14,6 +14,9 @@ from ralph.domain.tasks_document import TasksDocument
 from ralph.engine.plan_ports import PlanRepository, PlanStore, TrustedPlan
 from ralph.engine.ports import Check, Judging, When
 
+SHOWN = 300
+"""Characters of a review that a concern tells."""
+
 MakeCheck = Callable[[str, str], Check]
 """A command and its slug → the check that runs it."""
 
@@ -56,11 +59,17 @@ class PlanProofs:
             return await self._refuse(approved, key, failures, spend)
         plan.document, plan.pending = approved, None
         self._store.save_trusted(plan.to_json())
+        concern = _at_cap(plan)
         if not checks:
             return CheckResult(
-                self.name, Verdict.SKIPPED, required=False, reason="there are none", spend=spend
+                self.name,
+                Verdict.SKIPPED,
+                required=False,
+                reason="there are none",
+                spend=spend,
+                concern=concern,
             )
-        return CheckResult(self.name, Verdict.PASSED, spend=spend)
+        return CheckResult(self.name, Verdict.PASSED, spend=spend, concern=concern)
 
     def _checks(self, document: TasksDocument) -> list[Check]:
         commands = document.verify_commands
@@ -108,3 +117,11 @@ class PlanProofs:
             reason=f"the approval of {key} was refused, failing: {failing}",
             spend=spend,
         )
+
+
+def _at_cap(plan: TrustedPlan) -> str:
+    """A story that was approved only because it has had all its reviews is something to tell."""
+    if plan.at_cap is None:
+        return ""
+    said = " ".join(plan.document.story(plan.at_cap).review_feedback.split())[:SHOWN]
+    return f"story {plan.at_cap} was approved at the cap: {said}"

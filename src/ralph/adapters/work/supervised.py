@@ -7,18 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from ralph.adapters.work.prompt_work import PromptWork
 from ralph.domain.assignment import Assignment, Blocked, Drained, Offer
 from ralph.domain.decision import Continue, Decision, Outcome, Stop
 from ralph.domain.evidence import Evidence
+from ralph.domain.feedback import Feedback
 from ralph.domain.loop_events import CheckEnded, CheckStarted, PauseBegan, Warned
 from ralph.domain.prompt import compose
 from ralph.domain.report import AgentReport
+from ralph.domain.signals import Claim
 from ralph.domain.state import LoopState
 from ralph.domain.supervision import Supervision, completed_line, exhausted_line, restart_line, span
 from ralph.engine.ports import Check, Clock, Control, Judging, Publish
 
 KEY = "root agent"
 SHOWN_CHILDREN = 10
+WAIT_DETECTED = "Wait-without-restart signal detected"
 
 
 class DoneMark(Protocol):
@@ -35,7 +39,8 @@ class SupervisedWork:
     """Stop requested? DONE before the run? Restarts left? Then the agent runs, and the same is asked again.
 
     ``waits``: why the agent is not to be restarted, if it said so since the last look; empty: it did not.
-    ``children``: the child runs that are still active, each named. ``checks`` deny a DONE that nobody proved yet.
+    ``children``: the child runs that are still active, each named; ``stop_children`` ends them when the user wants
+    everything to end at once. ``checks`` deny a DONE that nobody proved yet.
     """
 
     def __init__(
@@ -51,8 +56,9 @@ class SupervisedWork:
         control: Control,
         publish: Publish,
         checks: Sequence[Check] = (),
+        stop_children: Callable[[], None] = lambda: None,
     ) -> None:
-        self._read = read
+        self._prompt = PromptWork(read)  # reads it patiently: a file may be edited while the agent runs
         self._done = done
         self._supervision = supervision
         self._waits = waits
@@ -62,6 +68,7 @@ class SupervisedWork:
         self._control = control
         self._publish = publish
         self._checks = tuple(checks)
+        self._stop_children = stop_children
         self._launches = 0
         self._has_run = False
 
@@ -70,21 +77,23 @@ class SupervisedWork:
         self._launches = state.iteration
         if self._control.stopping and not is_after_run:
             return self._assignment("")  # it is not started: the loop stops first
-        objective = self._read()
+        denied: Sequence[Feedback] = ()
         if state.accepted == KEY:
             return await self._completed()
         if self._done.exists():
-            denial = await self._denial(objective, state)
-            if denial is None:
+            evidence = await self._checked(state)
+            if evidence.proven:
                 return await self._completed()
-            objective = denial
+            self._reject(evidence.failing)
+            denied = evidence.feedback
         if self._control.stopping:
-            return self._assignment(objective)
+            return self._assignment("")
         if reason := self._waits():
+            self._publish(Warned(WAIT_DETECTED))
             return Blocked(reason)
         if state.iteration >= self._supervision.max_restarts:
             return Drained(exhausted_line(state.iteration), unfinished=(KEY,))
-        return self._assignment(objective)
+        return self._assignment(compose(await self._objective(), denied))
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         self._has_run = True
@@ -99,10 +108,14 @@ class SupervisedWork:
                     agent_timeout=self._supervision.agent_timeout,
                 )
                 self._publish(Warned(line))
-            case Stop(Outcome.WAITING):
-                self._publish(Warned("Wait-without-restart signal detected"))
+            case Stop(Outcome.WAITING) if evidence is not None and evidence.claim(Claim.WAITING):
+                self._publish(Warned(WAIT_DETECTED))
             case _:
                 pass
+
+    async def _objective(self) -> str:
+        offer = await self._prompt.next(LoopState())
+        return offer.objective if isinstance(offer, Assignment) else ""
 
     def _assignment(self, objective: str) -> Assignment:
         environment = {**self._environment, "RALPH_ATTEMPT": str(self._launches)}
@@ -110,12 +123,11 @@ class SupervisedWork:
 
     # --- a DONE that was there before anybody could judge it ---
 
-    async def _denial(self, objective: str, state: LoopState) -> str | None:
-        """None if nothing denies it; else the prompt of the next launch, with what the checks said."""
+    async def _checked(self, state: LoopState) -> Evidence:
         judging = Judging(
             iteration=state.iteration + 1,
             attempt=0,
-            assignment=self._assignment(objective),
+            assignment=self._assignment(""),
             report=AgentReport(),
             publish=self._publish,
             control=self._control,
@@ -126,10 +138,7 @@ class SupervisedWork:
             result = await check.run(judging)
             self._publish(CheckEnded(result))
             evidence = Evidence(judging.report, results=(*evidence.results, result))
-        if evidence.proven:
-            return None
-        self._reject(evidence.failing)
-        return compose(objective, evidence.feedback)
+        return evidence
 
     def _reject(self, failing: Sequence[str]) -> None:
         if not self._done.exists():
@@ -145,6 +154,8 @@ class SupervisedWork:
             shown = ", ".join(active[:SHOWN_CHILDREN]) + (" …" if len(active) > SHOWN_CHILDREN else "")
             waited = "" if self._control.stopping else f" after {span(self._supervision.wait_timeout)}"
             self._publish(Warned(f"child runs still running{waited}: {shown}"))
+            if self._control.stopping_now:
+                self._stop_children()
         return Drained(completed_line(active))
 
     async def _wait_for_children(self) -> Sequence[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.marks import INPUT, UNKNOWN
 from ralph.domain.danger.options import behind_options, words_in
 
@@ -102,7 +103,7 @@ _PARALLEL_VALUED = words_in(
     "--nice --tagstring --rpl --env --basefile --return --block --recstart --recend --delimiter -d --max- "
     "procs --header --shuf-seed --tempdir"
 )
-_PARALLEL_PLACES = re.compile(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
+_PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
 MAX_PARALLEL_VALUES = 50
 
 

@@ -12,6 +12,7 @@ import re
 from typing import NamedTuple
 
 from ralph.domain.danger.ansi_quotes import decode_escapes
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.marks import UNKNOWN
 from ralph.domain.danger.word_reading import TOO_MANY_PARTS, TooComplex
 
@@ -19,31 +20,32 @@ MAX_CODE_CHARS = 200_000
 MAX_ARGUMENT_CHARS = 2_000
 MAX_LOOKED_AT = 300_000
 _QUOTES = "'\"`"
-_STRING = re.compile(
+_STRING = LazyPattern(
     r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
     re.DOTALL,
 )
-_PROCESS_CALL = re.compile(
+_PROCESS_CALL = LazyPattern(
     r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
     r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
     r"|spawnSync|execa\w*|IO\.popen|Open3\.\w+|Process\.spawn|Kernel\.\w+|Deno\.Command|Bun\.spawn\w*|sh|run|do\s+shell\s+script)"
     r"(?:\s*\(\s*|\s+(?=[\"'`\[]))"
 )
-_TREE_REMOVAL = re.compile(
+_TREE_REMOVAL = LazyPattern(
     r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir_all|rimraf(?:\.sync)?|emptyDir(?:Sync)?"
     r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
 )
-_FILE_REMOVAL = re.compile(
+_FILE_REMOVAL = LazyPattern(
     r"\b(?:os\.(?:remove|unlink|rmdir|truncate)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
     r"|truncateSync|Path)\b\s*\(?\s*"
 )
-_OPENED = re.compile(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
-_SHELL_QUOTES = re.compile(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
-_DECODED = re.compile(
+_OPENED = LazyPattern(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
+_SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
+_DECODED = LazyPattern(
     r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
 )
-_AWK_SYSTEM = re.compile(r"system\s*\(([^)]*)\)")
-_AWK_PIPE = re.compile(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
+_REVERSE_SHELL = LazyPattern(r"(?is)socket.*(?:dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh)")
+_AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
+_AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
 
 
 class FoundInCode(NamedTuple):
@@ -58,6 +60,8 @@ class FoundInCode(NamedTuple):
     removed_files: list[str]
     written_files: list[str]
     nested_code: list[str]
+    gives_shell_away: bool = False
+    """A socket becomes the input and output of a shell."""
     """Code in an encoding, made readable."""
 
 
@@ -113,7 +117,7 @@ def read_code(language: str, code: str) -> FoundInCode:
             found.written_files.append(strings[0])
     for packed in _DECODED.finditer(code):
         found.nested_code.extend(_unpacked(packed[1]))
-    return found
+    return found._replace(gives_shell_away=bool(_REVERSE_SHELL.search(code)))
 
 
 def _read_awk(code: str, found: FoundInCode) -> FoundInCode:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.options import words_in
 
-_VERB = re.compile(
+_VERB = LazyPattern(
     r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
     r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_](?:delete|destroy|remove|purge)"
 )

@@ -156,7 +156,8 @@ class Walker:
             for script in substituted_scripts(redirect.target):
                 self.script(script, scope.copy())
             if ">" in redirect.operator:
-                self.report(check_written_file(expand_text(redirect.target, scope, printed_by), scope.cwd))
+                path = expand_text(redirect.target, scope, printed_by)
+                self.report(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
 
     def _simple(self, command: Simple, scope: Scope, feed: Feed) -> list[str]:
         for assignment in command.assignments:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.marks import UNKNOWN
 from ralph.domain.danger.scope import Scope
 from ralph.domain.danger.syntax import (
@@ -25,8 +26,8 @@ MAX_WORD_CHARS = 100_000
 OutputOf = Callable[[Script, Scope], "str | None"]
 """What a script prints, if that can be told without running it."""
 
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_RANGE = re.compile(r"\{(\w+)\.\.(\w+)\}")
+_BRACES = LazyPattern(r"\{([^{}]*,[^{}]*)\}")
+_RANGE = LazyPattern(r"\{(\w+)\.\.(\w+)\}")
 
 
 def expand_words(words: tuple[Word, ...], scope: Scope, output_of: OutputOf) -> list[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ralph.domain.danger.marks import INPUT, UNKNOWN
 
-_GLOBAL_VALUED = (
+_GIT_VALUED = (
     "-C",
     "--git-dir",
     "--work-tree",
@@ -48,7 +48,7 @@ def read_git(words: list[str]) -> GitWords:
         elif word.startswith("--config-env="):
             from_environment.append(word.partition("=")[2].partition("=")[0].lower())
             at += 1
-        elif word in _GLOBAL_VALUED:
+        elif word in _GIT_VALUED:
             directory = following if word == "-C" else directory
             at += 2
         elif word.startswith("-C"):

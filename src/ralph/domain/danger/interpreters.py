@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.marks import INPUT
 
 
@@ -54,7 +55,7 @@ _INTERPRETERS = {
 }
 _HARMLESS_VALUES = ("-W", "-X", "-v", "-F", "--title", "--conditions")
 """Options whose value is never code."""
-_PYTHON_NAME = re.compile(r"(?:python|pypy)[\d.]*w?|py|ipython3?")
+_PYTHON_NAME = LazyPattern(r"(?:python|pypy)[\d.]*w?|py|ipython3?")
 
 
 def interpreter_named(program: str) -> Interpreter | None:

@@ -9,7 +9,7 @@ def joined(base: str, path: str) -> str:
     """``path`` seen from ``base``, without ``.`` and ``..`` where the text says enough."""
     if path.startswith(("/", "~")) or (path.startswith(UNKNOWN) and base != UNKNOWN):
         whole = path
-    elif path[1:3] in (":/", ":\\"):
+    elif path[1:2] == ":" and path[0].isalpha():
         return path
     else:
         whole = f"{base}/{path}"

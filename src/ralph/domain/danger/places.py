@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.marks import INPUT, UNKNOWN
 from ralph.domain.danger.paths import joined
 
@@ -27,20 +28,20 @@ VITAL = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE, Place.PRO
 MACHINE = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE])
 HARMLESS = frozenset([Place.INSIDE, Place.TEMPORARY])
 
-_TEMPORARY = re.compile(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)")
-_TEMPORARY_ROOT = re.compile(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)")
-_SYSTEM = re.compile(
+_TEMPORARY = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)")
+_TEMPORARY_ROOT = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)")
+_SYSTEM = LazyPattern(
     r"(?:/private)?/(?:etc|usr|bin|sbin|lib\w*|boot|proc|sys|var|root|run|srv|System|Library|Applications)(?:/|$)",
     re.IGNORECASE,
 )
-_SYSTEM_CHILD_OK = re.compile(r"/(?:var|srv|run|usr/local|root|opt)/.+|/(?:Library|Applications)/.+/.+")
-_HOME = re.compile(r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?")
-_HARMLESS_DEVICE = re.compile(
+_SYSTEM_CHILD_OK = LazyPattern(r"/(?:var|srv|run|usr/local|root|opt)/.+|/(?:Library|Applications)/.+/.+")
+_HOME = LazyPattern(r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?")
+_HARMLESS_DEVICE = LazyPattern(
     r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty\w*|fd(?:/\d+)?|pts/\d+|shm/.*)"
 )
-_BROAD = re.compile(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*")
-_WINDOWS_ROOT = re.compile(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
+_BROAD = LazyPattern(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*")
+_WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
+_WINDOWS = LazyPattern(r"[A-Za-z]:")
 
 
 def place_of(path: str, cwd: str, project: str = "") -> Place:
@@ -98,8 +99,8 @@ def _absolute(path: str, *, is_broad: bool) -> Place:
     return Place.OUTSIDE
 
 
-_VITAL_FILES = re.compile(
-    r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*)"
+_VITAL_FILES = LazyPattern(
+    r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*)"
     r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys"
 )
 
@@ -110,6 +111,16 @@ def is_vital_file(path: str, cwd: str) -> bool:
     return bool(_VITAL_FILES.fullmatch(whole)) or is_disk(whole)
 
 
+_PERSONAL_FILES = LazyPattern(
+    r"~/\.(?:bashrc|bash_profile|bash_history|zshrc|zsh_history|zprofile|profile|gitconfig|netrc|ssh/.+|gnupg/.+|aws/.+|kube/.+)"
+)
+
+
+def is_personal_file(path: str, cwd: str) -> bool:
+    """Keys, history and start-up files of the user."""
+    return bool(_PERSONAL_FILES.fullmatch(joined(cwd, path)))
+
+
 def is_disk(path: str) -> bool:
     return (
         path.startswith("/dev/")
@@ -118,7 +129,7 @@ def is_disk(path: str) -> bool:
     )
 
 
-_SECRET_FILES = re.compile(
+_SECRET_FILES = LazyPattern(
     r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws/credentials|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
     r"|\.kube/config|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
     r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"

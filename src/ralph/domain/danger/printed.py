@@ -8,13 +8,14 @@ import re
 
 from ralph.domain.danger.ansi_quotes import decode_escapes
 from ralph.domain.danger.expansion import expand_text, expand_words
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.marks import TEMPORARY_FOLDER, UNKNOWN
 from ralph.domain.danger.options import base_name, split_options
 from ralph.domain.danger.scope import Scope
 from ralph.domain.danger.syntax import Command, Pipeline, Redirect, Script, Simple
 
 MAX_PRINTED_CHARS = 50_000
-_FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
+_FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 
 
 def printed_by(script: Script, scope: Scope) -> str | None:

@@ -126,10 +126,11 @@ class _Reader(WordReader):
             if self.text[self.at] == "(":
                 self.at += 1
                 return self._group(")", is_subshell=True)
-            start = self.at
+            if self._is_redirect() or _ASSIGNMENT.match(self.text, self.at):
+                return self._simple([])
             word = self.word()
             if word is None:
-                return self._simple([])
+                return None
             keyword = plain_text(word)
             if keyword == "{":
                 return self._group("}", is_subshell=False)
@@ -155,8 +156,7 @@ class _Reader(WordReader):
                 return self._function(name)
             if keyword and self._skip_parentheses():
                 return self._function(keyword)
-            self.at = start
-            return self._simple([])
+            return self._simple([word])
 
     def _skip_parentheses(self) -> bool:
         found = _PARENTHESES.match(self.text, self.at)
@@ -167,7 +167,11 @@ class _Reader(WordReader):
     def _function(self, name: str) -> Function:
         self._skip_blanks_and_newlines()
         self.deeper()
-        body = self._command()
+        if self.peek() == "{":  # also without a blank behind it: people write fork bombs so
+            self.at += 1
+            body: Command | None = self._group("}", is_subshell=False)
+        else:
+            body = self._command()
         self.nesting -= 1
         return Function(name, ((body,),) if body is not None else ())
 
@@ -257,9 +261,14 @@ class _Reader(WordReader):
                 continue
             values.append(word)
 
-    def _redirect(self) -> Redirect | None:
+    def _is_redirect(self) -> re.Match[str] | None:
         found = _REDIRECT.match(self.text, self.at)
-        if found is None or (found[2] in ("<", ">") and self.text.startswith("(", found.end())):
+        is_process_file = found and found[2] in ("<", ">") and self.text.startswith("(", found.end())
+        return None if is_process_file else found
+
+    def _redirect(self) -> Redirect | None:
+        found = self._is_redirect()
+        if found is None:
             return None
         self.at = found.end()
         self._skip_blanks()

@@ -170,6 +170,12 @@ class CodeRunner(Walker):
         self.enter()
         found = read_code(language, code)
         scope = start.scope
+        if found.gives_shell_away:
+            raise DangerFound(
+                Danger(
+                    "network", "this code gives another machine a shell", "use a client that the user named"
+                )
+            )
         for script in found.scripts:
             if is_opaque(script) or INPUT in script:
                 raise DangerFound(opaque("this code runs a command that is not known beforehand"))

@@ -227,6 +227,10 @@ class Examiner(GitRunner):
         for command in find.commands:
             if not is_temporary and _removes_trees(command):
                 raise DangerFound(Danger("files", "find runs rm -rf on everything that matches", instead))
+            if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
+                # On every file below a root is as good as recursive.
+                whole = [word.replace(f"/{UNKNOWN}", "") or "/" for word in command[1:]]
+                self.families(start._replace(words=[command[0], "-R", *whole]))
             self.enter()
             self.start(Start(command, start.scope.copy(), environment=start.environment))
             self.leave()
@@ -238,6 +242,14 @@ class Examiner(GitRunner):
         words = behind_options(start.words[1:], _SSH_VALUED)
         if words[1:]:
             self.text(" ".join(words[1:]), start.scope.copy())
+
+    def _windows_shell(self, start: Start) -> None:
+        """``cmd /c …``."""
+        for number, word in enumerate(start.words):
+            if word.lower() in ("/c", "/k"):
+                rest = start.words[number + 1 :]
+                self.start(start.with_words(split_words(rest[0]) if len(rest) == 1 else rest))
+                return
 
     def _editor(self, start: Start) -> None:
         """``vim -c '!command'``."""
@@ -270,6 +282,7 @@ _HANDLERS = {
     "watch": Examiner._watch,
     "ssh": Examiner._remote,
     **dict.fromkeys(("vim", "vi", "nvim", "ex", "view"), Examiner._editor),
+    "cmd": Examiner._windows_shell,
     "at": Examiner._stdin_runner,
     "batch": Examiner._stdin_runner,
     **dict.fromkeys(("sudo", "doas"), Examiner._sudo),

@@ -3,17 +3,54 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ralph.config.loading import inspect
-from ralph.config.sources import Flag
+import click
+
+from ralph.domain.sandbox_kind import ASKABLE, STRONGEST
+from ralph.errors import UsageError
+
+if TYPE_CHECKING:
+    from ralph.config.sources import Flag
+
+
+def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--sandbox[=KIND]`` and ``--no-sandbox``."""
+    function = click.option(
+        "--no-sandbox", is_flag=True, help="Let the agent do whatever you can; a hook may still guard it."
+    )(function)
+    return click.option(
+        "--sandbox",
+        is_flag=False,
+        flag_value=STRONGEST,
+        default=None,
+        metavar="[KIND]",
+        help="Confine the agent: auto, sbx, bwrap, container, srt or none; without a value the strongest there is.",
+    )(function)
+
+
+def sandbox_flags(sandbox: str | None, no_sandbox: bool) -> list[Flag]:
+    if sandbox is not None and no_sandbox:
+        message = "--sandbox and --no-sandbox contradict each other"
+        raise UsageError(message, hint="give one of them")
+    if no_sandbox:
+        return [(("sandbox", "kind"), "none", "--no-sandbox")]
+    if sandbox is None:
+        return []
+    if sandbox not in ASKABLE:
+        message = f"--sandbox: there is no sandbox {sandbox!r}"
+        raise UsageError(message, hint=f"use one of {', '.join(ASKABLE)}")
+    return [(("sandbox", "kind"), sandbox, "--sandbox")]
 
 
 def agent_flags_of(
     state: Path, agent: str | None, agent_flags: Sequence[str] = (), guardrails: Sequence[str] = ()
 ) -> list[Flag]:
     """What adds to lists in the settings. ``--agent`` names another program: their flags are not for that one."""
+    from ralph.config.loading import inspect
+
     if agent is None and not agent_flags and not guardrails:
         return []
     values = inspect(state, environ=os.environ).merged.values

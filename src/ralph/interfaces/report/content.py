@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from ralph.adapters.storage.feed import Feed
 from ralph.domain.run_view import RunState, RunView
-from ralph.engine.queries import Changes, Figures, IterationSummary, Note, figures_of
+from ralph.engine.queries import Changes, Figures, IterationSummary, Note, figures_of, is_newest
 from ralph.errors import UsageError
 from ralph.wiring.faces import changes_in, prompt_of
 
 ITERATIONS_SHOWN = 500
+RUNS_LOOKED_AT = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class ReportContent:
     header: tuple[str, ...]  # what the run said about itself when it began
     concerns: tuple[str, ...]
     figures: Figures
-    changes: Changes
-    state_folder: Path
+    is_newest: bool = False  # nothing was run here since
+    changes: Changes = Changes()
 
     @property
     def verdict(self) -> str:
@@ -42,16 +42,14 @@ class ReportContent:
                 return run.state.value.capitalize()
 
 
-async def gather(feed: Feed, run_id: str) -> ReportContent:
-    """Raises UsageError if the run was removed meanwhile."""
+def recorded(feed: Feed, run_id: str) -> ReportContent:
+    """What the record knows; git is asked afterwards. Raises UsageError if there is no such run (any more)."""
     run = feed.run(run_id)
     if run is None:
         message = f"run {run_id} was removed meanwhile"
         raise UsageError(message)
     timeline = feed.timeline(run_id)
     iterations = timeline.iterations
-    newest = max(feed.runs(limit=50), key=lambda each: each.started_at).id == run_id
-    changes = await changes_in(run.root).of_run(iterations, newest=newest)
     concerns = run.concerns or (timeline.ended.concerns if timeline.ended is not None else ())
     return ReportContent(
         run=run,
@@ -62,6 +60,11 @@ async def gather(feed: Feed, run_id: str) -> ReportContent:
         header=timeline.started.notes if timeline.started is not None else (),
         concerns=tuple(concerns),
         figures=figures_of(iterations),
-        changes=changes,
-        state_folder=feed.state_folder,
+        is_newest=is_newest(run, feed.runs(limit=RUNS_LOOKED_AT)),
     )
+
+
+async def with_changes(content: ReportContent) -> ReportContent:
+    """With what git says was changed."""
+    reader = changes_in(content.run.root)
+    return replace(content, changes=await reader.of_run(content.iterations, newest=content.is_newest))

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from ralph.adapters.storage.feed import Feed
-from ralph.interfaces.report.content import gather
+from ralph.interfaces.report.content import ReportContent, recorded, with_changes
 
 
 class Format(StrEnum):
@@ -23,7 +23,10 @@ def format_for(path: Path) -> Format:
 
 
 async def report_text(feed: Feed, run_id: str, form: Format) -> str:
-    content = await gather(feed, run_id)
+    return written(await with_changes(recorded(feed, run_id)), form)
+
+
+def written(content: ReportContent, form: Format) -> str:
     match form:
         case Format.HTML:
             from ralph.interfaces.report.html_page import html_report

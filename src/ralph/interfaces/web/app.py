@@ -19,15 +19,16 @@ from starlette.types import ASGIApp
 
 from ralph import __version__
 from ralph.adapters.storage.feed import Feed
-from ralph.engine.queries import CardKind, IterationSummary
+from ralph.engine.queries import CardKind, IterationSummary, is_newest
 from ralph.errors import RalphError, StoreError
+from ralph.interfaces.report.content import RUNS_LOOKED_AT, recorded, with_changes
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
-from ralph.interfaces.report.writing import Format, report_text
+from ralph.interfaces.report.writing import Format, written
 from ralph.interfaces.web.guarding import Access, Guard
 from ralph.interfaces.web.hub import Hub, encode
 from ralph.interfaces.web.shown import changes_data, detail_data, event_data, run_data, timeline_data
 from ralph.interfaces.web.streaming import stream
-from ralph.wiring.faces import Ask, TaskAsk, ask, ask_of_task, changes_in, open_feed
+from ralph.wiring.faces import Ask, TaskAsk, ask, ask_of_task, changes_in
 
 STATIC = Path(__file__).with_name("static")
 TYPES = {
@@ -76,7 +77,7 @@ def make_app(state_folder: Path, access: Access) -> tuple[ASGIApp, Hub]:
             Route("/api/cards/{kind}/{card:path}", pages.card),
         ],
         lifespan=lifespan,
-        exception_handlers={HTTPException: _refused, RalphError: _failed},
+        exception_handlers={HTTPException: _refused, RalphError: _failed, Exception: _broken},
     )
     public = frozenset(path for path in files if path != "/index.html")
     return Guard(app, access=access, public=public), hub
@@ -100,7 +101,7 @@ class Pages:
 
     async def state(self, _: Request) -> Response:
         more = encode({"version": __version__, "readOnly": self._access.read_only})
-        return _json(await self._hub.state(), more)
+        return _json(await self._hub.state(fresh=True), more)
 
     async def stream(self, request: Request) -> Response:
         """A browser that reconnects says itself what it saw last."""
@@ -146,7 +147,7 @@ class Pages:
             run = feed.run(run_id)
             if run is None:
                 return None
-            newest = max(feed.runs(limit=50), key=lambda each: each.started_at).id == run_id
+            newest = is_newest(run, feed.runs(limit=RUNS_LOOKED_AT))
             return run.root, list(feed.iterations(run_id)), newest
 
         root, iterations, newest = _found(await self._hub.ask(read))
@@ -171,8 +172,8 @@ class Pages:
         except ValueError:
             raise HTTPException(404, "There is no such format: html, md and json are there.") from None
         _found(await self._hub.ask(lambda feed: feed.run(run_id)))
-        with open_feed(self._hub.state_folder) as feed:
-            text = await report_text(feed, run_id, form)
+        content = await with_changes(await self._hub.ask(lambda feed: recorded(feed, run_id)))
+        text = await asyncio.to_thread(written, content, form)
         name = re.sub(r"[^A-Za-z0-9._-]", "-", run_id)
         headers = {
             "content-disposition": f'attachment; filename="ralph-report-{name}.{form}"',
@@ -251,3 +252,8 @@ async def _failed(_: Request, error: Exception) -> Response:
     return Response(
         encode({"error": error.message, "hint": error.hint}), status, media_type="application/json"
     )
+
+
+async def _broken(_: Request, error: Exception) -> Response:
+    words = f"This is a bug of ralph's ({type(error).__name__}); please report it."
+    return Response(encode({"error": words}), 500, media_type="application/json")

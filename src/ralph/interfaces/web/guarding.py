@@ -146,9 +146,12 @@ class Guard:
         return cookie is not None and self._access.is_token(cookie.value)
 
     async def _let_in(self, send: Send) -> None:
-        """The token moves from the address, which is seen and kept, into a cookie that no script can read."""
+        """The token moves from the address, which is seen and kept, into a cookie that no script can read.
+
+        Lax: a strict one would be missing after this very answer if the address was opened from another site.
+        """
         access = self._access
-        cookie = f"{access.cookie}={access.token}; Path=/; HttpOnly; SameSite=Strict"
+        cookie = f"{access.cookie}={access.token}; Path=/; HttpOnly; SameSite=Lax"
         if access.secure:
             cookie += "; Secure"
         await _send(send, 303, b"", {"location": "/", "set-cookie": cookie})

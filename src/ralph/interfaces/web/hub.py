@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,11 +46,10 @@ class Hub:
         self._thread = ThreadPoolExecutor(1, "ralph-feed")
         self._feed: Feed | None = None
         self._head = Head()
-        self._version = 0  # of what is known: counts changes
         self._problem = ""
         self._changed = asyncio.Event()
         self._known: dict[tuple[object, ...], asyncio.Task[Any]] = {}
-        self.watchers = 0
+        self._watchers = 0
         self.closing = False
 
     @asynccontextmanager
@@ -84,6 +83,17 @@ class Hub:
 
     # --- noticing ---
 
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While somebody does, the record is looked at; what was known before may be old."""
+        if not self._watchers:
+            self._known.clear()
+        self._watchers += 1
+        try:
+            yield
+        finally:
+            self._watchers -= 1
+
     @property
     def changed(self) -> asyncio.Event:
         """Is set when there may be something new; take it before you look, wait for it after."""
@@ -96,7 +106,6 @@ class Hub:
 
     def _wake(self) -> None:
         self._known.clear()
-        self._version += 1
         event, self._changed = self._changed, asyncio.Event()
         event.set()
 
@@ -105,7 +114,7 @@ class Hub:
         clock = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            if not self.watchers:
+            if not self._watchers:
                 continue
             try:
                 head, problem = await self.ask(lambda feed: feed.head()), ""
@@ -128,10 +137,10 @@ class Hub:
 
     # --- what is sent ---
 
-    async def state(self) -> bytes:
-        """The runs and boards, or the problem, as JSON."""
+    async def state(self, *, fresh: bool = False) -> bytes:
+        """The runs and boards, or the problem, as JSON. ``fresh``: for who asks once and does not watch."""
         try:
-            return await self._once(("state",), _state)
+            return await (self.ask(_state) if fresh else self._once(("state",), _state))
         except RalphError as error:
             return encode({"problem": error.message, "hint": error.hint, "runs": [], "boards": []})
 

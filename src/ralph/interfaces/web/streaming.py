@@ -15,8 +15,7 @@ RETRY = 1000
 
 async def stream(hub: Hub, run_id: str, after: int) -> AsyncIterator[bytes]:
     """``run_id`` empty: the runs and boards only. ``after`` is the number of the last event that was seen."""
-    hub.watchers += 1
-    try:
+    with hub.watching():
         yield b"retry: %d\n\n" % RETRY
         told: dict[str, bytes] = {}
         while not hub.closing:
@@ -47,8 +46,6 @@ async def stream(hub: Hub, run_id: str, after: int) -> AsyncIterator[bytes]:
                 await asyncio.wait_for(changed.wait(), BREATH)
             except TimeoutError:
                 yield b": still here\n\n"
-    finally:
-        hub.watchers -= 1
 
 
 def _frame(name: str, data: bytes) -> bytes:

@@ -9,6 +9,7 @@ from ralph.domain.danger.families.containers import check_containers
 from ralph.domain.danger.families.databases import check_databases
 from ralph.domain.danger.families.files import check_files
 from ralph.domain.danger.families.git import check_git
+from ralph.domain.danger.families.other_vcs import check_other_vcs
 from ralph.domain.danger.families.permissions import check_permissions
 from ralph.domain.danger.families.publish import check_publish
 from ralph.domain.danger.families.remote import check_remote
@@ -17,7 +18,15 @@ from ralph.domain.danger.families.services import check_services
 from ralph.domain.danger.families.system import check_system
 from ralph.domain.danger.judgement import Danger
 
-_ALWAYS = (check_files, check_git, check_system, check_permissions, check_secrets, check_databases)
+_ALWAYS = (
+    check_files,
+    check_git,
+    check_other_vcs,
+    check_system,
+    check_permissions,
+    check_secrets,
+    check_databases,
+)
 _CHECKS_OF_PACK = {
     "backup": check_backup,
     "cloud": check_cloud,

@@ -6,11 +6,12 @@ import re
 
 from ralph.domain.danger.call import Call
 from ralph.domain.danger.judgement import Danger
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.options import has_flag, split_options, value_of_option
-from ralph.domain.danger.places import HARMLESS, VITAL, Place, is_disk, is_vital_file
+from ralph.domain.danger.places import HARMLESS, VITAL, Place, is_disk, is_personal_file, is_vital_file
 
 _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
-_FORMATTERS = re.compile(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
+_FORMATTERS = LazyPattern(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
 _PARTITIONERS = frozenset(["fdisk", "gdisk", "sgdisk", "cfdisk", "sfdisk", "parted"])
 _VOLUME_REMOVERS = frozenset(["pvremove", "vgremove", "lvremove"])
 
@@ -41,14 +42,16 @@ def check_files(call: Call) -> Danger | None:
         return _check_overwriting(
             call, split_options(call.arguments, ("-s", "-r", "--size"))[1], "truncating"
         )
+    if program == "sed" and any(word.startswith(("-i", "--in-place")) for word in call.arguments):
+        return _check_overwriting(call, call.arguments, "editing")
     if program == "tee":
         return _check_overwriting(call, split_options(call.arguments)[1], "writing to")
     return _check_disks(call)
 
 
-def check_written_file(path: str, cwd: str) -> Danger | None:
+def check_written_file(path: str, cwd: str, *, appends: bool = False) -> Danger | None:
     """The target of ``>``."""
-    if is_vital_file(path, cwd):
+    if is_vital_file(path, cwd) or (is_personal_file(path, cwd) and not appends):
         return Danger(
             "files",
             f"this overwrites {path}",
@@ -73,6 +76,8 @@ def _check_removal(call: Call) -> Danger | None:
     ]
     places = [(operand, call.place(operand)) for operand in operands if operand]
     for operand, place in places:
+        if is_personal_file(operand, call.cwd):
+            return Danger("files", f"this removes {_shown(operand)}, which is the user's own", _NAME_PATHS)
         if _is_too_much(place, is_recursive=is_recursive, is_forced=is_forced, is_torn=call.is_torn):
             return Danger("files", f"removing {_shown(operand)} removes {place.value}", _NAME_PATHS)
     if is_recursive and call.has_input:

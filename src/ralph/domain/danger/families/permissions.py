@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from ralph.domain.danger.call import Call
 from ralph.domain.danger.judgement import Danger
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.options import has_flag, split_options
 from ralph.domain.danger.places import MACHINE, Place
 
-_OPEN_MODE = re.compile(r"0?[0-7]?[0-7][2367][2367]|(?:[augo]*o[augo]*|a+|)[+=][rxst]*w[rwxst]*")
-_SETUID_MODE = re.compile(r"0?[4-7][0-7]{3}|[ugoa]*\+[rwx]*s[rwx]*")
+_OPEN_MODE = LazyPattern(r"0?[0-7]?[0-7][2367][2367]|(?:[augo]*o[augo]*|a+|)[+=][rxst]*w[rwxst]*")
+_SETUID_MODE = LazyPattern(r"0?[4-7][0-7]{3}|[ugoa]*\+[rwx]*s[rwx]*")
 
 
 def check_permissions(call: Call) -> Danger | None:

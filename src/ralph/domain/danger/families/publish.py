@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from ralph.domain.danger.call import Call
 from ralph.domain.danger.destructive_words import is_only_asking
 from ralph.domain.danger.judgement import Danger
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.options import split_options, words_in
 
 _PUBLISHERS = {
@@ -33,7 +32,7 @@ _REMOVERS = {
     "brew": words_in("uninstall remove rm autoremove"),
     "snap": words_in("remove"),
 }
-_PUBLISH_TASK = re.compile(r"(?::?[\w-]+:)?publish\w*")
+_PUBLISH_TASK = LazyPattern(r"(?::?[\w-]+:)?publish\w*")
 
 
 def check_publish(call: Call) -> Danger | None:

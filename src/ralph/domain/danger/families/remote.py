@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from ralph.domain.danger.call import Call
 from ralph.domain.danger.judgement import Danger
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.options import has_flag, split_options
 
-_SYSTEM_TARGET = re.compile(
+_SYSTEM_TARGET = LazyPattern(
     r"[^:]+:/(?:$|etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?$|[^:]+:/$"
 )
 

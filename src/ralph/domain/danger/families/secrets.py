@@ -6,6 +6,7 @@ import re
 
 from ralph.domain.danger.call import Call
 from ralph.domain.danger.judgement import Danger
+from ralph.domain.danger.lazy_pattern import LazyPattern
 from ralph.domain.danger.options import base_name, has_flag, split_options, words_in
 from ralph.domain.danger.places import is_secret_file
 
@@ -18,8 +19,8 @@ FETCHERS = words_in(
 )
 """Programs whose output comes from another machine."""
 _TELLERS = frozenset(["env", "printenv", "set", "export"])
-_UPLOADED = re.compile(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
-_INSTEAD = "leave secrets where they are; ask the user if a service really needs one"
+_UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
+_LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
 
 
 def check_secrets(call: Call) -> Danger | None:
@@ -37,7 +38,7 @@ def check_secrets(call: Call) -> Danger | None:
     for word in call.arguments:
         path = _sent_file(call.program, word)
         if path and is_secret_file(path):
-            return Danger("secrets", f"this sends {path} to another machine", _INSTEAD)
+            return Danger("secrets", f"this sends {path} to another machine", _LEAVE_SECRETS)
     return None
 
 
@@ -68,7 +69,7 @@ def check_sending(program: str, arguments: list[str]) -> Danger | None:
         has_url_text = any("?" in word or "\ue000" in word for word in arguments)
         if not has_url_text:
             return None
-    return Danger("secrets", "this sends secrets to another machine", _INSTEAD)
+    return Danger("secrets", "this sends secrets to another machine", _LEAVE_SECRETS)
 
 
 def _sent_file(program: str, word: str) -> str:

@@ -94,7 +94,8 @@ def _firewall(call: Call, options: list[str], operands: list[str]) -> str:
 
 
 def _jobs(call: Call, options: list[str], operands: list[str]) -> str:
-    return "crontab -r deletes every scheduled job" if has_flag(options, "r") else ""
+    replaces = bool(operands) and not has_flag(options, "l")
+    return "this replaces or deletes every scheduled job" if replaces or has_flag(options, "r") else ""
 
 
 def _accounts(call: Call, options: list[str], operands: list[str]) -> str:

@@ -11,6 +11,7 @@ import click
 
 from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
+from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
@@ -135,6 +136,7 @@ Examples:
     metavar="SECONDS",
     help="A guardrail that takes longer has failed.  [default: none]",
 )
+@sandbox_options
 @click.option("--profile", metavar="NAME", default="basic", show_default=True, help="Kind of loop.")
 @click.option(
     "--project-dir",
@@ -163,6 +165,8 @@ def command(
     max_time: float | None,
     notify: tuple[str, ...],
     no_wait: bool,
+    sandbox: str | None,
+    no_sandbox: bool,
     profile: str,
     project_dir: Path | None,
     dry_run: bool,
@@ -171,7 +175,6 @@ def command(
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.loading import load
     from ralph.config.root import find_root
-    from ralph.interfaces.cli.run_options import agent_flags_of
     from ralph.wiring.prompted import plan_run
 
     given = _prompt(prompt, prompt_file)
@@ -202,6 +205,7 @@ def command(
         ("guardrailTimeout", guardrail_timeout, "--guardrail-timeout"),
     ]
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
+    flags += sandbox_flags(sandbox, no_sandbox)
     flags += agent_flags_of(root.state, agent, agent_flags, guardrails)
     loaded = load(root.state, environ=os.environ, flags=flags)
     for warning in loaded.warnings:

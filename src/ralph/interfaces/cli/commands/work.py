@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
+
 HELP = """Work on tasks until they are done: those named, or whatever is ready.
 
 Each task gets a git worktree and a branch of its own. It goes through its roles (coder, reviewer, tester, qa); what a role
@@ -36,6 +38,7 @@ Examples:
 @click.option("--max-time", type=float, metavar="SECONDS", help="End the work after so much time.")
 @click.option("--notify", "notify", metavar="HOW", multiple=True, help="Tell when it ends or waits long.")
 @click.option("--no-wait", is_flag=True, help="Do not wait for a usage limit to reset: exit with 5.")
+@sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @click.option(
     "--project-dir",
@@ -53,6 +56,8 @@ def command(
     max_time: float | None,
     notify: tuple[str, ...],
     no_wait: bool,
+    sandbox: str | None,
+    no_sandbox: bool,
     verbose: bool,
     project_dir: Path | None,
     as_json: bool,
@@ -60,7 +65,6 @@ def command(
     from ralph.config.loading import load
     from ralph.config.root import find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.run_options import agent_flags_of
     from ralph.interfaces.cli.running import run_on_console
     from ralph.wiring.working import plan_work
 
@@ -74,6 +78,7 @@ def command(
         ("profiles.verified.maxParallel", max_parallel, "--max-parallel"),
     ]
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
+    flags += sandbox_flags(sandbox, no_sandbox)
     flags += agent_flags_of(root.state, agent)
     loaded = load(root.state, environ=os.environ, flags=flags)
     for warning in loaded.warnings:

@@ -196,6 +196,11 @@ class Console:
             clean_line(dot.join(words)),
             self._dim(f"root {clean_line(event.root)}"),
             *(self._odd(clean_line(note)) for note in event.notes),
+            *(
+                self._dim(f"{'' if place == 0 else '  '}{clean_line(line)}")
+                for place, line in enumerate(event.sandbox)
+            ),
+            *(self._dim(f"will run {clean_line(command)}") for command in event.commands),
         ]
 
     def _iteration_started(self, event: IterationStarted) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
+from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
 
 HELP = """Work through the plan: one story and one mode per iteration, each with a fresh context.
 
@@ -40,7 +41,9 @@ Examples:
     type=click.IntRange(min=1),
     help="Max fresh-context reviews per story; then it is approved with a note.  [default: 5]",
 )
-@click.option("--stay", is_flag=True, help="Stay on the branch that is checked out, whatever branchName says.")
+@click.option(
+    "--stay", is_flag=True, help="Stay on the branch that is checked out, whatever branchName says."
+)
 @click.option("--agent", metavar="NAME", help="Agent to run; after commas, those that stand in for it.")
 @click.option(
     "--agent-flag", "agent_flags", metavar="FLAG", multiple=True, help="One more argument for the agent."
@@ -51,6 +54,7 @@ Examples:
 @click.option("--max-time", type=float, metavar="SECONDS", help="End the run after so much time.")
 @click.option("--notify", metavar="HOW", multiple=True, help="Tell when the run ends or waits long.")
 @click.option("--no-wait", is_flag=True, help="Do not wait for a usage limit to reset: exit with 5.")
+@sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 @plan_options
@@ -68,6 +72,8 @@ def command(
     max_time: float | None,
     notify: tuple[str, ...],
     no_wait: bool,
+    sandbox: str | None,
+    no_sandbox: bool,
     verbose: bool,
     as_json: bool,
     project_dir: Path | None,
@@ -78,7 +84,6 @@ def command(
     from ralph.domain.iteration_mode import estimate_text
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.plans.place import plan_files, sound_document
-    from ralph.interfaces.cli.run_options import agent_flags_of
     from ralph.interfaces.cli.running import run_on_console
     from ralph.wiring.reviewed import plan_reviewed
 
@@ -93,6 +98,7 @@ def command(
         ("limits.waitForLimits", False if no_wait else None, "--no-wait"),
     ]
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
+    flags += sandbox_flags(sandbox, no_sandbox)
     flags += agent_flags_of(root.state, agent, agent_flags)
     if model is not None:
         flags.append((("agent", "model"), model, "--model"))

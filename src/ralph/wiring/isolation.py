@@ -1,0 +1,87 @@
+"""Where the agent of a run is confined to: the sandbox that was asked for, opened for the time of the run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.domain.sandbox_kind import SandboxKind
+from ralph.engine.ports import ProcessRunner
+from ralph.wiring.plan import Plan
+
+if TYPE_CHECKING:
+    from ralph.adapters.isolation.sandbox import Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """``notes`` are for the head of the run: which sandbox, why, and what it promises."""
+
+    sandbox: Sandbox | None = None
+    notes: tuple[str, ...] = ()
+
+    def around(self, runner: ProcessRunner) -> ProcessRunner:
+        if self.sandbox is None:
+            return runner
+        from ralph.adapters.isolation.runner import IsolatedRunner
+
+        return IsolatedRunner(runner, self.sandbox)
+
+
+async def confinement_of(
+    plan: Plan,
+    runner: ProcessRunner,
+    *,
+    run_id: str,
+    run_folder: Path,
+    environment: Mapping[str, str],
+    report: Callable[[str], None],
+) -> Confinement:
+    """Raises AgentUnavailable if what was asked for is not there."""
+    settings = plan.settings
+    asked = settings.sandbox.kind or plan.profile.sandbox
+    if asked == SandboxKind.NONE:
+        return Confinement()
+    from ralph.adapters.isolation.choosing import chosen_sandbox
+    from ralph.adapters.isolation.site import Site
+    from ralph.domain.allow_list import parse_rule
+    from ralph.domain.isolation import Limits, SandboxPolicy
+
+    own = settings.sandbox
+    policy = SandboxPolicy(
+        network=own.network,
+        allow=tuple(map(parse_rule, own.allow)),
+        writable=own.writable,
+        readonly=own.readonly,
+        env=own.env,
+        limits=Limits(own.memory, own.pids),
+        image=own.image or "",
+    )
+    site = Site(
+        workspace=plan.root.workspace,
+        state_folder=plan.state_folder,
+        programs=(*plan.agents.commands, *plan.programs),
+        run_id=run_id,
+        environ=environment,
+        explicit=frozenset(settings.agent.environment),
+        writable=plan.writable,
+        network_log=run_folder / "network.log",
+        report=report,
+    )
+    chosen = await chosen_sandbox(asked, site, policy, runner)
+    promises = chosen.guarantees.lines() if chosen.sandbox is not None else ()
+    return Confinement(chosen.sandbox, (chosen.why, *promises))
+
+
+@asynccontextmanager
+async def opened_sandbox(confinement: Confinement, runner: ProcessRunner) -> AsyncIterator[None]:
+    if confinement.sandbox is None:
+        yield
+        return
+    from ralph.adapters.isolation.runner import opened
+
+    async with opened(confinement.sandbox, runner):
+        yield

@@ -1,0 +1,156 @@
+"""A plan in a real repository, and the real loop over it with an agent that plays a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ralph.adapters.checks.command import CommandCheck, Guardrail
+from ralph.adapters.checks.plan_audit import PlanAudit
+from ralph.adapters.checks.plan_proofs import PlanProofs
+from ralph.adapters.documents.plan_files import PlanFiles
+from ralph.adapters.documents.plan_templates import fresh_plan
+from ralph.adapters.processes.ladder import Ladder
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.processes.shell import shell_argv
+from ralph.adapters.storage.files import write_atomic
+from ralph.adapters.work.plan_work import PlanWork
+from ralph.adapters.workspace.plan_repository import GitPlanRepository
+from ralph.domain.budget import Budget
+from ralph.domain.iteration_mode import ReviewRules
+from ralph.domain.loop_events import CheckEnded
+from ralph.engine.loop import RunResult, run_loop
+from ralph.engine.parts import LoopParts
+from ralph.engine.ports import AgentRequest, Check
+from ralph.engine.stopping import StopToken
+from ralph.testing.fake_clock import FakeClock
+from ralph.testing.memory_journal import MemoryJournal
+from ralph.testing.plan_documents import document_in, tasks_json
+from ralph.testing.scripted_agent import ScriptedAgent, Turn
+
+Does = Callable[[AgentRequest], None]
+
+
+@dataclass
+class PlanProject:
+    """``ralph/`` in a repository; ``run`` is what `ralph plan run` is made of."""
+
+    root: Path
+    aside: Path
+    uses_git: bool = True
+    events: list[Any] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
+
+    @property
+    def tasks(self) -> Path:
+        return self.root / "ralph" / "tasks.json"
+
+    def plan(self, *stories: dict[str, Any], **top: Any) -> None:
+        folder = self.root / "ralph"
+        folder.mkdir(exist_ok=True)
+        for name, text in fresh_plan(project="demo", date="2030-01-01", name="search").items():
+            (folder / name).write_text(text)
+        self.tasks.write_text(json.dumps(tasks_json(*stories, **top), indent=2) + "\n")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "plan")
+
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True, timeout=30
+        ).stdout
+
+    def log(self) -> list[str]:
+        return self.git("log", "--format=%s").splitlines()
+
+    def status(self) -> str:
+        return self.git("status", "--porcelain")
+
+    def story(self, key: str = "A") -> Any:
+        return document_in(self.tasks.read_text()).raw(key)
+
+    def changes(
+        self, key: str = "A", *, commit: bool = True, files: dict[str, str] | None = None, **fields: Any
+    ) -> Turn:
+        """A session that writes files and changes one story, and commits it all."""
+
+        def does(request: AgentRequest) -> None:
+            for name, content in (files or {}).items():
+                path = self.root / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content)
+            raw = json.loads(self.tasks.read_text())
+            for story in raw["userStories"]:
+                if story["id"] == key:
+                    story.update(fields)
+            self.tasks.write_text(json.dumps(raw, indent=2) + "\n")
+            if commit:
+                self.git("add", "-A")
+                self.git("commit", "-qm", f"session on {key}", "--allow-empty")
+
+        return Turn("ok", does=does)
+
+    def parts(
+        self, agent: ScriptedAgent, rules: ReviewRules, guardrails: tuple[str, ...] = ()
+    ) -> tuple[LoopParts, PlanAudit]:
+        runner = PosixProcessRunner(
+            run_id="run-of-a-test", base_environment=os.environ, ladder=Ladder(interrupt=0.2, terminate=0.2)
+        )
+        journal = MemoryJournal(folder=self.aside)
+        self.aside.mkdir(exist_ok=True)
+        files = PlanFiles(self.root, self.root / "ralph", write_atomic, self.aside)
+        repository = GitPlanRepository(self.root, runner, aside=self.aside) if self.uses_git else None
+        audit = PlanAudit(files, rules, repository)
+
+        def make_check(command: str, slug: str) -> Check:
+            return CommandCheck(
+                Guardrail(command, slug), runner=runner, journal=journal, shell=shell_argv, root=self.root,
+                state_folder=self.aside, truncate_chars=2000,
+            )  # fmt: skip
+
+        def publish(event: Any) -> None:
+            self.events.append(event)
+            journal.append(event, at=0.0)
+
+        return LoopParts(
+            agent=agent,
+            journal=journal,
+            clock=FakeClock(),
+            control=StopToken(),
+            publish=publish,
+            root=self.root,
+            work=PlanWork(audit, files, rules, read_prompt=files.read_prompt, maximum=15),
+            checks=[
+                audit,
+                PlanProofs(
+                    audit.plan, files, rules, repository, make_check=make_check,
+                    guardrails=[make_check(command, f"g{n}") for n, command in enumerate(guardrails)],
+                ),
+            ],
+            budget=Budget(iterations=15),
+        ), audit  # fmt: skip
+
+    def run(
+        self, *turns: Turn, maximum: int = 15, guardrails: tuple[str, ...] = (), **rules: Any
+    ) -> RunResult:
+        agent = ScriptedAgent(turns)
+        self.prompts = agent.prompts
+
+        async def go() -> RunResult:
+            parts, _ = self.parts(agent, ReviewRules(**rules), guardrails)
+            return await run_loop(replace(parts, budget=Budget(iterations=maximum)))
+
+        return asyncio.run(go())
+
+    @property
+    def verdicts(self) -> list[str]:
+        return [
+            f"{event.result.name}: {event.result.verdict}"
+            for event in self.events
+            if isinstance(event, CheckEnded)
+        ]
