@@ -14,7 +14,19 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import iterations, memory, startup, status, streams
+from bench import (
+    bus,
+    feed,
+    guard,
+    iterations,
+    memory,
+    plan_audit,
+    startup,
+    status,
+    streams,
+    supervised,
+    tasks,
+)
 from bench.child import CannotMeasure
 from bench.row import Row
 from bench.table import as_data, render, summary
@@ -24,6 +36,12 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "iterations": ("Iterations: time each, baseline a shell loop", iterations.measure),
     "streams": ("Streams: time without start-up, baseline json.loads of each line", streams.measure),
     "status": ("The record: `ralph status` over a long history, baseline an empty one", status.measure),
+    "tasks": ("Tasks: CPU, 10,000 as a multiple of twice 5,000", tasks.measure),
+    "plans": ("Plans: audit of 1,000 stories, baseline json.loads", plan_audit.measure),
+    "bus": ("The message bus: 10,000 messages from 20 writers", bus.measure),
+    "supervised": ("Supervising: 200 children over 1,000 restarts", supervised.measure),
+    "feed": ("The feed of the faces: a million events", feed.measure),
+    "guard": ("The guard: CPU of a decision and of its start, baseline `python -c pass`", guard.measure),
     "memory": ("Memory: peak, baseline a session of three lines", memory.measure),
 }
 

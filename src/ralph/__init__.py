@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         write_ralph_loop_state,
     )
     from ralph.interfaces.library.states import StateManager
+    from ralph.interfaces.library.supervise import supervise
     from ralph.wiring.assembly import assembled
     from ralph.wiring.plan import Plan
     from ralph.wiring.prompted import Prompt, plan_run
@@ -97,6 +98,7 @@ _HOMES = {
         "write_ralph_loop_state",
     ),
     "ralph.interfaces.library.states": ("StateManager",),
+    "ralph.interfaces.library.supervise": ("supervise",),
     "ralph.wiring.assembly": ("assembled",),
     "ralph.wiring.plan": ("Plan",),
     "ralph.wiring.prompted": ("Prompt", "plan_run"),
@@ -159,6 +161,7 @@ __all__ = [
     "run_loop",
     "start_mode",
     "start_ralph_loop",
+    "supervise",
     "write_ralph_loop_state",
 ]
 

@@ -20,8 +20,10 @@ def compact(number: int) -> str:
     return f"{value:.0f}T"
 
 
-def money(cost_usd: float) -> str:
-    return f"${cost_usd:.4f}" if 0 < cost_usd < 0.01 else f"${cost_usd:.2f}"
+def money(cost_usd: float, *, at_least: bool = False) -> str:
+    """``at_least``: something was used besides that nobody can price."""
+    amount = f"${cost_usd:.4f}" if 0 < cost_usd < 0.01 else f"${cost_usd:.2f}"
+    return f"at least {amount}" if at_least else amount
 
 
 def duration(seconds: float) -> str:
@@ -54,6 +56,7 @@ def tokens(usage: Usage) -> str:
 def totals(
     *,
     cost_usd: float | None = None,
+    at_least: bool = False,
     usage: Usage | None = None,
     tools: int | None = None,
     errors: int | None = None,
@@ -62,7 +65,7 @@ def totals(
     """The closing line's figures; what nobody reported is left out, not shown as zero."""
     parts: list[str] = []
     if cost_usd is not None:
-        parts.append(f"cost: {money(cost_usd)}")
+        parts.append(f"cost: {money(cost_usd, at_least=at_least)}")
     if usage is not None and usage.total:
         parts.append(f"tokens: {tokens(usage)}")
     if tools is not None:

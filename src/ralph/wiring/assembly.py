@@ -20,6 +20,7 @@ from ralph.adapters.processes.redaction import Redactor, redact_argv, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.shell import shell_argv
 from ralph.adapters.processes.watcher import end_run_processes, start_watcher
+from ralph.adapters.storage.child_runs import ChildRuns, registered_child
 from ralph.adapters.storage.claims import Claims
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
@@ -40,6 +41,7 @@ from ralph.engine.ports import (
 )
 from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
+from ralph.wiring.children import spared
 from ralph.wiring.isolation import confinement_of, opened_sandbox
 from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.plan import Driven, Plan
@@ -79,10 +81,13 @@ async def opened(
         ),
         SqliteJournal(plan.state_folder, database, run_id, owner=me, now=clock.now()) as journal,
         start_watcher(run_id),
+        registered_child(environ, run_id, me),
     ):
         left = None
+        children = ChildRuns(database, plan.state_folder, run_id, here=me, started_of=started_of)
         if plan.resumes:
-            end_run_processes(run_id)  # whatever an earlier process of this run could not end
+            # Whatever an earlier process of this run could not end; its child runs live on.
+            end_run_processes(run_id, spared=[child.owner.pid for child in children.active()])
             taken_up = journal.take_up(options=options)
         else:
             if not plan.parent_id:
@@ -103,7 +108,13 @@ async def opened(
             taken_up = TakenUp(LoopState(), was_cut=False)
         controls = Controls(database, plan.state_folder / "ralph.db", run_id)
         runner = PosixProcessRunner(run_id=run_id, base_environment=environ, redactor=redactor)
-        agent_runner = PosixProcessRunner(run_id=run_id, base_environment=environment, redactor=redactor)
+        agent_runner = PosixProcessRunner(
+            run_id=run_id,
+            base_environment=environment,
+            redactor=redactor,
+            ladder=plan.ladder,
+            exempt=spared(children, control),
+        )
         budget = plan.budget()
         meter = Meter(budget, taken_up.state.spend, warn=complain)
         notifying = _notifying(settings.notify, runner, workspace, run_id, complain)

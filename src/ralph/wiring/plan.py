@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from ralph.adapters.processes.ladder import USUAL, Ladder
 from ralph.adapters.storage.run_request import RunRequest
 from ralph.config.loading import effective
 from ralph.config.root import STATE_FOLDER, Root
@@ -101,6 +102,7 @@ class Plan:
     parent_id: str = ""  # the run that this one is a part of; empty: whatever the environment says
     programs: tuple[str, ...] = ()  # of agents that it may start besides its own: judges, other roles
     writable: tuple[Path, ...] = ()  # what its agent may write besides the workspace, in a sandbox too
+    ladder: Ladder = USUAL  # how a session is ended
     own_budget: Budget | None = None  # instead of the settings' limits
     watch: Watch | None = None  # a limit of somebody else's that may end a session too
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.bus.loop_posts import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.processes.ladder import Ladder
-from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.adapters.signals.done_file import DoneFile
 from ralph.adapters.signals.done_watch import DoneWatch
@@ -29,13 +27,11 @@ from ralph.domain.signals import Claim
 from ralph.domain.supervision import WAIT_EXIT_CODE, Launches, RestartPace, Supervision, span
 from ralph.domain.task_folder import DONE, PROJECT_BUS, TASK_BUS, WAIT_MARKER
 from ralph.engine.ports import Timeouts
-from ralph.wiring.children import active_children, spared, stop_children
+from ralph.wiring.children import active_children, stop_children
 from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Composed, Plan
 from ralph.wiring.prompted import Prompt
 
-LADDER = Ladder(interrupt=0.0, terminate=5.0)
-"""Seed 003: TERM, 5 s, KILL."""
 POST_SECONDS = 2.0
 """The loop waits no longer than this for a bus that somebody has locked."""
 
@@ -141,9 +137,7 @@ class SupervisedComposition:
                 ),
             ),
             agent=RootAgent(
-                _sparing_children(kit, children).agent(
-                    tags=(), timeouts=self._timeouts(settings), attendants=[watch]
-                ),
+                kit.agent(tags=(), timeouts=self._timeouts(settings), attendants=[watch]),
                 launches,
                 is_done=done.exists,
                 waits_for_limits=settings.limits.wait_for_limits,
@@ -195,17 +189,3 @@ class SupervisedComposition:
 
 def _nothing() -> str:
     return ""
-
-
-def _sparing_children(kit: Kit, children: ChildRuns) -> Kit:
-    """Child runs are not cleaned up after a launch, unless everything is to end at once."""
-    if not isinstance(kit.agent_runner, PosixProcessRunner):
-        return kit
-    runner = PosixProcessRunner(
-        run_id=kit.run_id,
-        base_environment=kit.environment,
-        redactor=kit.redactor,
-        ladder=LADDER,
-        exempt=spared(children, kit.control),
-    )
-    return replace(kit, agent_runner=runner)

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import gmtime, strftime
 
 from ralph.adapters.agents.bare_command import BareCommandAdapter
+from ralph.adapters.processes.ladder import Ladder
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import GuardrailSettings, Settings
 from ralph.config.sources import Flag
@@ -25,6 +26,8 @@ from ralph.wiring.requirements import guardrails_of, prices_of, require_settings
 from ralph.wiring.root_agent import SupervisedComposition
 
 PROFILE = "supervised"
+LADDER = Ladder(interrupt=0.0, terminate=5.0)
+"""Seed 003: TERM, 5 s, KILL."""
 
 
 def plan_supervised(
@@ -87,6 +90,8 @@ def plan_supervised(
             command=tuple(command),
         ),
         maximum=supervision.max_restarts,
+        ladder=LADDER,
+        writable=(folder.absolute(),),
         guardrails=guardrails_of(guarded),
         own_prices=prices_of(settings) if settings.prices else {},
         flags=tuple(flags),

@@ -34,13 +34,16 @@ def test_our_price_of_a_session_is_what_claude_itself_reported() -> None:
         ("gpt-5.5-2026-04-23", "gpt-5.5"),
         ("claude-haiku-4-5-20251001", "claude-haiku-4-5"),
         ("claude-opus-5-5[1m]", "claude-opus-5-5"),
+        ("google/gemini-2.5-pro", "gemini-2.5-pro"),
     ],
 )
 def test_a_model_is_known_by_its_plain_name(name: str, known_as: str) -> None:
     assert price_of(name) == LIST_PRICES[known_as]
 
 
-@pytest.mark.parametrize("name", ["", "lab-model", "gpt-5.5-pro", "gpt-99", "claude-opus-9"])
+@pytest.mark.parametrize(
+    "name", ["", "lab-model", "gpt-5.5-pro", "gpt-99", "claude-opus-9", "gemini-2.5", "qwen3-coder-plus"]
+)
 def test_the_price_of_an_unknown_model_is_unknown_and_not_zero(name: str) -> None:
     assert cost_of(A_MILLION_EACH, name) is None
 

@@ -5,11 +5,35 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
+from ralph.adapters.agents.codex_lines import (
+    AgentMessageItem,
+    CollabCallItem,
+    CommandItem,
+    ErrorItem,
+    ErrorLine,
+    FileChangeItem,
+    Item,
+    ItemCompleted,
+    ItemStarted,
+    ItemUpdated,
+    Line,
+    McpCallItem,
+    ReasoningItem,
+    ThreadStarted,
+    TodoListItem,
+    TokenCounts,
+    TurnCompleted,
+    TurnFailed,
+    TurnStarted,
+    WebSearchItem,
+    decode_line,
+    decode_loose_line,
+)
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
 from ralph.adapters.agents.todo_list import todo_items
@@ -37,181 +61,6 @@ SHELL: Final = "shell"
 """What we call codex's one tool for commands."""
 
 
-# --- what is read of each line -----------------------------------------------------------------------------
-
-
-class _Message(Struct, gc=False):
-    message: str = ""
-
-
-class _AgentMessage(Struct, tag="agent_message", gc=False):
-    text: str = ""
-
-
-class _Reasoning(Struct, tag="reasoning", gc=False):
-    text: str = ""
-
-
-class _Command(Struct, tag="command_execution", gc=False):
-    id: str
-    command: str = ""
-    aggregated_output: str | None = None
-    exit_code: int | None = None
-    status: str = ""
-
-
-class _Change(Struct, gc=False):
-    path: str = ""
-    kind: str = ""
-
-
-class _FileChange(Struct, tag="file_change", gc=False):
-    id: str
-    changes: list[_Change] = []
-    status: str = ""
-
-
-class _McpPart(Struct, gc=False):
-    type: str = ""
-    text: str = ""
-
-
-class _McpResult(Struct, gc=False):
-    content: list[_McpPart] = []
-
-
-class _McpCall(Struct, tag="mcp_tool_call", gc=False):
-    id: str
-    server: str = ""
-    tool: str = ""
-    arguments: Any = None
-    result: _McpResult | None = None
-    error: _Message | None = None
-    status: str = ""
-
-
-class _AgentState(Struct, gc=False):
-    status: str = ""
-    message: str | None = None
-
-
-class _CollabCall(Struct, tag="collab_tool_call", gc=False):
-    id: str
-    tool: str = ""
-    prompt: str | None = None
-    agents_states: dict[str, _AgentState] = {}
-    status: str = ""
-
-
-class _WebSearch(Struct, tag="web_search", gc=False):
-    id: str
-    query: str = ""
-
-
-class _Todo(Struct, gc=False):
-    text: str = ""
-    completed: bool = False
-
-
-class _TodoList(Struct, tag="todo_list", gc=False):
-    items: list[_Todo] = []
-
-
-class _ErrorItem(Struct, tag="error", gc=False):
-    """A warning: the session goes on."""
-
-    message: str = ""
-
-
-_Item = (
-    _AgentMessage
-    | _Reasoning
-    | _Command
-    | _FileChange
-    | _McpCall
-    | _CollabCall
-    | _WebSearch
-    | _TodoList
-    | _ErrorItem
-)
-
-
-class _ItemStarted(Struct, tag="item.started", gc=False):
-    item: _Item
-
-
-class _ItemUpdated(Struct, tag="item.updated", gc=False):
-    item: _Item
-
-
-class _ItemCompleted(Struct, tag="item.completed", gc=False):
-    item: _Item
-
-
-class _ThreadStarted(Struct, tag="thread.started", gc=False):
-    thread_id: str = ""
-
-
-class _TurnStarted(Struct, tag="turn.started", gc=False):
-    pass
-
-
-class _Usage(Struct, gc=False):
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_input_tokens: int = 0
-    output_tokens: int = 0
-
-    def normalized(self) -> Usage:
-        """Here the input includes what was read from and written to the cache; ours does not."""
-        fresh = self.input_tokens - self.cached_input_tokens - self.cache_write_input_tokens
-        return Usage(
-            max(0, fresh), self.output_tokens, self.cached_input_tokens, self.cache_write_input_tokens
-        )
-
-
-class _TurnCompleted(Struct, tag="turn.completed", gc=False):
-    usage: _Usage | None = None
-
-
-class _TurnFailed(Struct, tag="turn.failed", gc=False):
-    error: _Message | None = None
-
-
-class _Error(Struct, tag="error", gc=False):
-    message: str = ""
-
-
-_Line = (
-    _ItemStarted
-    | _ItemUpdated
-    | _ItemCompleted
-    | _ThreadStarted
-    | _TurnStarted
-    | _TurnCompleted
-    | _TurnFailed
-    | _Error
-)
-
-
-class _AnyItem(Struct, gc=False):
-    type: str = ""
-
-
-class _LooseLine(Struct, gc=False):
-    """A line with something in it that we do not know."""
-
-    type: str
-    item: _AnyItem | None = None
-
-
-_decode_line = msgspec.json.Decoder(_Line).decode
-_decode_loose_line = msgspec.json.Decoder(_LooseLine).decode
-
-
-# --- the parser --------------------------------------------------------------------------------------------
-
-
 class CodexStreamParser:
     """Lines of one session → events. Remembers which items are open, what was declined, and the last words.
 
@@ -230,33 +79,33 @@ class CodexStreamParser:
 
     def _parse_line(self, line: bytes) -> Sequence[AgentEvent]:
         try:
-            event: _Line = _decode_line(line)
+            event: Line = decode_line(line)
         except UNREADABLE:
             return self._odd(line)
         match event:
-            case _ItemCompleted():
+            case ItemCompleted():
                 return self._completed(event.item)
-            case _ItemStarted():
+            case ItemStarted():
                 return self._started(event.item)
-            case _ItemUpdated():
+            case ItemUpdated():
                 return self._updated(event.item)
-            case _ThreadStarted():
+            case ThreadStarted():
                 return (SessionStarted(event.thread_id, self._model),)
-            case _TurnStarted():
+            case TurnStarted():
                 return _NOTHING
-            case _TurnCompleted():
+            case TurnCompleted():
                 return self._turn_ended("", event.usage)
-            case _TurnFailed():
+            case TurnFailed():
                 message, _ = error_text(event.error.message if event.error else "")
                 return self._turn_ended(message, None)
-            case _Error():
+            case ErrorLine():
                 message, code = error_text(event.message)
                 return (ErrorReported(message, status_in(message), code, not is_retry(message)),)
 
     def finish(self) -> Sequence[AgentEvent]:
         return _NOTHING
 
-    def _turn_ended(self, error: str, usage: _Usage | None) -> Sequence[AgentEvent]:
+    def _turn_ended(self, error: str, usage: TokenCounts | None) -> Sequence[AgentEvent]:
         words, self._words = self._words, ""
         declined, self._declined = self._declined, []
         return (
@@ -270,9 +119,9 @@ class CodexStreamParser:
             ),
         )
 
-    def _started(self, item: _Item) -> Sequence[AgentEvent]:
+    def _started(self, item: Item) -> Sequence[AgentEvent]:
         match item:
-            case _Command() | _FileChange() | _McpCall() | _CollabCall() | _WebSearch():
+            case CommandItem() | FileChangeItem() | McpCallItem() | CollabCallItem() | WebSearchItem():
                 if len(self._open) >= MAX_OPEN_ITEMS:
                     self._open.clear()
                 self._open.add(item.id)
@@ -280,28 +129,28 @@ class CodexStreamParser:
             case _:
                 return self._updated(item)
 
-    def _updated(self, item: _Item) -> Sequence[AgentEvent]:
-        if isinstance(item, _TodoList):
+    def _updated(self, item: Item) -> Sequence[AgentEvent]:
+        if isinstance(item, TodoListItem):
             changed = TodoChanged(todo_items([(todo.text, todo.completed) for todo in item.items]))
             if changed != self._todo:  # the end of the turn repeats it
                 self._todo = changed
                 return (changed,)
         return _NOTHING
 
-    def _completed(self, item: _Item) -> Sequence[AgentEvent]:
+    def _completed(self, item: Item) -> Sequence[AgentEvent]:
         match item:
-            case _AgentMessage():
+            case AgentMessageItem():
                 self._words = item.text
                 return (Text(item.text),) if item.text else _NOTHING
-            case _Reasoning():
+            case ReasoningItem():
                 return (Reasoning(item.text),) if item.text else _NOTHING
-            case _ErrorItem():
+            case ErrorItem():
                 return (Notice(one_line(item.message)),)
-            case _TodoList():
+            case TodoListItem():
                 return self._updated(item)
             case _:
                 ended = _tool_ended(item)
-                if not isinstance(item, _WebSearch) and item.status == _DECLINED:
+                if not isinstance(item, WebSearchItem) and item.status == _DECLINED:
                     self._declined = [*self._declined, ended.name][-MAX_DECLINED:]
                 if item.id in self._open:
                     self._open.discard(item.id)
@@ -317,14 +166,14 @@ class CodexStreamParser:
         if clean is None:
             return (noise(line),)
         try:
-            _decode_line(clean)
+            decode_line(clean)
         except UNREADABLE:
             return self._loose(clean)
         return self._parse_line(clean)
 
     def _loose(self, line: bytes) -> Sequence[AgentEvent]:
         try:
-            loose = _decode_loose_line(line)
+            loose = decode_loose_line(line)
         except UNREADABLE:
             return (unknown(line),)
         match loose.type:
@@ -340,7 +189,7 @@ class CodexStreamParser:
 
 # --- tools -------------------------------------------------------------------------------------------------
 
-_Tool = _Command | _FileChange | _McpCall | _CollabCall | _WebSearch
+_Tool = CommandItem | FileChangeItem | McpCallItem | CollabCallItem | WebSearchItem
 _DECLINED: Final = "declined"
 _FAILED: Final = frozenset(("failed", _DECLINED))
 _SHELL_WRAPPER = re.compile(r"^(?:\S*/)?(?:ba|z|da)?sh -l?c ")
@@ -349,17 +198,17 @@ _MAX_UNWRAPPED_CHARS = 4_000
 
 def _tool_started(item: _Tool) -> ToolStarted:
     match item:
-        case _Command():
+        case CommandItem():
             return ToolStarted(item.id, SHELL, one_line(unwrapped(item.command)))
-        case _FileChange():
+        case FileChangeItem():
             changes = ", ".join(f"{change.kind} {change.path}".strip() for change in item.changes[:20])
             return ToolStarted(item.id, "edit", one_line(changes))
-        case _McpCall():
+        case McpCallItem():
             arguments = item.arguments if isinstance(item.arguments, Mapping) else {}
             return ToolStarted(item.id, f"{item.server}.{item.tool}", first_short_string(arguments))
-        case _CollabCall():
+        case CollabCallItem():
             return ToolStarted(item.id, item.tool, one_line(item.prompt or ""))
-        case _WebSearch():
+        case WebSearchItem():
             return ToolStarted(item.id, "web_search", one_line(item.query))
 
 
@@ -371,19 +220,19 @@ def _tool_ended(item: _Tool) -> ToolEnded:
 
 def _outcome(item: _Tool) -> tuple[str, bool]:
     match item:
-        case _Command():
+        case CommandItem():
             return item.aggregated_output or "", bool(item.exit_code) or item.status in _FAILED
-        case _FileChange():
+        case FileChangeItem():
             return "", item.status in _FAILED
-        case _McpCall():
+        case McpCallItem():
             if item.error is not None:
                 return item.error.message, True
             parts = item.result.content if item.result else []
             return "\n".join(part.text or f"[{part.type}]" for part in parts), item.status in _FAILED
-        case _CollabCall():
+        case CollabCallItem():
             words = (state.message for state in item.agents_states.values())
             return "\n".join(word for word in words if word), item.status in _FAILED
-        case _WebSearch():
+        case WebSearchItem():
             return "", False
 
 

@@ -92,9 +92,14 @@ class BwrapSandbox:
             limits=self._limiter.promise,
         )
 
-    async def open(self, runner: ProcessRunner) -> None:
+    async def survey(self, runner: ProcessRunner) -> None:
         self._can_disable_userns, _ = await _try(self._program, self._site, runner)
-        self._limiter = await limiter_for(self._policy.limits, f"ralph-{self._site.run_id}", runner)
+        self._limiter = await self._make_limiter(runner)
+        self._limiter.close()  # made again when it is needed
+
+    async def open(self, runner: ProcessRunner) -> None:
+        await self.survey(runner)
+        self._limiter = await self._make_limiter(runner)
         self._folder = Path(tempfile.mkdtemp(prefix="ralph-"))  # short: a socket's path has 107 characters
         py_compile.compile(str(_INSIDE), cfile=str(self._folder / "inside.pyc"), doraise=True)
         self._made = make_protected(self._site.home, self._needs)
@@ -145,6 +150,9 @@ class BwrapSandbox:
                 path.rmdir() if path.is_dir() else path.unlink()
         self._made = []
         self._limiter.close()
+
+    async def _make_limiter(self, runner: ProcessRunner) -> Limiter:
+        return await limiter_for(self._policy.limits, f"ralph-{self._site.run_id}", runner)
 
     def _kept(self) -> frozenset[str]:
         patterns = (*self._needs.env, *self._policy.env)

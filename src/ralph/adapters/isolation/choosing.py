@@ -50,8 +50,8 @@ class Chosen:
 
 
 async def chosen_sandbox(asked: str, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Chosen:
-    """``asked`` is a kind, ``auto``, or empty for the strongest there is. ``runner`` is one without a sandbox."""
-    if asked and asked not in ASKABLE:
+    """``asked`` is a kind, ``auto``, or ``strongest``. ``runner`` is one without a sandbox."""
+    if asked not in ASKABLE:
         message = f"there is no sandbox {asked!r}"
         raise UsageError(message, hint=f"use one of {', '.join(ASKABLE)}")
     if asked == SandboxKind.NONE:
@@ -63,7 +63,7 @@ async def chosen_sandbox(asked: str, site: Site, policy: SandboxPolicy, runner: 
         trouble = await row.trouble(site, policy, runner)
         if not trouble:
             because = "the strongest that works here" + (f" ({'; '.join(troubles)})" if troubles else "")
-            return Chosen(row.make(site, policy), f"sandbox {row.kind}: {because}")
+            return Chosen(await _made(row, site, policy, runner), f"sandbox {row.kind}: {because}")
         troubles.append(f"{row.kind}: {trouble}")
     if asked == STRONGEST:
         message = f"no sandbox works here: {'; '.join(troubles)}"
@@ -84,4 +84,10 @@ async def _exactly(kind: SandboxKind, site: Site, policy: SandboxPolicy, runner:
         raise AgentUnavailable(
             message, hint=f"{row.hint}, take another with --sandbox=auto, or use --no-sandbox"
         )
-    return Chosen(row.make(site, policy), f"sandbox {kind}: as asked")
+    return Chosen(await _made(row, site, policy, runner), f"sandbox {kind}: as asked")
+
+
+async def _made(row: _Row, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Sandbox:
+    sandbox = row.make(site, policy)
+    await sandbox.survey(runner)
+    return sandbox

@@ -18,6 +18,10 @@ class Sandbox(Protocol):
     @property
     def guarantees(self) -> Guarantees: ...
 
+    async def survey(self, runner: ProcessRunner) -> None:
+        """Find out what this machine offers; from then on ``guarantees`` are those of this machine."""
+        ...
+
     async def open(self, runner: ProcessRunner) -> None:
         """Make what outlives single processes. ``runner`` is the one without a sandbox."""
         ...

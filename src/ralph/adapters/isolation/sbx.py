@@ -73,6 +73,9 @@ class SbxSandbox:
             limits=_limits_promise(self._policy.limits),
         )
 
+    async def survey(self, runner: ProcessRunner) -> None:
+        return  # the same everywhere
+
     async def open(self, runner: ProcessRunner) -> None:
         found = _names(await require(runner, "sbx", "ls", "--json", hint="try `sbx login`"))
         if self.name in found:

@@ -15,17 +15,19 @@ import time
 _POLL = 0.02
 
 
-def end_run_processes(run_id: str, *, grace: float = 1.0, within: float = 10.0) -> list[int]:
+def end_run_processes(
+    run_id: str, *, grace: float = 1.0, within: float = 10.0, spared: list[int] | tuple[int, ...] = ()
+) -> list[int]:
     """End every process started with ``RALPH_RUN_ID=run_id``, and their descendants. Returns their pids.
 
-    TERM, ``grace`` seconds, KILL, until nobody is left or ``within`` seconds are over. Never this process or
-    one of its ancestors.
+    TERM, ``grace`` seconds, KILL, until nobody is left or ``within`` seconds are over. Never this process, one of
+    its ancestors, or one of the ``spared`` and what they started.
     """
     began = time.monotonic()
     found: dict[tuple[int, str], signal.Signals] = {}  # who, and the last signal it got
     clean_looks = 0
     while time.monotonic() - began < within:
-        members = _members(run_id, set(found))
+        members = _members(run_id, set(found), spared)
         # Twice, because a process in the middle of exec shows no environment.
         clean_looks = 0 if members else clean_looks + 1
         if clean_looks == 2:
@@ -48,7 +50,9 @@ def main(run_id: str) -> None:
         end_run_processes(run_id)
 
 
-def _members(run_id: str, known: set[tuple[int, str]]) -> list[tuple[int, str]]:
+def _members(
+    run_id: str, known: set[tuple[int, str]], spared: list[int] | tuple[int, ...] = ()
+) -> list[tuple[int, str]]:
     """(pid, start time) of the run's living processes."""
     table = _read_proc(run_id) if sys.platform == "linux" else _read_ps(run_id)
     untouchable = {os.getpid()}
@@ -59,6 +63,12 @@ def _members(run_id: str, known: set[tuple[int, str]]) -> list[tuple[int, str]]:
     children: dict[int, list[int]] = {}
     for pid, (parent, _, _) in table.items():
         children.setdefault(parent, []).append(pid)
+    waiting = list(spared)
+    while waiting:
+        pid = waiting.pop()
+        if pid not in untouchable:
+            untouchable.add(pid)
+            waiting += children.get(pid, ())
     members: set[int] = set()
     waiting = [pid for pid, (_, started, is_marked) in table.items() if is_marked or (pid, started) in known]
     while waiting:

@@ -30,7 +30,8 @@ READ_STATE = """SELECT state, updated_at, state_seq,
 FORGET_REQUESTS = (
     "UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'"
 )
-LAST_ATTEMPT = """SELECT ended_at IS NULL OR decision = 'stop' FROM iterations WHERE run_id = ?
+# An agent that waits has ended its session by itself; one that the user stopped has not.
+LAST_ATTEMPT = """SELECT ended_at IS NULL OR (decision = 'stop' AND reason LIKE 'stopped by the user%') FROM iterations WHERE run_id = ?
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
 TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL, updated_at = ?,
     pid = ?, process_started = ?, boot_id = ?, host = ? WHERE id = ?"""

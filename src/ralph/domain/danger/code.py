@@ -43,7 +43,7 @@ _SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/
 _DECODED = LazyPattern(
     r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
 )
-_REVERSE_SHELL = LazyPattern(r"(?is)socket.*(?:dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh)")
+_REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
 _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
 _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
 
@@ -73,7 +73,7 @@ def read_code(language: str, code: str) -> FoundInCode:
     found = FoundInCode([], [], [], [], [], [])
     if language == "awk":
         return _read_awk(code, found)
-    without_comments = re.sub(r"(?m)^\s*(?:#|//).*$", "", code)
+    without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
     arguments = _Arguments(without_comments)
     for call in _PROCESS_CALL.finditer(without_comments):
         strings = _strings_in(arguments.of_call(call.end()))
@@ -117,7 +117,7 @@ def read_code(language: str, code: str) -> FoundInCode:
             found.written_files.append(strings[0])
     for packed in _DECODED.finditer(code):
         found.nested_code.extend(_unpacked(packed[1]))
-    return found._replace(gives_shell_away=bool(_REVERSE_SHELL.search(code)))
+    return found._replace(gives_shell_away="socket" in code.lower() and bool(_REVERSE_SHELL.search(code)))
 
 
 def _read_awk(code: str, found: FoundInCode) -> FoundInCode:

@@ -17,11 +17,12 @@ from ralph.domain.danger.judgement import Danger, GuardRules
 from ralph.domain.danger.marks import INPUT, UNKNOWN
 from ralph.domain.danger.options import base_name, value_of_option
 from ralph.domain.danger.paths import joined
-from ralph.domain.danger.printed import printed_by, printed_by_pipeline, stdin_text, text_of_call
+from ralph.domain.danger.printed import printed_by, printed_by_command, stdin_text, text_of_call
 from ralph.domain.danger.program_lists import DANGEROUS_PROGRAMS, SETUP_TOOLS, SETUP_WORDS, SHELLS, TEXT_TOOLS
 from ralph.domain.danger.reading import read_script
 from ralph.domain.danger.scope import Scope
 from ralph.domain.danger.syntax import (
+    Command,
     Function,
     Group,
     Pipeline,
@@ -31,9 +32,10 @@ from ralph.domain.danger.syntax import (
     Substitution,
     Text,
 )
-from ralph.domain.danger.word_reading import TOO_DEEP, TOO_MANY_PROGRAMS, TooComplex
+from ralph.domain.danger.word_reading import TOO_DEEP, TOO_LONG, TOO_MANY_PROGRAMS, TooComplex
 
 MAX_CALLS = 1_000
+MAX_TEXT_CHARS = 200_000
 MAX_DEPTH = 12
 
 
@@ -89,6 +91,8 @@ class Walker:
 
     def text(self, text: str, scope: Scope, feed: Feed = NOTHING) -> None:
         """Text that a shell will read."""
+        if len(text) > MAX_TEXT_CHARS:
+            raise TooComplex(TOO_LONG)
         self.enter()
         self.script(read_script(text, self._depth).script, scope, feed)
         self.leave()
@@ -123,7 +127,7 @@ class Walker:
                     self.report(check_sending(base_name(words[0]), words[1:]))
                 secret = secret or reads_secrets(words)
             if number + 1 < len(pipeline):
-                feed = self._feed_from(pipeline[: number + 1], scope)
+                feed = self._feed_behind(command, scope, feed)
 
     def _group(self, group: Group, scope: Scope, feed: Feed) -> None:
         self.enter()
@@ -131,11 +135,13 @@ class Walker:
         self.leave()
         self._redirects(group, scope)
 
-    def _feed_from(self, stages: Pipeline, scope: Scope) -> Feed:
-        text = printed_by_pipeline(stages, scope)
+    def _feed_behind(self, command: Command, scope: Scope, feed: Feed) -> Feed:
+        """What a stage of a pipeline gives to the next."""
+        text = printed_by_command(command, scope, feed.text)
         if text is not None and UNKNOWN not in text:
             return Feed(text)
-        return Feed(None, self.origin_of((stages,), scope))
+        origin = self.origin_of(((command,),), scope)
+        return Feed(None, origin if origin != "file" or not feed.origin else feed.origin)
 
     def origin_of(self, script: Script, scope: Scope) -> str:
         """Where the output of a script comes from."""
@@ -315,7 +321,7 @@ def looks_like_commands(program: str, text: str) -> bool:
     """A here-document for a program that we do not know: is it a script?"""
     return (
         program not in TEXT_TOOLS
-        and re.search(r"(?m)^\s*(?:sudo\s+)?(?:rm|git|dd|mkfs\S*|find|shred)\s", text) is not None
+        and re.search(r"(?m)^[ \t]*(?:sudo[ \t]+)?(?:rm|git|dd|mkfs\S*|find|shred)\s", text) is not None
     )
 
 

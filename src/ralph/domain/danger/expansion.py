@@ -22,6 +22,7 @@ from ralph.domain.danger.word_reading import TOO_LONG, TOO_MANY_WORDS, TooComple
 
 MAX_WORDS = 2_000
 MAX_WORD_CHARS = 100_000
+MAX_WORDS_CHARS = 400_000
 
 OutputOf = Callable[[Script, Scope], "str | None"]
 """What a script prints, if that can be told without running it."""
@@ -36,6 +37,8 @@ def expand_words(words: tuple[Word, ...], scope: Scope, output_of: OutputOf) -> 
         expanded += expand_word(word, scope, output_of, names_program=not expanded)
         if len(expanded) > MAX_WORDS:
             raise TooComplex(TOO_MANY_WORDS)
+    if sum(map(len, expanded)) > MAX_WORDS_CHARS:
+        raise TooComplex(TOO_LONG)
     return expanded
 
 

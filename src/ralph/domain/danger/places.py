@@ -140,4 +140,4 @@ _SECRET_FILES = LazyPattern(
 
 def is_secret_file(path: str) -> bool:
     """A file that holds keys or passwords, by its name."""
-    return bool(_SECRET_FILES.fullmatch(path))
+    return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))

@@ -20,16 +20,16 @@ _FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 
 def printed_by(script: Script, scope: Scope) -> str | None:
     """None if it cannot be known."""
-    outputs = [printed_by_pipeline(pipeline, scope) for pipeline in script]
+    outputs = [_printed_by_pipeline(pipeline, scope) for pipeline in script]
     if any(output is None for output in outputs) or not outputs:
         return None
     return "".join(output or "" for output in outputs)[:MAX_PRINTED_CHARS]
 
 
-def printed_by_pipeline(pipeline: Pipeline, scope: Scope) -> str | None:
+def _printed_by_pipeline(pipeline: Pipeline, scope: Scope) -> str | None:
     text: str | None = None
     for command in pipeline:
-        text = _printed(command, scope, text)
+        text = printed_by_command(command, scope, text)
         if text is None:
             return None
     return text
@@ -48,7 +48,7 @@ def stdin_text(redirects: tuple[Redirect, ...], scope: Scope) -> str | None:
     return text
 
 
-def _printed(command: Command, scope: Scope, stdin: str | None) -> str | None:
+def printed_by_command(command: Command, scope: Scope, stdin: str | None) -> str | None:
     if not isinstance(command, Simple) or not command.words:
         return None
     if any(">" in redirect.operator and redirect.fd != "2" for redirect in command.redirects):

@@ -101,12 +101,13 @@ class WordReader:
         if self.peek() != "(":
             return self.text[start : self.at]
         depth = 0
-        while self.at < len(self.text):
-            depth += {"(": 1, ")": -1}.get(self.text[self.at], 0)
-            self.at += 1
+        for found in _PARENTHESIS.finditer(self.text, self.at):
+            depth += 1 if found[0] == "(" else -1
             if depth == 0:
-                break
-        return self.text[start : self.at]
+                self.at = found.end()
+                return self.text[start : self.at]
+        self.at = len(self.text)
+        return self.text[start:]
 
     def _special(self, *, quoted: bool) -> list[Part]:
         """What begins with a backslash, quote, dollar or backtick."""

@@ -94,7 +94,7 @@ def _facts(content: ReportContent) -> str:
     count = f"{run.iteration} of {run.maximum}" if run.maximum is not None else str(run.iteration)
     facts = [("Iterations", count)]
     if run.cost_usd is not None:
-        facts.append(("Cost", money(run.cost_usd)))
+        facts.append(("Cost", money(run.cost_usd, at_least=run.cost_is_partial)))
     if run.tokens:
         facts.append(("Tokens", compact(run.tokens)))
     facts += [
@@ -224,7 +224,7 @@ def _iteration(each: IterationSummary) -> str:
     role = f", {line(each.role)}: {line(each.assignment)}" if each.role else ""
     figures = [duration(each.seconds)] if each.seconds else []
     if each.spend.cost_usd is not None:
-        figures.append(money(each.spend.cost_usd))
+        figures.append(money(each.spend.cost_usd, at_least=each.spend.is_partly_unknown))
     if each.tools:
         figures.append(
             plural(each.tools, "tool") + (f", {each.tool_errors} failed" if each.tool_errors else "")

@@ -21,7 +21,7 @@ def markdown_report(content: ReportContent) -> str:
     run, figures = content.run, content.figures
     facts = [plural(run.iteration, "iteration")]
     if run.cost_usd is not None:
-        facts.append(money(run.cost_usd))
+        facts.append(money(run.cost_usd, at_least=run.cost_is_partial))
     if run.tokens:
         facts.append(f"{compact(run.tokens)} tokens")
     facts += [duration(figures.seconds), f"agent {run.agent}", f"profile {run.profile}"]

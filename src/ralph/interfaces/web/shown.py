@@ -68,6 +68,7 @@ def run_data(run: RunView) -> dict[str, Any]:
         "iteration": run.iteration,
         "maximum": run.maximum,
         "cost": run.cost_usd,
+        "costIsPartial": run.cost_is_partial,
         "tokens": run.tokens,
         "check": None
         if run.last_check is None

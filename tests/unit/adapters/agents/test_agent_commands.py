@@ -9,8 +9,14 @@ import pytest
 
 from ralph.adapters.agents.claude_stream import ClaudeStreamParser
 from ralph.adapters.agents.codex_stream import CodexStreamParser
+from ralph.adapters.agents.copilot_stream import CopilotStreamParser
+from ralph.adapters.agents.final_words import FinalWordsParser
+from ralph.adapters.agents.gemini_stream import GeminiStreamParser
+from ralph.adapters.agents.opencode_stream import OpencodeStreamParser
+from ralph.adapters.agents.options import NO_OPTIONS, SessionOptions
 from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.adapters.agents.registry import adapter_for
+from ralph.adapters.agents.qwen_stream import QwenStreamParser
+from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for
 from ralph.engine.ports import AgentAdapter, AgentRequest, OutputMode
 from ralph.errors import ConfigError
 
@@ -29,8 +35,14 @@ SKIP = "--dangerously-skip-permissions"
 BYPASS = "--dangerously-bypass-approvals-and-sandbox"
 
 
-def adapter(name: str, *flags: str, command: str = "", as_root: bool = False) -> AgentAdapter:
-    return adapter_for(name, command=command or name, flags=flags, as_root=as_root)
+def adapter(
+    name: str,
+    *flags: str,
+    command: str = "",
+    as_root: bool = False,
+    options: SessionOptions = NO_OPTIONS,
+) -> AgentAdapter:
+    return adapter_for(name, command=command or name, flags=flags, as_root=as_root, options=options)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +93,35 @@ def adapter(name: str, *flags: str, command: str = "", as_root: bool = False) ->
             REQUEST,
             "codex e --json -c sandbox_mode=read-only -",
         ),
+        ("gemini", (), REQUEST, "gemini --output-format stream-json --yolo --skip-trust"),
+        ("gemini", (), TEXT, "gemini --output-format stream-json --yolo --skip-trust"),
+        (
+            "gemini",
+            ("-o", "text", "--approval-mode=auto_edit", "--skip-trust"),
+            REQUEST,
+            "gemini -o text --approval-mode=auto_edit --skip-trust",
+        ),
+        ("opencode", (), REQUEST, "opencode run --format json --auto"),
+        ("opencode", ("-m", "a/b", "--auto"), REQUEST, "opencode run -m a/b --auto --format json"),
+        ("qwen", (), REQUEST, "qwen --output-format stream-json --yolo"),
+        (
+            "qwen",
+            ("--approval-mode", "auto-edit"),
+            REQUEST,
+            "qwen --approval-mode auto-edit --output-format stream-json",
+        ),
+        (
+            "copilot",
+            (),
+            REQUEST,
+            "copilot --output-format json --allow-all --no-ask-user --no-auto-update",
+        ),
+        (
+            "copilot",
+            ("--allow-tool=write",),
+            REQUEST,
+            "copilot --allow-tool=write --output-format json --no-ask-user --no-auto-update",
+        ),
     ],
 )
 def test_an_agent_with_its_prompt_on_stdin_is_started_like_this(
@@ -112,6 +153,13 @@ def test_claude_does_not_update_itself_and_as_root_is_told_that_it_is_sandboxed(
         ("codex", ("--yolo",), True),
         ("codex", ("--sandbox", "workspace-write"), False),
         ("amp", (), True),
+        ("gemini", (), True),
+        ("gemini", ("--approval-mode", "auto_edit"), False),
+        ("opencode", (), True),
+        ("qwen", (), True),
+        ("qwen", ("--approval-mode", "default"), False),
+        ("copilot", (), True),
+        ("copilot", ("--deny-tool", "shell"), False),
     ],
 )
 def test_notes_say_when_the_agent_may_do_anything(name: str, flags: tuple[str, ...], said: bool) -> None:
@@ -153,7 +201,7 @@ def test_amp_gets_a_prompt_that_is_no_good_argument_on_stdin(prompt: str) -> Non
     assert command.stdin == PROMPT_FILE
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "amp", "plain"])
+@pytest.mark.parametrize("name", sorted(KNOWN_AGENTS))
 def test_a_relative_command_resolves_from_the_project(name: str) -> None:
     assert adapter(name, command="tools/agent").command(REQUEST).argv[0] == "/project/tools/agent"
     assert adapter(name, command="./agent").command(REQUEST).argv[0] == "/project/agent"
@@ -203,6 +251,19 @@ def test_a_prompt_too_long_for_a_command_line_is_refused_with_the_way_out() -> N
         ("codex", (), TEXT, PlainTextParser),
         ("amp", (), REQUEST, ClaudeStreamParser),
         ("amp", (), TEXT, PlainTextParser),
+        ("gemini", (), REQUEST, GeminiStreamParser),
+        ("gemini", (), TEXT, FinalWordsParser),
+        ("gemini", ("--output-format=text",), REQUEST, PlainTextParser),
+        ("gemini", ("-o", "json"), REQUEST, PlainTextParser),
+        ("opencode", (), REQUEST, OpencodeStreamParser),
+        ("opencode", (), TEXT, FinalWordsParser),
+        ("opencode", ("--format", "default"), REQUEST, PlainTextParser),
+        ("qwen", (), REQUEST, QwenStreamParser),
+        ("qwen", (), TEXT, FinalWordsParser),
+        ("qwen", ("-o", "text"), REQUEST, PlainTextParser),
+        ("copilot", (), REQUEST, CopilotStreamParser),
+        ("copilot", (), TEXT, FinalWordsParser),
+        ("copilot", ("--output-format", "text"), REQUEST, PlainTextParser),
         ("plain", (), REQUEST, PlainTextParser),
         ("plain", (), TEXT, PlainTextParser),
     ],
@@ -214,9 +275,125 @@ def test_the_parser_reads_what_the_command_line_makes_the_agent_print(
 
 
 def test_only_a_plain_agent_may_stay_as_long_as_it_likes() -> None:
-    assert {name: adapter(name).linger for name in ("claude", "codex", "amp", "plain")} == {
-        "claude": 10.0,
-        "codex": 10.0,
-        "amp": 10.0,
-        "plain": None,
-    }
+    lingers = {name: adapter(name).linger for name in KNOWN_AGENTS}
+
+    assert lingers.pop("plain") is None
+    assert set(lingers.values()) == {10.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("gemini", "GEMINI_CLI_NO_RELAUNCH"), ("qwen", "QWEN_CODE_NO_RELAUNCH")],
+)
+def test_an_agent_that_starts_itself_again_is_told_not_to(name: str, variable: str) -> None:
+    environment = adapter(name).command(REQUEST).environment
+
+    assert environment[variable] == "true"
+    assert environment["RALPH_RUN_ID"] == "r-1"
+
+
+# --- session options ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "added"),
+    [
+        ("claude", SessionOptions(model="opus"), "--model=opus"),
+        ("claude", SessionOptions(max_turns=7), "--max-turns=7"),
+        ("codex", SessionOptions(model="gpt-5.5"), "--model=gpt-5.5"),
+        ("gemini", SessionOptions(model="gemini-2.5-pro"), "--model=gemini-2.5-pro"),
+        ("opencode", SessionOptions(model="lab/model"), "--model=lab/model"),
+        ("qwen", SessionOptions(model="qwen3-coder-plus"), "--model=qwen3-coder-plus"),
+        ("qwen", SessionOptions(max_turns=7), "--max-session-turns=7"),
+        ("copilot", SessionOptions(model="auto"), "--model=auto"),
+    ],
+)
+def test_a_session_option_becomes_a_flag(name: str, options: SessionOptions, added: str) -> None:
+    plain = adapter(name).command(REQUEST).argv
+    with_option = adapter(name, options=options).command(REQUEST).argv
+
+    assert [argument for argument in with_option if argument not in plain] == [added]
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        ("claude", ("--model", "haiku")),
+        ("codex", ("-c", 'model="gpt-5.4"')),
+        ("gemini", ("-m", "gemini-2.5-flash")),
+        ("opencode", ("--model=a/b",)),
+        ("qwen", ("-mcoder",)),
+        ("copilot", ("--model=auto",)),
+    ],
+)
+def test_the_users_own_flag_outranks_the_option(name: str, flags: tuple[str, ...]) -> None:
+    argv = adapter(name, *flags, options=SessionOptions(model="another")).command(REQUEST).argv
+
+    assert not any("another" in argument for argument in argv)
+
+
+@pytest.mark.parametrize(
+    ("name", "added"),
+    [
+        ("claude", ["--resume=s-1"]),
+        ("codex", ["resume", "s-1"]),
+        ("gemini", ["--resume=s-1"]),
+        ("opencode", ["--session=s-1"]),
+        ("qwen", ["--resume=s-1"]),
+        ("copilot", ["--resume=s-1"]),
+    ],
+)
+def test_a_session_goes_on_with_another(name: str, added: list[str]) -> None:
+    fresh = adapter(name).command(REQUEST).argv
+    argv = adapter(name).command(dataclasses.replace(REQUEST, continues="s-1")).argv
+
+    assert [argument for argument in argv if argument not in fresh] == added
+
+
+@pytest.mark.parametrize(
+    ("name", "added", "removed"),
+    [
+        ("claude", ["--tools=Read,Grep,Glob"], []),
+        ("codex", ["--sandbox", "read-only"], [BYPASS]),
+        ("gemini", ["--approval-mode", "plan"], ["--yolo"]),
+        ("opencode", ["--agent", "plan"], ["--auto"]),
+        ("qwen", ["--approval-mode", "plan"], ["--yolo"]),
+        ("copilot", ["--deny-tool=write", "--deny-tool=shell"], []),
+        ("amp", [], []),
+        ("plain", [], []),
+    ],
+)
+def test_a_session_that_only_judges_is_kept_from_writing(
+    name: str, added: list[str], removed: list[str]
+) -> None:
+    usual = adapter(name).command(REQUEST).argv
+    argv = adapter(name).command(dataclasses.replace(REQUEST, read_only=True)).argv
+
+    assert [argument for argument in argv if argument not in usual] == added
+    assert [argument for argument in usual if argument not in argv] == removed
+
+
+# --- a prompt that is too long for codex -------------------------------------------------------------------
+
+
+def test_codex_gets_a_prompt_up_to_its_limit_on_stdin() -> None:
+    command = adapter("codex").command(dataclasses.replace(REQUEST, prompt="ü" * 1_048_576))
+
+    assert command.argv[-1] == "-"
+    assert command.stdin == PROMPT_FILE
+
+
+def test_codex_is_pointed_to_the_file_of_a_longer_prompt() -> None:
+    command = adapter("codex").command(dataclasses.replace(REQUEST, prompt="x" * 1_048_577))
+
+    assert str(PROMPT_FILE) in command.argv[-1]
+    assert len(command.argv[-1]) < 1_000
+    assert command.stdin is None
+
+
+def test_opencode_is_kept_from_its_shell_too_when_it_only_judges() -> None:
+    usual = adapter("opencode").command(REQUEST).environment
+    judging = adapter("opencode").command(dataclasses.replace(REQUEST, read_only=True)).environment
+
+    assert "OPENCODE_PERMISSION" not in usual
+    assert judging["OPENCODE_PERMISSION"] == '{"edit":"deny","bash":"deny"}'

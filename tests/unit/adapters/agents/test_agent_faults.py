@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for
+from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for
 from ralph.domain.agent_events import AgentEvent, ErrorReported, LimitReported, TurnEnded
 from ralph.domain.report import Ending, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
-STREAMING = ("claude", "codex", "amp")
+STREAMING = tuple(name for name in KNOWN_AGENTS if name != PLAIN)
 
 
 def classify(
@@ -181,3 +181,43 @@ def test_a_plain_agent_is_known_by_exit_status_and_silence(
     code: int, stderr: str, is_empty: bool, fault: Fault | None
 ) -> None:
     assert classify("plain", code, stderr=stderr, is_empty=is_empty) == fault
+
+
+def test_a_turn_that_ended_because_we_ended_it_is_judged_by_what_went_before() -> None:
+    retry = ErrorReported("model API failed, retry 5/10", 401, "authentication_failed")
+    cut = ErrorReported("aborted_streaming", None, "error_during_execution", True)
+    end = TurnEnded(error="aborted_streaming")
+
+    for ending in (Ending.IDLE, Ending.TIMED_OUT):
+        assert isinstance(classify("claude", 0, retry, cut, end, ending=ending), Fatal)
+        assert classify("claude", 0, cut, end, ending=ending, is_empty=False) is None
+    assert isinstance(classify("claude", 0, cut, end, is_empty=False), Transient)
+
+
+def test_a_failure_that_the_agent_reported_before_its_time_was_over_stays_one() -> None:
+    refused = ErrorReported("no key", 401, "authentication_failed", True)
+
+    fault = classify("claude", 1, refused, TurnEnded(error="no key"), ending=Ending.TIMED_OUT)
+
+    assert isinstance(fault, Fatal)
+
+
+@pytest.mark.parametrize(
+    ("agent", "error"),
+    [
+        ("gemini", ErrorReported("The input token count (2) exceeds the maximum number of tokens allowed (1).", 400)),
+        ("opencode", ErrorReported("too long", None, "ContextOverflowError", True)),
+        ("qwen", ErrorReported("[API Error: Context is too large to send safely.]", None, "", True)),
+        ("copilot", ErrorReported("Request exceeds the model's prompt budget after reserving output.", 400, "", True)),
+    ],
+)  # fmt: skip
+def test_a_prompt_that_no_model_can_take_says_so_and_a_context_filled_by_work_is_no_fault(
+    agent: str, error: ErrorReported
+) -> None:
+    end = TurnEnded(error=error.message)
+
+    fault = classify(agent, 1, error, end)
+
+    assert isinstance(fault, Fatal)
+    assert "shorten the prompt" in fault.hint
+    assert classify(agent, 1, error, end, is_empty=False) is None

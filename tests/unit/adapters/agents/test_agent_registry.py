@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for, infer, split_flags
+from ralph.adapters.agents.options import Option, SessionOptions
+from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for, infer, split_flags, supports
 from ralph.errors import ConfigError
 
 
@@ -20,7 +21,11 @@ from ralph.errors import ConfigError
         ("amp", "amp"),
         ("claude-wrapper", "plain"),
         ("my/claude/agent.sh", "plain"),
-        ("gemini", "plain"),
+        ("gemini", "gemini"),
+        ("/opt/bin/opencode", "opencode"),
+        ("qwen.cmd", "qwen"),
+        ("copilot", "copilot"),
+        ("goose", "plain"),
         ("plain", "plain"),
         ("", "plain"),
     ],
@@ -41,7 +46,7 @@ def test_an_unknown_agent_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="unknown agent 'cloude'") as caught:
         adapter_for("cloude", command="cloude", flags=[], as_root=False)
 
-    assert caught.value.hint == "known agents: claude, codex, amp, plain"
+    assert caught.value.hint == "known agents: claude, codex, gemini, opencode, qwen, copilot, amp, plain"
 
 
 def test_only_the_module_of_the_chosen_agent_is_imported() -> None:
@@ -75,3 +80,35 @@ def test_flags_are_split_like_a_shell_would() -> None:
 def test_bad_quoting_names_the_entry() -> None:
     with pytest.raises(ConfigError, match=r"agent\.flags: cannot split \"--note 'half\" into arguments"):
         split_flags(["--model opus", "--note 'half"])
+
+
+def test_bad_quoting_names_the_setting_it_stands_in() -> None:
+    with pytest.raises(ConfigError, match=r"agents\.mine\.flags: cannot split"):
+        split_flags(["'half"], key="agents.mine.flags")
+
+
+@pytest.mark.parametrize(
+    ("agent", "options", "message"),
+    [
+        ("codex", SessionOptions(max_turns=3), "agent.maxTurns: codex has no way for it"),
+        ("gemini", SessionOptions(max_turns=3), "agent.maxTurns: gemini has no way for it"),
+        ("amp", SessionOptions(model="x"), "agent.model: amp has no way for it"),
+        ("amp", SessionOptions(continue_session=True), "agent.continueSession: amp has no way for it"),
+        ("plain", SessionOptions(continue_session=True), "agent.continueSession: plain has no way for it"),
+    ],
+)
+def test_an_option_that_a_program_does_not_have_is_refused(
+    agent: str, options: SessionOptions, message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        adapter_for(agent, command=agent, flags=(), as_root=False, options=options)
+
+    assert caught.value.message == message
+    assert "claude" in caught.value.hint
+
+
+def test_which_agents_can_be_kept_from_writing_is_known() -> None:
+    able = {name for name in KNOWN_AGENTS if supports(name, Option.READ_ONLY)}
+
+    assert able == {"claude", "codex", "gemini", "opencode", "qwen", "copilot"}
+    assert not supports("cloude", Option.READ_ONLY)

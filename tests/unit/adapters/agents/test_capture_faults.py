@@ -1,7 +1,7 @@
-"""Every recorded way in which claude and codex ended, and what it means.
+"""Every recorded way in which an agent ended, and what it means.
 
 ``tests/data/faults.jsonl`` has one line for each capture: how the program ended, what of its output decides (the rest
-is cut), and what was decided by people: ``fault`` is ``none``, ``transient``, ``rate_limited`` (``until``, told at
+is cut), the ``flags`` that chose its output, and what was decided by people: ``fault`` is ``none``, ``transient``, ``rate_limited`` (``until``, told at
 ``now``) or ``fatal`` (``hint``: words in it).
 """
 
@@ -62,7 +62,7 @@ def report_of(case: dict[str, Any]) -> AgentReport:
     ]
     exit_ = Exit(Ending(case.get("ending", "exited")), case["exit"], 1.0)
     session = AgentSession(
-        adapter_for(case["agent"], command=case["agent"], flags=(), as_root=False),
+        adapter_for(case["agent"], command=case["agent"], flags=case.get("flags", ()), as_root=False),
         RecordedRunner(exit_, stdout, case.get("stderr", "").encode()),
         tags=("promise",),
         show=" ".join,
@@ -99,11 +99,18 @@ def test_a_recorded_ending_is_classified_as_people_decided(case: dict[str, Any])
     assert report.denials == tuple(case.get("denials", ()))
 
 
-def test_every_capture_of_the_two_agents_is_here_once() -> None:
+def test_every_capture_is_here_once() -> None:
     names = Counter((case["agent"], case["case"]) for case in CASES)
 
     assert max(names.values()) == 1
-    assert Counter(agent for agent, _ in names) == {"claude": 80, "codex": 61}
+    assert Counter(agent for agent, _ in names) == {
+        "claude": 80,
+        "codex": 61,
+        "gemini": 44,
+        "opencode": 38,
+        "qwen": 24,
+        "copilot": 23,
+    }
 
 
 # --- words are no faults -----------------------------------------------------------------------------------

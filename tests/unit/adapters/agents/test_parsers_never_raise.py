@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,22 @@ from hypothesis import strategies as st
 
 from ralph.adapters.agents.claude_stream import ClaudeStreamParser
 from ralph.adapters.agents.codex_stream import CodexStreamParser
+from ralph.adapters.agents.copilot_stream import CopilotStreamParser
+from ralph.adapters.agents.gemini_stream import GeminiStreamParser
+from ralph.adapters.agents.opencode_stream import OpencodeStreamParser
+from ralph.adapters.agents.qwen_stream import QwenStreamParser
 from ralph.domain.agent_events import AgentEvent, Noise, Notice, Text, ToolEnded, ToolStarted, TurnEnded
 from ralph.engine.ports import StreamParser
 
 STREAMS = Path(__file__).parents[3] / "data" / "streams"
-PARSERS: list[tuple[str, type[ClaudeStreamParser] | type[CodexStreamParser]]] = [
+PARSERS: list[tuple[str, Callable[[], StreamParser]]] = [
     ("claude", ClaudeStreamParser),
     ("codex", CodexStreamParser),
     ("amp", ClaudeStreamParser),
+    ("gemini", GeminiStreamParser),
+    ("opencode", OpencodeStreamParser),
+    ("qwen", QwenStreamParser),
+    ("copilot", CopilotStreamParser),
 ]
 LINES = {
     agent: sorted(
@@ -66,9 +74,7 @@ def events_of(parser: StreamParser, lines: Iterable[bytes]) -> list[AgentEvent]:
 @pytest.mark.parametrize(("agent", "parser"), PARSERS)
 @quickly
 @given(lines=st.lists(st.binary(max_size=80), max_size=5))
-def test_arbitrary_bytes(
-    agent: str, parser: type[ClaudeStreamParser] | type[CodexStreamParser], lines: list[bytes]
-) -> None:
+def test_arbitrary_bytes(agent: str, parser: Callable[[], StreamParser], lines: list[bytes]) -> None:
     events_of(parser(), lines)
 
 
@@ -76,7 +82,7 @@ def test_arbitrary_bytes(
 @quickly
 @given(data=st.data())
 def test_recorded_lines_with_bytes_changed_cut_or_doubled(
-    agent: str, parser: type[ClaudeStreamParser] | type[CodexStreamParser], data: st.DataObject
+    agent: str, parser: Callable[[], StreamParser], data: st.DataObject
 ) -> None:
     line = bytearray(data.draw(st.sampled_from(LINES[agent])))
     for _ in range(data.draw(st.integers(0, 4))):
@@ -96,7 +102,7 @@ def test_recorded_lines_with_bytes_changed_cut_or_doubled(
 @quickly
 @given(data=st.data())
 def test_recorded_lines_with_values_of_other_types(
-    agent: str, parser: type[ClaudeStreamParser] | type[CodexStreamParser], data: st.DataObject
+    agent: str, parser: Callable[[], StreamParser], data: st.DataObject
 ) -> None:
     line = data.draw(st.sampled_from([line for line in LINES[agent] if _is_object(line)]))
     document = json.loads(line.decode("utf-8", "replace"))

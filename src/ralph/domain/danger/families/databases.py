@@ -19,7 +19,7 @@ _CLIENTS = words_in(
 )
 _SQL = LazyPattern(
     r"(?is)\bdrop\s+(?:table|database|schema|index|view|user|role|keyspace|collection)\b|\btruncate\s+(?:table\s+)?\w"
-    r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).)*$|\balter\s+table\s+\S+\s+drop\b"
+    r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$|\balter\s+table\s+\S+\s+drop\b"
 )
 _DOCUMENT = LazyPattern(
     r"(?i)\.(?:drop|dropDatabase|deleteMany|remove|dropIndexes)\s*\(|\bflush(?:all|db)\b|\bconfig\s+resetstat|\bdebug\s+segfault"

@@ -23,7 +23,7 @@ _SERVICE_VERBS = words_in(
 )
 _SERVICE_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
 _PATHS = LazyPattern(
-    r"_delete_by_query|delete_series|doDelete|/_close\b|delete-batch|/_forcemerge|mutation\W.*\bdelete\w*|/kill\b|clean_tombstones"
+    r"_delete_by_query|delete_series|doDelete|/_close\b|delete-batch|/_forcemerge|mutation\W.{0,300}\bdelete\w*|/kill\b|clean_tombstones"
 )
 _CLIENT_CODE = LazyPattern(
     r"\.(?:delete(?:Index|Object|By|_index|_customer)?\w*|cancel|clearObjects|clearIndex)\s*\("

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.errors import UsageError
-from ralph.interfaces.cli.argument_text import is_text
+from ralph.interfaces.cli.prompt_argument import prompt_argument
 from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
 
 if TYPE_CHECKING:
@@ -224,33 +224,14 @@ def command(
 
 
 def _prompt(text: str | None, file: Path | None) -> Prompt:
-    from ralph.wiring.prompted import Prompt
-
     if (text is None) == (file is None):
         message = "exactly one of --prompt and --prompt-file is needed"
         raise UsageError(
             message, hint='for example: ralph run -p "Fix the tests, then output <response>DONE</response>."'
         )
-    if text is not None and not text.strip():
-        message = "--prompt is empty"
-        raise UsageError(message, hint="say what the agent is to do")
-    if file is not None and (file == Path("-") or file.is_fifo()):
-        return Prompt(_read_once(file))
-    if text is not None and not is_text(text):
-        message = "--prompt holds bytes that are not UTF-8 text"
-        raise UsageError(message, hint="put it into a file and give that with --prompt-file")
-    return Prompt(text, file.absolute() if file is not None else None)
-
-
-def _read_once(file: Path) -> str:
-    """Standard input, or the pipe of a shell's ``<(…)``: it cannot be read anew, so it stays as it is."""
-    data = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
-    text = data.decode(errors="surrogateescape")
-    if not text.strip() or not is_text(text):
-        what = "not UTF-8 text" if text.strip() else "empty"
-        message = f"the prompt on {'standard input' if file == Path('-') else file} is {what}"
-        raise UsageError(message, hint="say what the agent is to do")
-    return text
+    given = prompt_argument(text, file)
+    assert given is not None
+    return given
 
 
 def _say_settings(loaded: Loaded) -> None:

@@ -10,6 +10,7 @@ import click
 
 from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
+from ralph.interfaces.cli.run_options import sandbox_flags, sandbox_options
 
 HELP = """Restart a root agent until it has written the file $TASK_FOLDER/DONE, whatever its exit code.
 
@@ -104,6 +105,7 @@ class Seconds(click.ParamType[float]):
     multiple=True,
     help="A command that must succeed before a DONE is believed; may be repeated.",
 )
+@sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @click.option(
     "--project-dir",
@@ -127,6 +129,8 @@ def command(
     agent_timeout: float | None,
     done_grace: float | None,
     guardrails: tuple[str, ...],
+    sandbox: str | None,
+    no_sandbox: bool,
     verbose: bool,
     project_dir: Path | None,
     as_json: bool,
@@ -160,6 +164,7 @@ def command(
         (("agent", "command"), agent, "--agent"),
     ]
     flags = [(path, value, origin) for path, value, origin in values if value is not None]
+    flags += sandbox_flags(sandbox, no_sandbox)
     if agent is not None:  # another program: what the settings say about theirs is not for it
         flags += [(("agent", key), empty, "--agent") for key, empty in (("adapter", None), ("flags", []))]
     loaded = load(root.state, environ=os.environ, flags=flags)

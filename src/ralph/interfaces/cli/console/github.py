@@ -87,7 +87,7 @@ def summary_of(timeline: Timeline, event: RunEnded) -> str:
     """Markdown: how it ended, what was checked, each iteration."""
     facts = [plural(event.iterations, "iteration"), duration(event.seconds)]
     if event.spend.cost_usd is not None:
-        facts.append(money(event.spend.cost_usd))
+        facts.append(money(event.spend.cost_usd, at_least=event.spend.is_partly_unknown))
     lines = [f"## ralph: {event.outcome.value}", "", f"{_plain(event.reason)} ({', '.join(facts)})", ""]
     lines += [f"- ⚠️ {_plain(concern)}" for concern in event.concerns]
     if timeline.iterations:

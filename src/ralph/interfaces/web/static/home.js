@@ -7,6 +7,9 @@ export const stateChip = (run) => h("span", { class: `chip state ${run.state}` }
 
 export const runLink = (id) => `#/run/${encodeURIComponent(id)}`;
 
+/** Something may have been used that nobody can price. */
+export const spent = (run) => (run.costIsPartial && run.cost !== null ? `at least ${money(run.cost)}` : money(run.cost));
+
 export function countOf(run) {
   return run.maximum ? `${run.iteration}/${run.maximum}` : String(run.iteration);
 }
@@ -20,7 +23,7 @@ function runRow(run) {
       "span",
       { class: "run-facts" },
       h("span", {}, `iteration ${countOf(run)}`),
-      run.cost !== null && h("span", {}, money(run.cost)),
+      run.cost !== null && h("span", {}, spent(run)),
       run.tokens > 0 && h("span", {}, `${compact(run.tokens)} tokens`),
       h("span", {}, `${run.profile} · ${run.agent}`),
       h("span", { class: "ago", "data-at": run.activeAt }, ago(run.activeAt)),

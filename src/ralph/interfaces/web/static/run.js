@@ -4,7 +4,7 @@ import { get, post, runPath } from "./api.js";
 import { bars, rates } from "./charts.js";
 import { compact, duration, fill, h, moment, money, plural } from "./dom.js";
 import { DECISIONS, eventRows, lastTodo, todoList } from "./events.js";
-import { countOf, stateChip } from "./home.js";
+import { countOf, spent, stateChip } from "./home.js";
 
 const MOST_ROWS = 2000;
 const GROUPS = [["all", "Everything"], ["words", "Words"], ["tools", "Tools"], ["checks", "Checks"]];
@@ -128,7 +128,7 @@ export class RunPage {
         "dl",
         { class: "facts" },
         fact("Iteration", countOf(run)),
-        fact("Cost", money(run.cost)),
+        fact("Cost", spent(run)),
         fact("Tokens", run.tokens ? compact(run.tokens) : ""),
         fact("Started", moment(run.startedAt)),
         run.live ? h("div", {}, h("dt", {}, "Runs for"), h("dd", { "data-since": run.startedAt }, duration(Date.now() / 1000 - run.startedAt))) : fact("Ended", moment(run.endedAt)),

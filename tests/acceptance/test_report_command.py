@@ -1,0 +1,60 @@
+"""``ralph report`` on a real run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import DONE, PROMPT, Project
+
+
+@pytest.fixture
+def ran(project: Project) -> Project:
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": "test -e done.txt"}])
+    project.agent([{"say": DONE}], [{"write": {"path": "done.txt", "content": "x\n"}}, {"say": DONE}])
+    project.ralph("run", "-p", PROMPT, check=0)
+    return project
+
+
+def test_a_report_tells_of_the_claim_that_was_denied_and_the_proof(ran: Project) -> None:
+    said = ran.ralph("report", "-o", "report.html", check=0)
+    assert "wrote report.html" in said.stderr
+    page = (ran.root / "report.html").read_text()
+    assert "Completed" in page
+    assert "though it claimed to be done" in page
+    assert "test -e done.txt" in page
+    assert "Do the work, then output" in page
+
+
+def test_formats_go_to_a_pipe_or_by_the_files_name(ran: Project) -> None:
+    assert ran.ralph("report", check=0).stdout.startswith("<!doctype html>")
+    assert ran.ralph("report", "last", "--format", "md", check=0).stdout.startswith("## ralph: Completed")
+    data = json.loads(ran.ralph("report", "--format", "json", check=0).stdout)
+    assert [each["decision"] for each in data["iterations"]] == ["continue", "accept"]
+    ran.ralph("report", "-o", "r.md", check=0)
+    assert (ran.root / "r.md").read_text().startswith("## ralph")
+    ran.ralph("report", "-o", "/dev/null", check=0)
+    assert not Path("/dev/null").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["nobody"], 2, "there is no run 'nobody' here"),
+        (["-o", "."], 2, "is a directory"),
+        (["-o", "missing/report.html"], 4, "cannot write"),
+        (["--format", "pdf"], 2, "pdf"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused_in_words(
+    ran: Project, arguments: list[str], code: int, words: str
+) -> None:
+    said = ran.ralph("report", *arguments, check=code)
+    assert words in said.stderr
+    assert "Traceback" not in said.stderr
+
+
+def test_without_any_run_there_is_nothing_to_report(project: Project) -> None:
+    assert "no runs here yet" in project.ralph("report", check=2).stderr

@@ -1,0 +1,156 @@
+"""Tasks of a real record as cards, and what a face may ask of them."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.storage.database import open_state_database
+from ralph.adapters.storage.task_cards import MOST_CARDS
+from ralph.adapters.storage.task_history import TaskHistory
+from ralph.adapters.storage.tasks import TaskStore
+from ralph.domain.completion import CompletionCriteria, TaskCompletionSpec
+from ralph.domain.task import Task, cancelled, iterated
+from ralph.domain.verification_record import VerificationRecord
+from ralph.engine.queries import Board, CardKind
+from ralph.errors import UsageError
+from ralph.wiring.faces import TaskAsk, ask_of_task, open_feed
+
+SPEC = TaskCompletionSpec(
+    "totals are right", ["rounds half even"], coder=CompletionCriteria("CODED", max_iterations=7)
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / ".ralph"
+
+
+@pytest.fixture
+def database(folder: Path) -> Iterator[sqlite3.Connection]:
+    with closing(open_state_database(folder)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def store(database: sqlite3.Connection) -> TaskStore:
+    return TaskStore(database, me=this_process(), started_of=started_of)
+
+
+def board(folder: Path) -> Board:
+    with open_feed(folder) as feed:
+        (found,) = [each for each in feed.boards() if each.kind is CardKind.TASK]
+    return found
+
+
+def test_without_tasks_there_is_no_board_of_them(folder: Path, store: TaskStore) -> None:
+    with open_feed(folder) as feed:
+        assert feed.boards() == ()
+
+
+def test_tasks_stand_with_the_role_whose_turn_it_is(folder: Path, store: TaskStore) -> None:
+    store.add(
+        [
+            Task(id="T-1", title="totals", completion_spec=SPEC),
+            Task(id="T-2", title="needs totals", dependencies=("T-1",)),
+            Task(id="T-3", title="given up"),
+        ],
+        at=1.0,
+    )
+    store.change("T-1", lambda task: iterated(iterated(task, "coder"), "coder"), at=2.0)
+    store.change("T-2", lambda task: iterated(task, "reviewer"), at=2.0)
+    store.change("T-3", cancelled, at=3.0)
+
+    lanes = {lane.key: [card.id for card in lane.cards] for lane in board(folder).lanes}
+    assert lanes == {
+        "coder": ["T-1"],
+        "reviewer": ["T-2"],
+        "tester": [],
+        "qa": [],
+        "accepted": [],
+        "done": [],
+        "failed": [],
+        "cancelled": ["T-3"],
+    }
+    cards = {card.id: card for card in board(folder).cards}
+    assert (cards["T-1"].iteration, cards["T-1"].maximum, cards["T-1"].status) == (2, 7, "ready")
+    assert (cards["T-2"].status, cards["T-2"].note) == ("waiting", "waits for T-1")
+    assert cards["T-3"].note == "cancelled by the user"
+
+
+def test_a_card_names_the_run_that_works_on_it(folder: Path, store: TaskStore) -> None:
+    store.add([Task(id="T-1", title="totals")], at=1.0)
+    assert store.claim("T-1", run_id="r9", at=2.0)
+    (card,) = board(folder).cards
+    assert (card.run_id, card.status) == ("r9", "working")
+
+
+def test_a_cards_detail_has_criteria_and_history(
+    folder: Path, database: sqlite3.Connection, store: TaskStore
+) -> None:
+    store.add([Task(id="T-1", title="totals", description="the sums", completion_spec=SPEC)], at=1.0)
+    TaskHistory(database, folder / "ralph.db").add_verification(
+        VerificationRecord(
+            task_id="T-1",
+            at=5.0,
+            role="coder",
+            iteration=1,
+            method="external",
+            promise_found=True,
+            verified=False,
+            reason="exit code 1",
+            seconds=1.0,
+            run_id="r1",
+        )
+    )
+    with open_feed(folder) as feed:
+        detail = feed.card(CardKind.TASK, "T-1")
+        assert feed.card(CardKind.TASK, "T-9") is None
+    assert detail is not None
+    assert detail.criteria == ("rounds half even",)
+    assert "the sums" in detail.description
+    coder = detail.completion[0]
+    assert (coder.role, coder.promise, coder.maximum) == ("coder", "CODED", 7)
+    assert [each.role for each in detail.completion] == ["coder", "reviewer", "tester", "qa"]
+    newest, oldest = detail.history
+    assert (newest.verdict, newest.what, newest.reason) == ("failed", "external", "exit code 1")
+    assert oldest.what == "created"
+
+
+def test_a_damaged_row_takes_no_other_from_the_board(
+    folder: Path, database: sqlite3.Connection, store: TaskStore
+) -> None:
+    store.add([Task(id="T-1", title="good"), Task(id="T-2", title="bad")], at=1.0)
+    database.execute("UPDATE tasks SET progress = '{ torn' WHERE id = 'T-2'")
+    assert [card.id for card in board(folder).cards] == ["T-1"]
+
+
+def test_of_thousands_those_that_matter_are_shown(folder: Path, store: TaskStore) -> None:
+    store.add([Task(id=f"T-{number}", title="one of many") for number in range(MOST_CARDS + 100)], at=1.0)
+    found = board(folder)
+    assert len(found.cards) == MOST_CARDS
+    assert found.problem == "100 more are not shown"
+
+
+def test_a_task_is_cancelled_and_tried_again(folder: Path, store: TaskStore) -> None:
+    store.add([Task(id="T-1", title="totals")], at=time.time())
+    with pytest.raises(UsageError, match="is open"):
+        ask_of_task(folder, "T-1", TaskAsk.RETRY)
+    assert ask_of_task(folder, "T-1", TaskAsk.CANCEL) == "cancelled"
+    with pytest.raises(UsageError, match="is cancelled"):
+        ask_of_task(folder, "T-1", TaskAsk.CANCEL)
+    assert ask_of_task(folder, "T-1", TaskAsk.RETRY) == "open"
+    with pytest.raises(UsageError, match="no task"):
+        ask_of_task(folder, "T-9", TaskAsk.CANCEL)
+
+
+def test_where_nothing_was_ever_run_there_is_no_task_and_none_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no task"):
+        ask_of_task(tmp_path / ".ralph", "T-1", TaskAsk.CANCEL)
+    assert not (tmp_path / ".ralph").exists()

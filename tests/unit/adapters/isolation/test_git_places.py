@@ -1,0 +1,79 @@
+"""Which of git's files are read-only in a sandbox."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from ralph.adapters.isolation.git_places import GitPlaces, git_places
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(
+        ["git", "-c", "protocol.file.allow=always", *arguments], cwd=folder, check=True, capture_output=True
+    )
+
+
+def repository(folder: Path) -> Path:
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    return folder
+
+
+def test_without_a_repository_there_is_nothing(tmp_path: Path) -> None:
+    assert git_places(tmp_path) == GitPlaces()
+
+
+def test_of_a_plain_repository_hooks_and_configuration_are_read_only(tmp_path: Path) -> None:
+    top = repository(tmp_path / "a")
+    assert git_places(top) == GitPlaces((top / ".git",), (top / ".git/hooks", top / ".git/config"))
+
+
+def test_a_folder_in_a_repository_is_in_it(tmp_path: Path) -> None:
+    top = repository(tmp_path / "a")
+    (top / "sub" / "sub").mkdir(parents=True)
+    assert git_places(top / "sub" / "sub").writable == (top / ".git",)
+
+
+def test_missing_hooks_are_made_before_the_agent_can(tmp_path: Path) -> None:
+    top = repository(tmp_path / "a")
+    for sample in (top / ".git/hooks").iterdir():
+        sample.unlink()
+    (top / ".git/hooks").rmdir()
+    assert top / ".git/hooks" in git_places(top).readonly
+    assert (top / ".git/hooks").is_dir()
+
+
+def test_submodules_are_protected_like_their_parent(tmp_path: Path) -> None:
+    top, other = repository(tmp_path / "a"), repository(tmp_path / "b")
+    git(top, "submodule", "add", "-q", str(other), "part")
+    found = git_places(top)
+    assert {top / ".git/modules/part/hooks", top / ".git/modules/part/config"} <= set(found.readonly)
+    inner = git_places(top / "part")
+    assert inner.writable == (top / ".git/modules/part",)
+    assert top / "part/.git" in inner.readonly
+
+
+def test_a_worktree_has_its_folder_elsewhere(tmp_path: Path) -> None:
+    top, tree = repository(tmp_path / "a"), tmp_path / "tree"
+    git(top, "worktree", "add", "-q", str(tree))
+    git(top, "worktree", "add", "-q", str(tmp_path / "other"))
+    found = git_places(tree)
+    assert found.writable == (top / ".git",)
+    assert {
+        tree / ".git",
+        top / ".git/HEAD",
+        top / ".git/config",
+        top / ".git/hooks",
+        top / ".git/worktrees/other",
+        top / ".git/worktrees/tree/commondir",
+        top / ".git/worktrees/tree/gitdir",
+    } <= set(found.readonly)
+
+
+def test_a_git_file_that_leads_nowhere_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: /no/such/folder\n")
+    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",))
+    (tmp_path / ".git").write_bytes(b"\xff\x00 nonsense")
+    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",))

@@ -1,0 +1,42 @@
+"""A message on the bus as a claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph.adapters.bus.message_bus import MessageBus
+from ralph.adapters.signals.bus_message import BusMessageProbe
+from ralph.domain.signals import Claim, Signal
+
+KIND = "wait_without_restart"
+
+
+def probe(bus: MessageBus, told: list[str] | None = None) -> BusMessageProbe:
+    complain = told.append if told is not None else lambda message: None
+    return BusMessageProbe(bus.read, KIND, Claim.WAITING, run="r1", complain=complain, offset=bus.end())
+
+
+def test_a_message_that_came_since_is_found_once_with_its_reason(tmp_path: Path) -> None:
+    bus = MessageBus(tmp_path / "bus.md")
+    bus.post(KIND, "from an earlier run")
+    looks = probe(bus)
+    bus.post("FACT", "something else")
+    bus.post("Wait_Without_Restart", "for a key", run="r1")
+
+    assert looks.signals() == (Signal(Claim.WAITING, f"bus {KIND}", "for a key"),)
+    assert looks.signals() == ()
+
+
+def test_what_a_child_run_says_is_not_the_root_agents_word(tmp_path: Path) -> None:
+    bus = MessageBus(tmp_path / "bus.md")
+    looks = probe(bus)
+    bus.post(KIND, "I wait", run="child")
+    assert looks.signals() == ()
+
+
+def test_a_bus_that_cannot_be_read_claims_nothing_and_is_complained_of_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "bus.md").mkdir()
+    looks = probe(MessageBus(tmp_path / "bus.md"), told)
+    assert looks.signals() == looks.signals() == ()
+    assert len(told) == 1

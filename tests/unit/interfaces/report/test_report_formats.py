@@ -1,0 +1,228 @@
+"""The report: everything that matters is in it, and whatever an agent wrote is only text in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.domain.agent_events import Usage
+from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.loop_events import ActionEnded
+from ralph.domain.report import Spend
+from ralph.domain.run_view import RunState, RunView
+from ralph.engine.queries import Changes, CommitLine, FileChange, IterationSummary, Note, figures_of
+from ralph.interfaces.report.content import ReportContent
+from ralph.interfaces.report.html_page import html_report
+from ralph.interfaces.report.json_data import json_report
+from ralph.interfaces.report.markdown import code, markdown_report, plain
+from ralph.interfaces.report.writing import Format, format_for
+
+SHA = "ab12" * 16
+HOSTILE = "</pre><script>alert(1)</script> \x1b[31m | `x` \u202e \ud800 & <!-- "
+
+RUN = RunView(
+    id="20260101-000000-abcd",
+    profile="basic",
+    agent="claude",
+    root="/w",
+    state=RunState.COMPLETED,
+    live=False,
+    iteration=2,
+    maximum=10,
+    cost_usd=1.25,
+    tokens=12_345,
+    last_check=None,
+    started_at=1_760_000_000.0,
+    active_at=1_760_000_100.0,
+    ended_at=1_760_000_100.0,
+    waits_until=None,
+    reason="claimed, and proven",
+)
+DENIED = IterationSummary(
+    iteration=1,
+    attempt=1,
+    started_at=1.0,
+    first_seq=1,
+    decision="continue",
+    reason="tests fail",
+    claimed=True,
+    claims=("done: tag response",),
+    checks=(
+        CheckResult(
+            "tests",
+            Verdict.FAILED,
+            command="make test",
+            exit_code=2,
+            seconds=3.0,
+            output_sha256=SHA,
+            last_lines=("2 failed",),
+        ),
+    ),
+    spend=Spend(1.0, Usage(10, 10), 5.0),
+    seconds=61.0,
+)
+ACCEPTED = replace(
+    DENIED,
+    iteration=2,
+    decision="accept",
+    proven=True,
+    checks=(CheckResult("tests", Verdict.PASSED, command="make test", exit_code=0),),
+    actions=(ActionEnded("git commit", True, 'committed "Mend it"'),),
+    spend=Spend(0.25, Usage(), 1.0),
+)
+
+
+def content(*iterations: IterationSummary, text: str = "Fix the tests.", **changes: object) -> ReportContent:
+    values = {
+        "run": RUN,
+        "asked": text,
+        "iterations": iterations,
+        "left_out": 0,
+        "notes": (Note(1.0, 1, "steered", text),),
+        "header": (text,),
+        "concerns": (text,),
+        "figures": figures_of(iterations),
+        "changes": Changes(
+            files=(FileChange("shop.py", 3, 1), FileChange(text, None, None)),
+            commits=(CommitLine("abc1234", text),),
+            patch=f"diff --git a b\n-old\n+new {text}\n",
+        ),
+    } | changes
+    return ReportContent(**values)  # type: ignore[arg-type]
+
+
+class Page(HTMLParser):
+    """Elements and words of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.open: list[str] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
+        if tag not in ("meta", "line", "rect"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("meta", "line", "rect"):
+            return
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def test_the_page_tells_the_outcome_the_checks_with_receipts_and_the_changes() -> None:
+    page = Page(html_report(content(DENIED, ACCEPTED)))
+    for told in (
+        "Completed, with concerns",
+        "claimed, and proven",
+        "2 of 10",
+        "$1.25",
+        "Fix the tests.",
+        "make test",
+        "exit 2",
+        "2 failed",
+        SHA[:12],
+        "1 of 2",
+        "shop.py",
+        "abc1234",
+        "though it claimed to be done",
+        'committed "Mend it"',
+    ):
+        assert told in page.words, told
+    assert page.tags.count("svg") == 2
+    assert page.open == []
+
+
+def test_the_page_needs_nothing_from_outside_and_runs_nothing() -> None:
+    text = html_report(content(DENIED, ACCEPTED, text=HOSTILE))
+    page = Page(text)
+    assert page.links == []
+    assert not {"script", "img", "link", "iframe"} & set(page.tags)
+    assert "default-src 'none'" in text
+    assert "url(" not in text
+
+
+@given(st.text())
+def test_whatever_was_said_is_only_text_in_the_page(text: str) -> None:
+    plain_page = Page(html_report(content(DENIED, text="x")))
+    assert Page(html_report(content(DENIED, text=text or "x"))).tags == plain_page.tags
+
+
+def test_a_run_that_checked_nothing_is_said_to_rest_on_claims() -> None:
+    bare = replace(ACCEPTED, checks=())
+    assert "rests on claims" in html_report(content(bare))
+    assert "rests on claims" in markdown_report(content(bare))
+
+
+def test_a_run_without_iterations_has_a_report_too() -> None:
+    empty = content(changes=Changes(note="no commit was recorded"), concerns=(), asked="")
+    assert "no commit was recorded" in html_report(empty)
+    assert "no commit was recorded" in markdown_report(empty)
+    assert json.loads(json_report(empty))["iterations"] == []
+
+
+def test_markdown_tells_the_same_in_short() -> None:
+    text = markdown_report(content(DENIED, ACCEPTED))
+    assert text.startswith("## ralph: Completed, with concerns\n")
+    assert "| 1 | not done yet (claimed done, denied) | ❌ | 1m1s | $1.00 |" in text
+    assert "| 2 | accepted | ✅ | 1m1s | $0.25 |" in text
+    assert "| `tests` | ✅ passed | 1 of 2 | `make test` |" in text
+    assert "| `shop.py` | 3 | 1 |" in text
+
+
+def test_hostile_text_cannot_leave_its_place_in_markdown() -> None:
+    text = markdown_report(content(DENIED, ACCEPTED, text=HOSTILE))
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text, flags=re.DOTALL)
+    assert "script" in outside
+    assert "<script>" not in outside.replace("\\<", "")
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize("text", ["a`b", "``", "`", "a|b", "plain", "```x```"])
+def test_code_is_fenced_longer_than_what_is_in_it(text: str) -> None:
+    fenced = code(text)
+    fence = fenced[: len(fenced) - len(fenced.lstrip("`"))]
+    assert fence not in fenced[len(fence) : -len(fence)]
+
+
+@given(st.text(alphabet="<>[]()*_`|#\\ab!-@~", max_size=30))
+def test_plain_text_has_no_bare_mark_left(text: str) -> None:
+    marked = plain(text).replace("\\\\", "")
+    for place, character in enumerate(marked):
+        if character in "<>[]()*_`|#!@~":
+            assert marked[place - 1] == "\\"
+
+
+def test_json_holds_everything_and_is_utf8() -> None:
+    data = json.loads(json_report(content(DENIED, ACCEPTED, text=HOSTILE)).encode())
+    assert data["run"]["id"] == RUN.id
+    assert [each["decision"] for each in data["iterations"]] == ["continue", "accept"]
+    assert data["iterations"][0]["checks"][0]["output_sha256"] == SHA
+    assert data["changes"]["files"][0] == {"path": "shop.py", "added": 3, "removed": 1}
+    assert data["figures"]["check_rates"] == [{"name": "tests", "passed": 1, "ran": 2}]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("a.html", Format.HTML), ("a.md", Format.MARKDOWN), ("A.JSON", Format.JSON), ("a", Format.HTML)],
+)
+def test_a_files_name_says_its_format(name: str, form: Format) -> None:
+    assert format_for(Path(name)) is form

@@ -1,0 +1,76 @@
+"""Whatever is in the record, the page gets bounded and harmless JSON of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.engine.queries import FeedEvent
+from ralph.interfaces.web.hub import encode
+from ralph.interfaces.web.shown import MOST_CHARS, MOST_ITEMS, event_data, line
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters()), inner, max_size=4),
+    max_leaves=12,
+)
+KINDS = st.sampled_from(["text", "tool_ended", "todo_changed", "reasoning", "unheard_of", 7, None])
+
+
+def shown(kind: str, data: bytes) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(encode(event_data(FeedEvent(1, 1, 1.0, kind, data))))
+    return told
+
+
+@given(
+    st.sampled_from(["warned", "agent_acted", "run_ended", "novel"]),
+    st.binary() | VALUES.map(lambda value: json.dumps(value).encode()),
+)
+def test_any_data_can_be_told(kind: str, data: bytes) -> None:
+    assert shown(kind, data)["seq"] == 1
+
+
+@given(
+    st.lists(
+        st.tuples(
+            KINDS, st.dictionaries(st.sampled_from(["text", "output", "items", "final", "parent"]), VALUES)
+        )
+    )
+)
+def test_any_words_of_an_agent_can_be_told(items: list[tuple[Any, dict[str, Any]]]) -> None:
+    record = {"kind": "agent_acted", "events": [{**given, "kind": kind} for kind, given in items]}
+    told = shown("agent_acted", json.dumps(record).encode())
+    text = json.dumps(told, ensure_ascii=False)
+    assert not any(character in text for character in ("\x1b", "\u202e", "\u2066", "\x9b"))
+
+
+@pytest.mark.parametrize("pieces", [10, 100_000])
+def test_a_flood_in_one_event_is_cut_and_counted(pieces: int) -> None:
+    record = {"events": [{"kind": "tool_ended", "id": str(n), "output": "y" * 50} for n in range(pieces)]}
+    told = shown("agent_acted", json.dumps(record).encode())
+    assert len(told["items"]) == min(pieces, MOST_ITEMS)
+    assert told["omitted"] == pieces - len(told["items"])
+
+
+def test_pieces_of_one_text_are_one() -> None:
+    pieces = [{"kind": "text", "text": word, "final": word == "end"} for word in ("be", "gin ", "end")]
+    other = {"kind": "text", "text": "another", "final": True}
+    told = shown("agent_acted", json.dumps({"events": [*pieces, other]}).encode())
+    assert [item["text"] for item in told["items"]] == ["begin end", "another"]
+
+
+def test_one_event_stays_small() -> None:
+    record = {"events": [{"kind": "tool_ended", "output": "z" * 1_000_000} for _ in range(50)]}
+    assert (
+        len(encode(event_data(FeedEvent(1, 1, 1.0, "agent_acted", json.dumps(record).encode()))))
+        < 2 * MOST_CHARS
+    )
+
+
+@given(st.text(st.characters()))
+def test_a_line_is_one_line(text: str) -> None:
+    assert "\n" not in line(text)
