@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-again check static crash-test bench fix docs clean
+.PHONY: demo test test-again check static crash-test test-agents bench fix docs clean
 
 demo: $(VENV)/runtime ## a real loop on a real repository, no account needed
 	@$(BIN)/ralph demo
@@ -26,6 +26,11 @@ static: $(VENV)/dev
 
 crash-test: $(VENV)/dev ## kill ralph at hundreds of random instants; takes a quarter of an hour
 	@CRASH_ROUNDS=300 $(BIN)/python -m pytest -n auto tests/acceptance/test_resume.py -k random
+
+AGENTS ?= claude,codex,gemini,opencode,qwen,copilot
+test-agents: $(VENV)/dev ## real agents on a scripted model; AGENTS=claude,codex chooses; needs npm, no account
+	@$(BIN)/python -m tests.live.install '$(AGENTS)'
+	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest -n 2 --timeout=400 tests/live
 
 bench: $(VENV)/dev ## measurements, as ratios to a bare shell loop in the same run
 	@$(BIN)/python -m bench

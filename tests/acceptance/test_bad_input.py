@@ -205,14 +205,14 @@ def test_output_into_a_closed_pipe_ends_quietly(ready: Project) -> None:
 
 
 def test_a_disk_that_takes_no_more_ends_the_run_with_a_clear_word(ready: Project) -> None:
-    ready.agent([{"run": "echo work > made"}, {"say": "x" * 500_000}])
+    ready.agent([{"run": "echo work > made"}, {"say": "x" * 3_000_000}])
     ran = subprocess.run(
-        ["sh", "-c", 'ulimit -f 200; exec "$0" -m ralph run -p x', sys.executable],
+        ["sh", "-c", 'ulimit -f 2000; exec "$0" -m ralph run -p x', sys.executable],
         cwd=ready.root,
         env=ready.env(),
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=110,
         check=False,
     )
     assert ran.returncode == 4, ran.stderr

@@ -179,6 +179,18 @@ def test_what_cannot_be_served_is_refused_in_words(root: Path, arguments: list[s
     assert "Traceback" not in ran.stderr
 
 
+def test_without_the_extra_it_says_how_to_get_it(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "uvicorn.py").write_text(
+        "raise ModuleNotFoundError('No module named uvicorn', name='uvicorn')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    ran = _web(root, "--port", "0")
+    assert ran.returncode == 2
+    assert "pip install 'ralph-harness[web]'" in ran.stderr
+
+
 def test_with_a_certificate_it_serves_https_with_a_secure_cookie(root: Path, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     wanted = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"

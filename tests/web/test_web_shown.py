@@ -6,18 +6,20 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ralph.engine.queries import FeedEvent
 from ralph.interfaces.web.hub import encode
 from ralph.interfaces.web.shown import MOST_CHARS, MOST_ITEMS, event_data, line
 
+TEXTS = st.text(st.characters(), max_size=20)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters()), inner, max_size=4),
-    max_leaves=12,
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=8,
 )
+BUSY = settings(suppress_health_check=[HealthCheck.too_slow])  # a machine may be
 KINDS = st.sampled_from(["text", "tool_ended", "todo_changed", "reasoning", "unheard_of", 7, None])
 
 
@@ -30,6 +32,7 @@ def shown(kind: str, data: bytes) -> dict[str, Any]:
     st.sampled_from(["warned", "agent_acted", "run_ended", "novel"]),
     st.binary() | VALUES.map(lambda value: json.dumps(value).encode()),
 )
+@BUSY
 def test_any_data_can_be_told(kind: str, data: bytes) -> None:
     assert shown(kind, data)["seq"] == 1
 
@@ -38,9 +41,11 @@ def test_any_data_can_be_told(kind: str, data: bytes) -> None:
     st.lists(
         st.tuples(
             KINDS, st.dictionaries(st.sampled_from(["text", "output", "items", "final", "parent"]), VALUES)
-        )
+        ),
+        max_size=6,
     )
 )
+@BUSY
 def test_any_words_of_an_agent_can_be_told(items: list[tuple[Any, dict[str, Any]]]) -> None:
     record = {"kind": "agent_acted", "events": [{**given, "kind": kind} for kind, given in items]}
     told = shown("agent_acted", json.dumps(record).encode())
@@ -71,6 +76,6 @@ def test_one_event_stays_small() -> None:
     )
 
 
-@given(st.text(st.characters()))
+@given(TEXTS)
 def test_a_line_is_one_line(text: str) -> None:
     assert "\n" not in line(text)

@@ -21,9 +21,6 @@ from ralph.domain.ralph_loop import (
 SESSION_KEY = "sessionId"
 """In the state file, beside the seed's fields."""
 
-DEFAULT_BLOCK_CAP = 8
-"""Claude Code overrides the block after so many in a row without a tool call, and the answer is lost with it."""
-
 LONGEST_TASK = 100_000
 
 _COMMAND = re.compile(r"\s*/ralph:(loop|cancel)(?:\s+(.*))?\s*", re.DOTALL)
@@ -114,8 +111,10 @@ class LoopTurn:
     told: str = ""
 
 
-def next_turn(state: RalphLoopState, said: str, *, blocks: int, cap: int = DEFAULT_BLOCK_CAP) -> LoopTurn:
-    """``said``: the session's last words. ``blocks``: stops in a row that were refused without any work between."""
+def next_turn(state: RalphLoopState, said: str, *, blocks: int, cap: int) -> LoopTurn:
+    """``said``: the session's last words. ``blocks``: stops in a row that were refused without any work between, at
+    most ``cap``.
+    """
     if detect_completion(said, state.completion_promise):
         return LoopTurn(
             None, told=f"ralph loop: complete after {_counted(state.iteration)} ({state.completion_promise})."

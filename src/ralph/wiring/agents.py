@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for, infer, split_flags
+from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, split_flags
 from ralph.config.schema import Settings
 from ralph.engine.ports import AgentAdapter
 from ralph.errors import AgentUnavailable
+from ralph.wiring.agent_definitions import named_adapter, options_of, program_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +45,28 @@ def chosen_agents(
     """Raises AgentUnavailable if none of the chain is there."""
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0
     agent = settings.agent
-    name = agent.adapter or infer(agent.command)
-    first = adapter_for(name, command=agent.command, flags=split_flags(agent.flags), as_root=as_root)
+    first = named_adapter(
+        settings,
+        agent.command,
+        as_root=as_root,
+        flags=split_flags(agent.flags),
+        adapter=agent.adapter,
+        options=options_of(settings),
+    )
+    commands = (agent.command, *agent.fallbacks)
+    program, *others = (program_of(settings, command) for command in commands)
     path = agent.environment.get("PATH", environ.get("PATH", os.defpath))
     try:
-        _require_agent(agent.command, name, workspace, path)
+        _require_agent(program, first.name, workspace, path, known=(*KNOWN_AGENTS, *settings.agents))
     except AgentUnavailable:
-        if not any(shutil.which(stand_in, path=path) for stand_in in agent.fallbacks):
+        if not any(shutil.which(other, path=path) for other in others):
             raise
-    others = tuple(
-        adapter_for(infer(command), command=command, flags=(), as_root=as_root) for command in agent.fallbacks
-    )
-    return ChosenAgents((first, *others), (agent.command, *agent.fallbacks))
+    stand_ins = tuple(named_adapter(settings, command, as_root=as_root) for command in agent.fallbacks)
+    return ChosenAgents((first, *stand_ins), commands)
 
 
-def _require_agent(command: str, name: str, workspace: Path, path: str) -> None:
-    how = KNOWN_AGENTS[name]
+def _require_agent(command: str, name: str, workspace: Path, path: str, *, known: Sequence[str]) -> None:
+    how = KNOWN_AGENTS.get(name, "")
     if os.sep in command:
         file = workspace / command
         if file.is_dir():
@@ -75,8 +82,9 @@ def _require_agent(command: str, name: str, workspace: Path, path: str) -> None:
         message = f"agent not found: {command}"
         if " " in command:
             hint = "agent.command is the program alone; put its arguments into agent.flags"
-        elif name == PLAIN:
-            hint = "install it, or set agent.command to its path"
+        elif name == PLAIN or not how:
+            names = ", ".join(agent for agent in known if agent != PLAIN)
+            hint = f"install it, set agent.command to its path, or use an agent that is known: {names}"
         else:
             hint = f"install it ({how}), or set agent.command to its path"
         raise AgentUnavailable(message, hint=hint)

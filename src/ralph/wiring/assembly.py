@@ -72,7 +72,9 @@ async def opened(
     parent_id = plan.parent_id or environ.get("RALPH_RUN_ID", "")
     me = this_process()
     environment = {**environ, **settings.agent.environment}
-    redactor = Redactor(secrets_in(environment))
+    redactor = Redactor(
+        secrets_in(environment).union(*(secrets_in(own.environment) for own in settings.agents.values()))
+    )
     options = _options(plan, redactor)
     with (
         closing(open_state_database(plan.state_folder)) as database,

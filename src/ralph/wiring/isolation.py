@@ -66,7 +66,9 @@ async def confinement_of(
         programs=(*plan.agents.commands, *plan.programs),
         run_id=run_id,
         environ=environment,
-        explicit=frozenset(settings.agent.environment),
+        explicit=frozenset(settings.agent.environment).union(
+            *(defined.environment for defined in settings.agents.values())
+        ),
         writable=plan.writable,
         network_log=run_folder / "network.log",
         report=report,

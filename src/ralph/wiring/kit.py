@@ -116,7 +116,7 @@ class Kit:
         """The run's agent, or ``chosen`` instead, with whoever stands in for it. ``tags`` are what probes look for."""
         settings = self.plan.settings.agent
         chain = (chosen or self.plan.agents).chain
-        sessions = [
+        sessions: list[Agent] = [
             AgentSession(
                 adapter,
                 self.agent_runner,
@@ -130,6 +130,11 @@ class Kit:
             )
             for adapter in chain
         ]
+        if settings.continue_session:
+            from ralph.engine.continuing import ContinuingAgent
+
+            # Only the first was asked whether it can.
+            sessions[0] = ContinuingAgent(sessions[0])
         if len(sessions) == 1:
             return sessions[0]
         from ralph.engine.fallback import FallbackAgent

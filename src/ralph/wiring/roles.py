@@ -62,7 +62,16 @@ def with_agent(settings: Settings, command: str, model: str) -> Settings:
     """Another program gets none of the flags that were meant for the usual one."""
     agent = settings.agent
     if command and command != agent.command:
-        agent = replace(agent, command=command, flags=(), adapter=None, fallbacks=(), model="")
+        agent = replace(
+            agent,
+            command=command,
+            flags=(),
+            adapter=None,
+            fallbacks=(),
+            model="",
+            max_turns=None,
+            continue_session=False,
+        )
     return replace(settings, agent=replace(agent, model=model or agent.model))
 
 

@@ -17,7 +17,7 @@ from ralph.domain.excerpt import Excerpt, Keep
 from ralph.domain.loop_events import ProcessesEnded
 from ralph.domain.report import Ending
 from ralph.domain.slug import slug
-from ralph.domain.tests_ran import nothing_was_tested
+from ralph.domain.tests_ran import failures_in, nothing_was_tested
 from ralph.domain.verification_config import is_outside
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
 
@@ -113,9 +113,11 @@ def _judged(config: Mapping[str, Any], exit_: Exit, output: str, timeout: float)
         return False, f"Output doesn't contain: {wanted}"
     if forbidden and str(forbidden) in output:
         return False, f"Output contains forbidden: {forbidden}"
-    allowed = config.get("allow_empty", config.get("allowEmpty", False)) is True
-    if not allowed and (nothing := nothing_was_tested(str(config["command"]), output)):
-        return False, f"{nothing}; `allowEmpty: true` accepts that"
+    if config.get("allow_empty", config.get("allowEmpty", False)) is not True:
+        if expected == 0 and (failures := failures_in(output)):
+            return False, f"{failures}, although the command succeeded; `allowEmpty: true` accepts that"
+        if nothing := nothing_was_tested(str(config["command"]), output):
+            return False, f"{nothing}; `allowEmpty: true` accepts that"
     return True, "External verification passed"
 
 

@@ -73,7 +73,7 @@ class BwrapSandbox:
         self._policy = policy
         self._needs = needs_of(site.programs)
         self._program = shutil.which("bwrap", path=site.path) or "bwrap"
-        self._can_disable_userns = False
+        self._can_disable_userns: bool | None = None  # not known yet
         self._limiter: Limiter = PerProcess(policy.limits, is_root=os.geteuid() == 0)
         self._rules = _allowed(policy, host_rules(self._needs, self._environ_of_agent()))
         self._proxy: AllowListProxy | None = None
@@ -98,7 +98,8 @@ class BwrapSandbox:
         self._limiter.close()  # made again when it is needed
 
     async def open(self, runner: ProcessRunner) -> None:
-        await self.survey(runner)
+        if self._can_disable_userns is None:
+            await self.survey(runner)
         self._limiter = await self._make_limiter(runner)
         self._folder = Path(tempfile.mkdtemp(prefix="ralph-"))  # short: a socket's path has 107 characters
         py_compile.compile(str(_INSIDE), cfile=str(self._folder / "inside.pyc"), doraise=True)

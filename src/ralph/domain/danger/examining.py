@@ -31,6 +31,7 @@ from ralph.domain.danger.syntax import (
     Simple,
     Substitution,
     Text,
+    Word,
 )
 from ralph.domain.danger.word_reading import TOO_DEEP, TOO_LONG, TOO_MANY_PROGRAMS, TooComplex
 
@@ -195,13 +196,13 @@ class Walker:
         self._remember_files(command, words, scope, feed)
         return words
 
-    def _assigned(self, value: tuple[object, ...], scope: Scope, count: int) -> list[str]:
+    def _assigned(self, value: Word, scope: Scope, count: int) -> list[str]:
         if count > 1:
-            return expand_words((value,), scope, printed_by)  # type: ignore[arg-type]
-        return [expand_text(value, scope, printed_by)]  # type: ignore[arg-type]
+            return expand_words((value,), scope, printed_by)
+        return [expand_text(value, scope, printed_by)]
 
-    def _substitutions(self, word: tuple[object, ...], scope: Scope) -> None:
-        for script in substituted_scripts(word):  # type: ignore[arg-type]
+    def _substitutions(self, word: Word, scope: Scope) -> None:
+        for script in substituted_scripts(word):
             self.enter()
             self.script(script, scope.copy())
             self.leave()

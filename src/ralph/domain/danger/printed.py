@@ -171,16 +171,12 @@ def _decoded(program: str, arguments: list[str], scope: Scope, stdin: str | None
 def _translated(arguments: list[str], text: str) -> str | None:
     options, operands = split_options(arguments)
     sets = [_characters_of(operand) for operand in operands]
-    if has_deletion(options) and len(sets) == 1:
+    if options in (["-d"], ["--delete"]) and len(sets) == 1:
         return "".join(character for character in text if character not in sets[0])
     if len(sets) != 2 or not sets[1] or options:
         return None
     target = sets[1] + sets[1][-1] * len(sets[0])
     return text.translate({ord(old): new for old, new in zip(sets[0], target, strict=False)})
-
-
-def has_deletion(options: list[str]) -> bool:
-    return options in (["-d"], ["--delete"])
 
 
 def _characters_of(set_text: str) -> str:

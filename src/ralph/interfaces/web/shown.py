@@ -27,20 +27,30 @@ MOST_ITEMS = 200
 MOST_CHARS = 64_000
 """Of all texts of one event together: one event must not fill a phone."""
 MOST_LANDMARK = 16_000
+DEEPEST = 6
 
-_TOLD = {
-    "text": ("text", "parent"),
-    "reasoning": ("text",),
-    "tool_started": ("id", "name", "summary", "parent"),
-    "tool_ended": ("id", "name", "output", "is_error", "lines", "chars", "parent"),
-    "todo_changed": ("items",),
-    "turn_ended": ("error", "turns"),
-    "limit_reported": ("rejected", "limit", "resets_at"),
-    "error_reported": ("message", "status"),
-    "notice": ("text",),
-    "session_started": ("model",),
-    "noise": ("text",),
+_TOLD: dict[str, dict[str, type]] = {
+    "text": {"text": str, "parent": str},
+    "reasoning": {"text": str, "parent": str},
+    "tool_started": {"id": str, "name": str, "summary": str, "parent": str},
+    "tool_ended": {
+        "id": str,
+        "name": str,
+        "output": str,
+        "is_error": bool,
+        "lines": int,
+        "chars": int,
+        "parent": str,
+    },
+    "todo_changed": {"items": list},
+    "turn_ended": {"error": str, "turns": int},
+    "limit_reported": {"rejected": bool, "limit": str},
+    "error_reported": {"message": str},
+    "notice": {"text": str},
+    "session_started": {"model": str},
+    "noise": {"text": str},
 }
+"""What the page shows of each; of another type it is nothing that an agent's parser has written."""
 
 
 def line(text: str) -> str:
@@ -273,24 +283,29 @@ def _acted(items: Sequence[Any]) -> dict[str, Any]:
         if not isinstance(item, dict):
             continue
         kind = str(item.get("kind"))
-        if (
-            kind == "text"
-            and told
-            and told[-1]["kind"] == "text"
-            and told[-1]["open"]
-            and not item.get("parent")
-        ):
-            told[-1]["text"] += str(item.get("text", ""))
-            told[-1]["open"] = not item.get("final", True)
+        shown = {"kind": kind, **_told(item, _TOLD.get(kind, {}))}
+        if kind == "text" and told and _is_continued(told[-1], shown):
+            told[-1]["text"] += shown["text"]
+            told[-1]["open"] = item.get("final") is False
             continue
         if len(told) >= MOST_ITEMS or left <= 0:
             return {"items": _cleaned(told), "omitted": len(items) - number}
-        shown = {"kind": kind} | {key: item[key] for key in _TOLD.get(kind, ()) if key in item}
         if kind == "text":
-            shown["open"] = not item.get("final", True)
-        left -= sum(len(value) for value in shown.values() if isinstance(value, str))
+            shown["open"] = item.get("final") is False
+        left -= sum(min(len(value), LONGEST_TEXT) for value in shown.values() if isinstance(value, str))
         told.append(shown)
     return {"items": _cleaned(told), "omitted": 0}
+
+
+def _told(item: dict[str, Any], fields: dict[str, type]) -> dict[str, Any]:
+    """The known fields, each of its own type."""
+    return {
+        name: value if isinstance(value := item.get(name), kind) else kind() for name, kind in fields.items()
+    }
+
+
+def _is_continued(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    return before["kind"] == "text" and bool(before["open"]) and before["parent"] == after["parent"]
 
 
 def _cleaned(items: Sequence[dict[str, Any]]) -> list[Any]:
@@ -301,15 +316,17 @@ def _bounded(value: Any, most: int, depth: int = 0) -> Any:
     match value:
         case str():
             return block(value, most)
-        case dict() if depth < 6:
+        case dict() if depth < DEEPEST:
             return {
                 clean_line(str(key))[:80]: _bounded(item, most, depth + 1)
                 for key, item in list(value.items())[:60]
             }
-        case list() if depth < 6:
+        case list() if depth < DEEPEST:
             return [_bounded(item, most, depth + 1) for item in value[:100]]
         case float() if value != value or value in (float("inf"), float("-inf")):
             return None
+        case int() if abs(value) >= 2**53:
+            return float(value) if abs(value) < 10**300 else None  # a browser has no greater whole numbers
         case int() | float() | None:
             return value
         case _:

@@ -127,6 +127,12 @@ def test_what_cannot_be_read_is_blocked(command: str) -> None:
     assert judge(command).is_blocked
 
 
+def test_what_is_nested_in_moderation_is_read() -> None:
+    for depth in range(1, 9):
+        assert not judge("echo $(" * depth + "ls" + ")" * depth).is_blocked
+        assert judge("echo $(" * depth + "rm -rf /" + ")" * depth).family == "files"
+
+
 def test_two_brackets_are_arithmetic_only_if_two_close_them() -> None:
     assert not judge("((x = 1 + (2 * 3))); echo $((x / 2))").is_blocked
     assert judge("((rm -rf /) ; ls)").is_blocked

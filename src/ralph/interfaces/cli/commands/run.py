@@ -89,7 +89,8 @@ Examples:
 @click.option(
     "--agent",
     metavar="NAME",
-    help="Agent to run: claude, codex, amp, or any other command; after commas, those that stand in for it.",
+    help="Agent to run: claude, codex, gemini, opencode, qwen, copilot, amp, one that the settings describe, or any other"
+    " command; after commas, those that stand in for it.",
 )
 @click.option(
     "--agent-flag",
@@ -103,6 +104,11 @@ Examples:
     type=Positive(),
     metavar="SECONDS",
     help="End a session that takes longer.  [default: none]",
+)
+@click.option(
+    "--continue-session",
+    is_flag=True,
+    help="Go on with the session before instead of beginning each iteration afresh, where the agent can.",
 )
 @click.option(
     "--idle-timeout",
@@ -157,6 +163,7 @@ def command(
     agent: str | None,
     agent_flags: tuple[str, ...],
     agent_timeout: float | None,
+    continue_session: bool,
     idle_timeout: float | None,
     guardrails: tuple[str, ...],
     guardrail_timeout: float | None,
@@ -201,6 +208,7 @@ def command(
         (f"profiles.{profile}.completionPromise", completion_promise, "--completion-promise"),
         ("streamAgentOutput", stream_agent_output, "--stream-agent-output"),
         ("agent.timeout", agent_timeout, "--agent-timeout"),
+        ("agent.continueSession", continue_session or None, "--continue-session"),
         ("agent.idleTimeout", idle_timeout, "--idle-timeout"),
         ("guardrailTimeout", guardrail_timeout, "--guardrail-timeout"),
     ]

@@ -11,7 +11,7 @@ function tool(item) {
   return h("span", { class: "tool" }, h("strong", {}, item.name || "tool"), " ", h("span", { class: "summary" }, item.summary || ""));
 }
 
-export const todoList = (items) => h("ul", { class: "todo" }, items.map((item) => h("li", { class: item.status }, `${MARKS[item.status] ?? "·"} ${item.text}`)));
+export const todoList = (items) => h("ul", { class: "todo" }, items.map((item) => h("li", { class: item?.status }, `${MARKS[item?.status] ?? "·"} ${item?.text ?? ""}`)));
 
 function toolEnd(item) {
   const size = item.lines > 1 ? plural(item.lines, "line") : item.chars ? plural(item.chars, "character") : "no output";

@@ -1,0 +1,7133 @@
+"""The hooks of the ralph plugin: read an event of Claude Code on stdin, answer on stdout. Standard library only.
+
+Made by `python -m ralph.interfaces.hooks.build` out of src/ralph: change it there. Each function below is one module.
+"""
+# ruff: noqa
+# fmt: off
+
+from __future__ import annotations
+
+_loaded = {}
+
+
+def _module(name):
+    if name not in _loaded:
+        _loaded[name] = _MODULES[name]()
+    return _loaded[name]
+
+
+def ralph_adapters_storage_files():
+    """Small files, written so that a reader or a crash never sees half of one. Standard library only."""
+
+    import contextlib
+    import os
+
+    IGNORED = "# written by ralph: what a run leaves here is one's own; the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
+
+    def write_atomic(path: Path, content: str | bytes) -> None:
+        """Replace ``path`` with the content, durably, or leave it as it was."""
+        data = content.encode() if isinstance(content, str) else content
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+        _sync_folder(path.parent)
+
+    def _sync_folder(folder: Path) -> None:
+        """Makes the new name durable, where the system lets a directory be opened."""
+        with contextlib.suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def make_state_folder(folder: Path) -> None:
+        """``.ralph/`` with a .gitignore of its own; an existing one is the user's and stays."""
+        folder.mkdir(parents=True, exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            write_atomic(ignore, IGNORED)
+
+    def point_link(link: Path, target: Path) -> None:
+        """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
+        relative = os.path.relpath(target, link.parent)
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(relative)
+            return
+        if link.is_symlink():
+            link.unlink(missing_ok=True)
+            link.symlink_to(relative)
+    return locals()
+
+def ralph_domain_active_marker():
+    """``.ralph-active``: what a run over a plan tells the hooks inside its sessions. Advice only: nothing here is trusted."""
+
+    import json
+    from dataclasses import dataclass
+
+    _m = _module("ralph.domain.iteration_mode"); DEFAULT_REVIEW_CAP = _m["DEFAULT_REVIEW_CAP"]; IterationMode = _m["IterationMode"]; ReviewRules = _m["ReviewRules"]
+    _m = _module("ralph.domain.stop_checks"); snapshot_from_json = _m["snapshot_from_json"]; snapshot_json = _m["snapshot_json"]
+
+    MARKER_FILE = ".ralph-active"
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class ActiveMarker:
+        """Seed 004's payload plus ``ralphDir``. No snapshot or mode: then transitions go unchecked."""
+
+        pid: int
+        timestamp: str = ""
+        max_iterations: int | None = None
+        mode: str = "direct"  # or "sandbox"
+        skip_review: bool = False
+        review_cap: int = DEFAULT_REVIEW_CAP
+        iteration_mode: IterationMode | None = None
+        snapshot: Mapping[str, ReviewState] | None = None
+        ralph_dir: str = "ralph"
+
+        @property
+        def rules(self) -> ReviewRules:
+            return ReviewRules(self.review_cap, self.skip_review)
+
+        def text(self) -> str:
+            fields = {
+                "timestamp": self.timestamp,
+                "pid": self.pid,
+                "max_iterations": self.max_iterations,
+                "mode": self.mode,
+                "skipReview": self.skip_review,
+                "reviewCap": self.review_cap,
+                "ralphDir": self.ralph_dir,
+            }
+            if self.iteration_mode is not None:
+                fields["iterationMode"] = self.iteration_mode.value
+            if self.snapshot is not None:
+                fields["preIterationSnapshot"] = snapshot_json(self.snapshot)
+            return json.dumps(fields, indent=2) + "\n"
+
+    def active_marker_from(text: str) -> ActiveMarker | None:
+        """None if it is no marker at all; fields that make no sense have their usual values."""
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(fields, dict) or not is_whole(fields.get("pid")) or fields["pid"] <= 0:
+            return None
+        cap, maximum, mode = fields.get("reviewCap"), fields.get("max_iterations"), fields.get("iterationMode")
+        folder = fields.get("ralphDir")
+        return ActiveMarker(
+            pid=fields["pid"],
+            timestamp=str(fields.get("timestamp", "")),
+            max_iterations=maximum if is_whole(maximum) else None,
+            mode=str(fields.get("mode", "direct")),
+            skip_review=fields.get("skipReview") is True,
+            review_cap=cap if is_whole(cap) and cap > 0 else DEFAULT_REVIEW_CAP,
+            iteration_mode=IterationMode(mode) if mode in tuple(IterationMode) else None,
+            snapshot=snapshot_from_json(fields.get("preIterationSnapshot")),
+            ralph_dir=folder if isinstance(folder, str) and folder else "ralph",
+        )
+
+    def is_whole(value: object) -> TypeGuard[int]:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return locals()
+
+def ralph_domain_agent_events():
+    """The normalized stream: what any agent does, whatever dialect it speaks.
+
+Parsers in ``adapters/agents`` make these from lines; the session, the journal and the faces read them.
+``kind`` is the name on the wire (journal, ``--json``). The classes are not frozen because a session may
+print a hundred thousand of them and a frozen dataclass costs three times as much to make; nobody changes one.
+"""
+
+    from dataclasses import dataclass, field
+    from enum import StrEnum
+
+    @dataclass(slots=True)
+    class SessionStarted:
+        """The agent opened a session (seed 001: EventProgress)."""
+
+        session_id: str = ""
+        model: str = ""
+        kind: str = field(default="session_started", init=False)
+
+    @dataclass(slots=True)
+    class Text:
+        """Words of the assistant. Only these may hold a claim, and only when ``parent`` is empty.
+
+    ``final`` is false when the next Text continues the same block (a delta, or a line of plain output):
+    a tag may span such pieces, but never two blocks.
+    """
+
+        text: str
+        final: bool = True
+        parent: str = ""  # the tool call of the sub-agent that speaks; its words are not the assistant's
+        kind: str = field(default="text", init=False)
+
+    @dataclass(slots=True)
+    class Reasoning:
+        """What the model thinks aloud; shown dimmed, never searched for claims."""
+
+        text: str
+        parent: str = ""
+        kind: str = field(default="reasoning", init=False)
+
+    @dataclass(slots=True)
+    class ToolStarted:
+        """A tool call began; ``summary`` is its input in one line (a path, a command, a pattern)."""
+
+        id: str
+        name: str
+        summary: str = ""
+        parent: str = ""
+        kind: str = field(default="tool_started", init=False)
+
+    @dataclass(slots=True)
+    class ToolEnded:
+        """A tool call ended. ``output`` is an excerpt; ``lines`` and ``chars`` count the whole."""
+
+        id: str
+        name: str = ""
+        output: str = ""
+        is_error: bool = False
+        lines: int = 0
+        chars: int = 0
+        parent: str = ""
+        kind: str = field(default="tool_ended", init=False)
+
+    class TodoStatus(StrEnum):
+        PENDING = "pending"
+        ACTIVE = "in_progress"
+        DONE = "completed"
+
+    @dataclass(slots=True, frozen=True)
+    class TodoItem:
+        """One entry of the agent's own task list."""
+
+        text: str
+        status: TodoStatus
+
+    @dataclass(slots=True)
+    class TodoChanged:
+        """The agent's own task list, whole, after a change."""
+
+        items: tuple[TodoItem, ...]
+        kind: str = field(default="todo_changed", init=False)
+
+    @dataclass(slots=True, frozen=True)
+    class Usage:
+        """Tokens of one turn. ``input_tokens`` excludes what came from the cache."""
+
+        input_tokens: int = 0
+        output_tokens: int = 0
+        cache_read_tokens: int = 0
+        cache_write_tokens: int = 0
+
+        def __add__(self, other: Usage) -> Usage:
+            return Usage(
+                self.input_tokens + other.input_tokens,
+                self.output_tokens + other.output_tokens,
+                self.cache_read_tokens + other.cache_read_tokens,
+                self.cache_write_tokens + other.cache_write_tokens,
+            )
+
+        def __sub__(self, other: Usage) -> Usage:
+            return Usage(
+                self.input_tokens - other.input_tokens,
+                self.output_tokens - other.output_tokens,
+                self.cache_read_tokens - other.cache_read_tokens,
+                self.cache_write_tokens - other.cache_write_tokens,
+            )
+
+        @property
+        def total(self) -> int:
+            return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    @dataclass(slots=True)
+    class UsageReported:
+        """What the agent used since the last such word, before the end of its turn says it all (and includes this).
+
+    A lower bound: claude counts an answer's tokens only when the turn is over.
+    """
+
+        usage: Usage
+        cost_usd: float | None = None
+        kind: str = field(default="usage_reported", init=False)
+
+    @dataclass(slots=True)
+    class TurnEnded:
+        """The agent says that its turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
+
+    ``error`` is empty on success. ``text`` repeats what was said; what was not said before comes as Text too.
+    ``usage`` and ``cost_usd`` are of this turn unless ``cumulative``.
+    """
+
+        text: str = ""
+        error: str = ""
+        usage: Usage = Usage()
+        cost_usd: float | None = None
+        turns: int = 0
+        seconds: float = 0.0
+        denials: tuple[str, ...] = ()  # tools the agent was not permitted to use
+        cumulative: bool = False
+        kind: str = field(default="turn_ended", init=False)
+
+    @dataclass(slots=True)
+    class LimitReported:
+        """A structured word about a usage limit. ``rejected``: the agent may not go on before ``resets_at``."""
+
+        rejected: bool
+        limit: str = ""
+        resets_at: float | None = None
+        kind: str = field(default="limit_reported", init=False)
+
+    @dataclass(slots=True)
+    class ErrorReported:
+        """A structured error event. ``status`` is the HTTP status where known; ``final`` if the agent gave up."""
+
+        message: str
+        status: int | None = None
+        code: str = ""
+        final: bool = False
+        kind: str = field(default="error_reported", init=False)
+
+    @dataclass(slots=True)
+    class Notice:
+        """Anything worth a dim line: retries inside the agent, hooks, notifications."""
+
+        text: str
+        kind: str = field(default="notice", init=False)
+
+    @dataclass(slots=True)
+    class Unknown:
+        """An event type we do not know (yet). Never an error; the raw log has it whole."""
+
+        type: str
+        kind: str = field(default="unknown", init=False)
+
+    @dataclass(slots=True)
+    class Noise:
+        """A line that is no event: talk on stdout (``torn`` false) or a line cut in the middle (``torn`` true)."""
+
+        text: str
+        torn: bool = False
+        kind: str = field(default="noise", init=False)
+
+    AgentEvent = (
+        SessionStarted
+        | Text
+        | Reasoning
+        | ToolStarted
+        | ToolEnded
+        | TodoChanged
+        | UsageReported
+        | TurnEnded
+        | LimitReported
+        | ErrorReported
+        | Notice
+        | Unknown
+        | Noise
+    )
+    return locals()
+
+def ralph_domain_context_use():
+    """How full a session's context window is, and what to tell the agent about it (seed 004's context monitor).
+
+No dataclasses here: a hook imports this after every tool call, and they cost more than the rest of it.
+"""
+
+    import json
+    import re
+
+    DEFAULT_WINDOW = 200_000
+    LARGE_WINDOW = 1_000_000
+    DEFAULT_DIVISOR = 4.0
+    """Characters of the transcript for a token, where nothing better is known."""
+
+    LONGEST_LINE = 8_000_000
+    """Bytes; a longer line of a transcript is no message of the model."""
+
+    NOTICE = (
+        "Be mindful of remaining space. Plan to finish your current task within this session. If you discover "
+        "follow-up work, add new stories to tasks.json — the next iteration will pick them up."
+    )
+    WARNING = (
+        "Finish your current task and commit soon. Do not start additional tasks. If work remains, create new stories "
+        "in tasks.json for the next iteration and capture any implementation details or insights in progress.txt so "
+        "the next iteration has full context."
+    )
+    CRITICAL = (
+        "Wrap up immediately. Do NOT start new work. Instead: (1) create tasks in tasks.json for any remaining work, "
+        "(2) write implementation details, insights, and handoff notes to progress.txt, (3) commit all changes, "
+        "(4) stop. The next iteration will continue from where you left off."
+    )
+    THRESHOLDS = {
+        50: ("NOTICE", NOTICE),
+        60: ("NOTICE", NOTICE),
+        70: ("WARNING", WARNING),
+        80: ("WARNING", WARNING),
+        90: ("CRITICAL", CRITICAL),
+    }
+    """Percent of the window → how serious it is, and what to say."""
+
+    Usage = tuple[int, str]
+    """Tokens in the context at the model's last answer, and the model."""
+
+    AFTER_COMPACTION: Usage = (0, "")
+    """What stood above is no longer in the context; how much is left, the next answer tells."""
+
+    _FAMILY = re.compile(r"claude-[a-z]+-(\d{1,2})(?!\d)")
+    _FIRST_LARGE = 5
+    """From this generation on, models have the large window."""
+
+    _COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+
+    def last_usage(newest_first: Iterable[bytes]) -> Usage | None:
+        """The newest exact figure among a transcript's lines; None if there is none. Subagents have contexts of their own."""
+        for line in newest_first:
+            usage = usage_in(line)
+            if usage is not None:
+                return usage
+        return None
+
+    def usage_in(line: bytes) -> Usage | None:
+        """What one line of a transcript says about the context, if anything; foreign lines never raise."""
+        if len(line) > LONGEST_LINE or (b'"usage"' not in line and b'"compact_boundary"' not in line):
+            return None
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(entry, dict) or entry.get("isSidechain") is True:
+            return None
+        if entry.get("type") == "system" and entry.get("subtype") == "compact_boundary":
+            return AFTER_COMPACTION
+        message = entry.get("message")
+        if entry.get("type") != "assistant" or not isinstance(message, dict):
+            return None
+        usage, model = message.get("usage"), message.get("model")
+        if not isinstance(usage, dict):
+            return None
+        counts = [usage.get(name) for name in _COUNTS]
+        tokens = sum(count for count in counts if type(count) is int and count > 0)
+        # An API error is written as a message of nobody, with zeros.
+        return (tokens, model if isinstance(model, str) else "") if tokens else None
+
+    def window_of(model: str) -> int:
+        """Tokens that fit; of an unknown model the smaller window: better told too early than too late."""
+        if "[1m]" in model.lower():
+            return LARGE_WINDOW
+        family = _FAMILY.search(model)
+        return LARGE_WINDOW if family is not None and int(family[1]) >= _FIRST_LARGE else DEFAULT_WINDOW
+
+    def estimated_tokens(size: int, divisor: float = DEFAULT_DIVISOR) -> int:
+        """From the size of the transcript. Runs high: it has more in it than the model sees."""
+        return int(size / divisor)
+
+    def thresholds_due(percent: float, told: Collection[int]) -> tuple[int, ...]:
+        """Those that are reached and were not told yet. The highest says it all; the others count as told with it."""
+        return tuple(threshold for threshold in THRESHOLDS if threshold <= percent and threshold not in told)
+
+    def alert(threshold: int, *, tokens: int, window: int, is_exact: bool) -> str:
+        severity, message = THRESHOLDS[threshold]
+        about = "" if is_exact else "about "
+        return (
+            f"[{severity}] Context usage: {about}{100 * tokens / window:.0f}% "
+            f"({about}{tokens:,} of {window:,} tokens). {message}"
+        )
+    return locals()
+
+def ralph_domain_danger_ansi_quotes():
+    r"""Escapes of ``$'…'``, ``echo -e`` and ``printf``: ``\n``, ``\x72``, ``\162``, ``\u0072``."""
+
+    import re
+
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+
+    _ESCAPE = LazyPattern(
+        r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
+    )
+    _NAMED_ESCAPES = {
+        "n": "\n",
+        "t": "\t",
+        "r": "\r",
+        "a": "\a",
+        "b": "\b",
+        "e": "\x1b",
+        "E": "\x1b",
+        "f": "\f",
+        "v": "\v",
+    }
+    NO_CHARACTER = "\ufffd"
+
+    def decode_escapes(text: str) -> str:
+        return _ESCAPE.sub(_character_of, text) if "\\" in text else text
+
+    def _character_of(found: re.Match[str]) -> str:
+        hexadecimal = found[1] or found[2] or found[3]
+        if hexadecimal:
+            return _character(int(hexadecimal, 16))
+        if found[4]:
+            return _character(int(found[4], 8) & 0xFF)
+        if found[5]:
+            return _character(ord(found[5]) & 0x1F)
+        return _NAMED_ESCAPES.get(found[6], found[6])
+
+    def _character(code: int) -> str:
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            return NO_CHARACTER
+        return chr(code)
+    return locals()
+
+def ralph_domain_danger_call():
+    """One program call as the families see it: wrappers gone, words expanded."""
+
+    from typing import NamedTuple
+
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.domain.danger.places"); place_of = _m["place_of"]
+
+    class Call(NamedTuple):
+        program: str
+        arguments: list[str]
+        cwd: str
+        rules: GuardRules
+        environment: Mapping[str, str]
+        """Variables that the command line itself set for this call."""
+        is_torn: bool = False
+        """Something was left open in the text: what is read here may not be what runs."""
+        input_text: str = ""
+        """What is known to come on stdin."""
+
+        def place(self, path: str) -> Place:
+            return place_of(path, self.cwd, self.rules.cwd)
+
+        @property
+        def has_input(self) -> bool:
+            """xargs or parallel puts words into this call."""
+            return any(INPUT in argument for argument in self.arguments)
+
+        def may_gain_options(self) -> bool:
+            """Foreign words stand where options are still read."""
+            before = self.arguments[: self.arguments.index("--")] if "--" in self.arguments else self.arguments
+            return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
+    return locals()
+
+def ralph_domain_danger_carriers():
+    """Programs that run commands on many things: find, xargs, parallel."""
+
+    import re
+    from typing import NamedTuple
+
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.domain.danger.options"); behind_options = _m["behind_options"]; words_in = _m["words_in"]
+
+    class FindCall(NamedTuple):
+        roots: list[str]
+        deletes: bool
+        commands: list[list[str]]
+        """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
+        may_gain_actions: bool
+        """Foreign words stand where ``-delete`` could be."""
+
+    _FIND_VALUED = words_in(
+        "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size "
+        "-mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -links "
+        "-inum -samefile -maxdepth -mindepth -fstype -used -printf -fprint -fprint0 -fls -regextype -context "
+        "-D -files0-from"
+    )
+    _FIND_RUNNERS = ("-exec", "-execdir", "-ok", "-okdir")
+    MAX_FIND_COMMANDS = 100
+
+    def read_find(arguments: list[str]) -> FindCall:
+        at = 0
+        while at < len(arguments) and (arguments[at] in ("-H", "-L", "-P") or arguments[at].startswith("-O")):
+            at += 1
+        roots: list[str] = []
+        while at < len(arguments) and not arguments[at].startswith(("-", "(", "!")):
+            roots.append(arguments[at])
+            at += 1
+        deletes = False
+        may_gain = any(root.startswith(INPUT) for root in roots)
+        commands: list[list[str]] = []
+        while at < len(arguments):
+            word = arguments[at]
+            at += 1
+            if word == "-delete":
+                deletes = True
+            elif word in _FIND_RUNNERS:
+                command: list[str] = []
+                while at < len(arguments) and arguments[at] not in (";", "+", "\\;"):
+                    command.append(arguments[at].replace("{}", f"{(roots or ['.'])[0]}/{UNKNOWN}"))
+                    at += 1
+                at += 1
+                commands.append(command)
+            elif word == "-fprintf":
+                at += 2
+            elif word in _FIND_VALUED or re.fullmatch(r"-newer[aBcm][aBcmt]", word):
+                at += 1
+            elif word.startswith(INPUT) or (word.startswith("-") and INPUT in word):
+                may_gain = True
+        return FindCall(roots or ["."], deletes, commands, may_gain)
+
+    _XARGS_VALUED = words_in(
+        "-I -J -n -P -L -d -E -e -s -a -R -S --max-args --max-procs --max-lines --delimiter --eof --max-chars "
+        "--arg-file --process-slot-var"
+    )
+
+    def read_xargs(arguments: list[str]) -> list[str]:
+        """The command with ``INPUT`` where the words from stdin go."""
+        placeholder = ""
+        command = behind_options(arguments, _XARGS_VALUED)
+        own = arguments[: len(arguments) - len(command)]
+        for number, word in enumerate(own):
+            if word in ("-I", "-J") and number + 1 < len(own):
+                placeholder = own[number + 1]
+            elif word.startswith(("-I", "-J")) and len(word) > 2:
+                placeholder = word[2:]
+            elif word in ("-i", "--replace"):
+                placeholder = "{}"
+            elif word.startswith(("-i", "--replace=")):
+                placeholder = (word.partition("=")[2] if word.startswith("--") else word[2:]) or "{}"
+        if not command:
+            return ["echo", INPUT]
+        is_old_form = any(word.startswith(("-i", "--replace")) for word in own)
+        if placeholder and (not is_old_form or any(placeholder in word for word in command)):
+            return [word.replace(placeholder, INPUT) for word in command]
+        return [*command, INPUT]
+
+    class ParallelCall(NamedTuple):
+        commands: list[list[str]]
+        is_dry: bool
+        reads_commands: bool
+        """No command is given: what comes on stdin is run."""
+        directory: str
+
+    _PARALLEL_VALUED = words_in(
+        "-j -n -N -L -I -a -S -C -E -P -s --jobs --max-args --max-replace-args --results --joblog --delay "
+        "--timeout --retries --arg-file --colsep --workdir --wd --tmpdir --sshlogin --halt --load --memfree "
+        "--nice --tagstring --rpl --env --basefile --return --block --recstart --recend --delimiter -d --max- "
+        "procs --header --shuf-seed --tempdir"
+    )
+    _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
+    MAX_PARALLEL_VALUES = 50
+
+    def read_parallel(arguments: list[str]) -> ParallelCall:
+        separators = [number for number, word in enumerate(arguments) if re.fullmatch(r":::\+?|::::\+?", word)]
+        before = arguments[: separators[0]] if separators else arguments
+        values: list[str] = []
+        from_file = False
+        for start, end in zip(separators, [*separators[1:], len(arguments)], strict=False):
+            if arguments[start].startswith("::::"):
+                from_file = True
+            values += arguments[start + 1 : end]
+        if from_file or not separators:
+            values = [INPUT]
+        command = behind_options(before, _PARALLEL_VALUED)
+        own = before[: len(before) - len(command)]
+        directory = ""
+        for number, word in enumerate(own):
+            if word in ("--workdir", "--wd") and number + 1 < len(own):
+                directory = own[number + 1]
+            elif word.startswith(("--workdir=", "--wd=")):
+                directory = word.partition("=")[2]
+        is_dry = any(word in ("--dry-run", "--dryrun", "--dry") for word in own)
+        rewrites = any(word == "--rpl" or word.startswith("--rpl=") for word in own) or any(
+            "{=" in word for word in command
+        )
+        if not command and any(word in ("--version", "--help", "-V", "-h", "--citation") for word in own):
+            return ParallelCall([], True, False, directory)
+        if not command:
+            return ParallelCall(
+                [[value] for value in values if value != INPUT], is_dry, INPUT in values, directory
+            )
+        commands = [_filled(command, value) for value in values[:MAX_PARALLEL_VALUES] or ["x"]]
+        return ParallelCall(commands, is_dry, rewrites or len(values) > MAX_PARALLEL_VALUES, directory)
+
+    def _filled(command: list[str], value: str) -> list[str]:
+        if any(_PARALLEL_PLACES.search(word) for word in command):
+            return [_PARALLEL_PLACES.sub(lambda _: value, word) for word in command]
+        return [*command, value]
+    return locals()
+
+def ralph_domain_danger_code():
+    """One-liners and here-documents of Python, Node, Ruby, Perl, PHP and awk: which shell commands they run, what they remove.
+
+No parser of any of these languages: it looks for the calls that start processes or delete files, and for the
+strings in them.
+"""
+
+    import base64
+    import binascii
+    import re
+    from typing import NamedTuple
+
+    _m = _module("ralph.domain.danger.ansi_quotes"); decode_escapes = _m["decode_escapes"]
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.marks"); UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.domain.danger.word_reading"); TOO_MANY_PARTS = _m["TOO_MANY_PARTS"]; TooComplex = _m["TooComplex"]
+
+    MAX_CODE_CHARS = 200_000
+    MAX_ARGUMENT_CHARS = 2_000
+    MAX_LOOKED_AT = 300_000
+    _QUOTES = "'\"`"
+    _STRING = LazyPattern(
+        r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
+        re.DOTALL,
+    )
+    _PROCESS_CALL = LazyPattern(
+        r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
+        r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
+        r"|spawnSync|execa\w*|IO\.popen|Open3\.\w+|Process\.spawn|Kernel\.\w+|Deno\.Command|Bun\.spawn\w*|sh|run|do\s+shell\s+script)"
+        r"(?:\s*\(\s*|\s+(?=[\"'`\[]))"
+    )
+    _TREE_REMOVAL = LazyPattern(
+        r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir_all|rimraf(?:\.sync)?|emptyDir(?:Sync)?"
+        r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
+    )
+    _FILE_REMOVAL = LazyPattern(
+        r"\b(?:os\.(?:remove|unlink|rmdir|truncate)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
+        r"|truncateSync|Path)\b\s*\(?\s*"
+    )
+    _OPENED = LazyPattern(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
+    _SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
+    _DECODED = LazyPattern(
+        r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
+    )
+    _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
+    _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
+    _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
+
+    class FoundInCode(NamedTuple):
+        """What a piece of code would do."""
+
+        scripts: list[str]
+        """Shell command lines."""
+        calls: list[list[str]]
+        """Programs started without a shell."""
+        removed_trees: list[str | None]
+        """None: the path is computed."""
+        removed_files: list[str]
+        written_files: list[str]
+        nested_code: list[str]
+        gives_shell_away: bool = False
+        """A socket becomes the input and output of a shell."""
+        """Code in an encoding, made readable."""
+
+    _FROM_SHELL = frozenset(["ruby", "perl", "php"])
+
+    def read_code(language: str, code: str) -> FoundInCode:
+        code = code[:MAX_CODE_CHARS]
+        found = FoundInCode([], [], [], [], [], [])
+        if language == "awk":
+            return _read_awk(code, found)
+        without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
+        arguments = _Arguments(without_comments)
+        for call in _PROCESS_CALL.finditer(without_comments):
+            strings = _strings_in(arguments.of_call(call.end()))
+            if strings:
+                found.scripts.append(strings[0])
+                if len(strings) > 1:
+                    found.calls.append(strings)
+        if language in _FROM_SHELL:
+            for quoted in _SHELL_QUOTES.finditer(without_comments):
+                found.scripts.append(next(text for text in quoted.groups() if text))
+        for call in _TREE_REMOVAL.finditer(without_comments):
+            argument = arguments.of_call(call.end())
+            is_node = (
+                call[0].lstrip().startswith(("fs", "rm", "Deno"))
+                and "rmtree" not in call[0]
+                and "rm_r" not in call[0]
+            )
+            if is_node and "recursive" not in argument and "rimraf" not in call[0]:
+                found.removed_files.extend(_strings_in(argument)[:1])
+            else:
+                strings = _strings_in(argument)
+                is_own = (
+                    "tempfile" in code or "mkdtemp" in code or "mktmpdir" in code or "tmpdir" in argument.lower()
+                )
+                if strings or not is_own:
+                    found.removed_trees.append(strings[0] if strings else None)
+        for call in _FILE_REMOVAL.finditer(without_comments):
+            argument = arguments.of_call(call.end())
+            if call[0].startswith("Path") and not re.match(
+                r"\s*\.\s*(?:unlink|rmdir)", without_comments[call.end() + len(argument) + 1 :]
+            ):
+                continue
+            found.removed_files.extend(_strings_in(argument)[:1])
+        for call in _OPENED.finditer(without_comments):
+            strings = _strings_in(arguments.of_call(call.end()))
+            if strings and (
+                "write" in call[0]
+                or "put" in call[0]
+                or any(re.fullmatch(r"[wax+b]+", text) and "w" in text for text in strings[1:])
+            ):
+                found.written_files.append(strings[0])
+        for packed in _DECODED.finditer(code):
+            found.nested_code.extend(_unpacked(packed[1]))
+        return found._replace(gives_shell_away="socket" in code.lower() and bool(_REVERSE_SHELL.search(code)))
+
+    def _read_awk(code: str, found: FoundInCode) -> FoundInCode:
+        for call in _AWK_SYSTEM.finditer(code):
+            is_literal = _STRING.fullmatch(call[1].strip()) is not None
+            found.scripts.append("".join(_strings_in(call[1])) if is_literal else UNKNOWN)
+        for pipe in _AWK_PIPE.finditer(code):
+            found.scripts.append(decode_escapes(pipe[1] or pipe[2] or ""))
+        return found
+
+    class _Arguments:
+        """Cuts out the arguments of calls, within a bound on what is looked at in all."""
+
+        def __init__(self, code: str) -> None:
+            self._code = code
+            self._left = MAX_LOOKED_AT
+
+        def of_call(self, start: int) -> str:
+            """Up to the bracket that closes the call, or the end of the line if none was opened."""
+            code = self._code
+            has_bracket = "(" in code[max(0, start - 3) : start]
+            depth = 1 if has_bracket else 0
+            at = start
+            limit = min(len(code), start + MAX_ARGUMENT_CHARS)
+            while at < limit:
+                character = code[at]
+                if character in _QUOTES:
+                    string = _STRING.match(code, at, limit)
+                    self._look_at(string.end() - at if string else limit - at)
+                    at = string.end() if string else at + 1
+                    continue
+                if character in "([{":
+                    depth += 1
+                elif character in ")]}":
+                    depth -= 1
+                    if depth <= 0 and (has_bracket or character == ")"):
+                        break
+                elif character in "\n;" and not has_bracket:
+                    break
+                at += 1
+            self._look_at(at - start)
+            return code[start:at]
+
+        def _look_at(self, characters: int) -> None:
+            self._left -= characters
+            if self._left < 0:
+                raise TooComplex(TOO_MANY_PARTS)
+
+    def _strings_in(text: str) -> list[str]:
+        return [
+            decode_escapes(next((group for group in found.groups() if group is not None), ""))
+            for found in _STRING.finditer(text)
+        ]
+
+    def _unpacked(packed: str) -> list[str]:
+        try:
+            return [base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")]
+        except (ValueError, binascii.Error):
+            return []
+    return locals()
+
+def ralph_domain_danger_destructive_words():
+    """Command lines of the form ``tool thing verb``: which verbs destroy."""
+
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+
+    _VERB = LazyPattern(
+        r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
+        r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_](?:delete|destroy|remove|purge)"
+    )
+    _GLOBAL_VALUED = words_in(
+        "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
+        " --kubeconfig --cluster -s -H --host -c --config -p --port -u --user --bootstrap-server --zookeeper -o -C --chdir --server -w --workspace"
+    )
+
+    def command_words(arguments: list[str]) -> list[str]:
+        """The words before the first option behind them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
+        words: list[str] = []
+        at = 0
+        while at < len(arguments):
+            word = arguments[at]
+            if word.startswith("-"):
+                if len(words) >= 2:
+                    break
+                at += 2 if word in _GLOBAL_VALUED else 1
+                continue
+            words.append(word)
+            at += 1
+        return words
+
+    def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
+        """The first verb that destroys, or nothing."""
+        for word in words[:5]:
+            if word in more or _VERB.fullmatch(word.lower()):
+                return word
+        return ""
+
+    def is_only_asking(arguments: list[str]) -> bool:
+        return any(
+            word
+            in (
+                "--help",
+                "-h",
+                "help",
+                "--dry-run",
+                "--dryrun",
+                "--version",
+                "--dry-run=client",
+                "--dry-run=server",
+            )
+            for word in arguments
+        )
+    return locals()
+
+def ralph_domain_danger_examining():
+    """Walks a command line and asks the families about every program it would start."""
+
+    import re
+    from fnmatch import fnmatchcase
+    from types import MappingProxyType
+    from typing import NamedTuple
+
+    _m = _module("ralph.domain.danger.call"); Call = _m["Call"]
+    _m = _module("ralph.domain.danger.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]; substituted_scripts = _m["substituted_scripts"]
+    _m = _module("ralph.domain.danger.families.catalogue"); check_families = _m["check_families"]
+    _m = _module("ralph.domain.danger.families.files"); check_written_file = _m["check_written_file"]
+    _m = _module("ralph.domain.danger.families.secrets"); FETCHERS = _m["FETCHERS"]; check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; value_of_option = _m["value_of_option"]
+    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
+    _m = _module("ralph.domain.danger.printed"); printed_by = _m["printed_by"]; printed_by_command = _m["printed_by_command"]; stdin_text = _m["stdin_text"]; text_of_call = _m["text_of_call"]
+    _m = _module("ralph.domain.danger.program_lists"); DANGEROUS_PROGRAMS = _m["DANGEROUS_PROGRAMS"]; SETUP_TOOLS = _m["SETUP_TOOLS"]; SETUP_WORDS = _m["SETUP_WORDS"]; SHELLS = _m["SHELLS"]; TEXT_TOOLS = _m["TEXT_TOOLS"]
+    _m = _module("ralph.domain.danger.reading"); read_script = _m["read_script"]
+    _m = _module("ralph.domain.danger.syntax"); Function = _m["Function"]; Group = _m["Group"]; ProcessFile = _m["ProcessFile"]; Simple = _m["Simple"]; Substitution = _m["Substitution"]; Text = _m["Text"]
+    _m = _module("ralph.domain.danger.word_reading"); TOO_DEEP = _m["TOO_DEEP"]; TOO_LONG = _m["TOO_LONG"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
+
+    MAX_CALLS = 1_000
+    MAX_TEXT_CHARS = 200_000
+    MAX_DEPTH = 12
+
+    class DangerFound(Exception):
+        """Ends the walk: one danger is enough."""
+
+        def __init__(self, danger: Danger) -> None:
+            self.danger = danger
+
+    class Feed(NamedTuple):
+        """What comes on stdin."""
+
+        text: str | None = None
+        origin: str = ""
+        """Where unknown text comes from: ``network``, ``decoder``, ``file``; empty if there is none."""
+
+    NOTHING = Feed()
+
+    class Start(NamedTuple):
+        """One program that is about to start."""
+
+        words: list[str]
+        scope: Scope
+        feed: Feed = NOTHING
+        environment: Mapping[str, str] = MappingProxyType({})
+        source: Simple | None = None
+        """As it was written, for the rules that need to know."""
+
+        def with_words(self, words: list[str]) -> Start:
+            return self._replace(words=words, source=None)
+
+        def beyond_shell(self, words: list[str]) -> Start:
+            """Another program starts it: the shell's functions do not count there."""
+            scope = self.scope.copy()
+            scope.functions = {}
+            return self._replace(words=words, source=None, scope=scope)
+
+    class Walker:
+        """Scripts, pipelines and words; what a program does with its own words is in ``starting.Examiner``."""
+
+        def __init__(self, rules: GuardRules, *, is_torn: bool) -> None:
+            self.rules = rules
+            self.is_torn = is_torn
+            self._calls = 0
+            self._depth = 0
+
+        def start(self, start: Start) -> None:
+            raise NotImplementedError
+
+        def text(self, text: str, scope: Scope, feed: Feed = NOTHING) -> None:
+            """Text that a shell will read."""
+            if len(text) > MAX_TEXT_CHARS:
+                raise TooComplex(TOO_LONG)
+            self.enter()
+            self.script(read_script(text, self._depth).script, scope, feed)
+            self.leave()
+
+        def enter(self) -> None:
+            self._depth += 1
+            if self._depth > MAX_DEPTH:
+                raise TooComplex(TOO_DEEP)
+
+        def leave(self) -> None:
+            self._depth -= 1
+
+        def count_call(self) -> None:
+            self._calls += 1
+            if self._calls > MAX_CALLS:
+                raise TooComplex(TOO_MANY_PROGRAMS)
+
+        def script(self, script: Script, scope: Scope, feed: Feed = NOTHING) -> None:
+            for pipeline in script:
+                self._pipeline(pipeline, scope, feed)
+
+        def _pipeline(self, pipeline: Pipeline, scope: Scope, feed: Feed) -> None:
+            secret = False
+            for number, command in enumerate(pipeline):
+                if isinstance(command, Function):
+                    scope.functions[command.name] = command.body
+                elif isinstance(command, Group):
+                    self._group(command, scope, feed)
+                else:
+                    words = self._simple(command, scope, feed)
+                    if secret and words:
+                        self.report(check_sending(base_name(words[0]), words[1:]))
+                    secret = secret or reads_secrets(words)
+                if number + 1 < len(pipeline):
+                    feed = self._feed_behind(command, scope, feed)
+
+        def _group(self, group: Group, scope: Scope, feed: Feed) -> None:
+            self.enter()
+            self.script(group.body, scope.copy() if group.is_subshell else scope, feed)
+            self.leave()
+            self._redirects(group, scope)
+
+        def _feed_behind(self, command: Command, scope: Scope, feed: Feed) -> Feed:
+            """What a stage of a pipeline gives to the next."""
+            text = printed_by_command(command, scope, feed.text)
+            if text is not None and UNKNOWN not in text:
+                return Feed(text)
+            origin = self.origin_of(((command,),), scope)
+            return Feed(None, origin if origin != "file" or not feed.origin else feed.origin)
+
+        def origin_of(self, script: Script, scope: Scope) -> str:
+            """Where the output of a script comes from."""
+            for pipeline in script:
+                for command in pipeline:
+                    if not isinstance(command, Simple) or not command.words:
+                        continue
+                    words = expand_words(command.words, scope, printed_by)
+                    names = {base_name(word) for word in words[:3]}
+                    if names & FETCHERS:
+                        return "network"
+                    if names & {"base64", "xxd", "openssl", "gunzip", "zcat", "uudecode"}:
+                        return "decoder"
+            return "file"
+
+        def _redirects(self, command: Simple | Group, scope: Scope) -> None:
+            for redirect in command.redirects:
+                for script in substituted_scripts(redirect.target):
+                    self.script(script, scope.copy())
+                if ">" in redirect.operator:
+                    path = expand_text(redirect.target, scope, printed_by)
+                    self.report(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
+
+        def _simple(self, command: Simple, scope: Scope, feed: Feed) -> list[str]:
+            for assignment in command.assignments:
+                for value in assignment.values:
+                    self._substitutions(value, scope)
+            for word in command.words:
+                self._substitutions(word, scope)
+            self._redirects(command, scope)
+            values = {
+                assignment.name: tuple(
+                    text
+                    for value in assignment.values
+                    for text in self._assigned(value, scope, len(assignment.values))
+                )
+                for assignment in command.assignments
+            }
+            if not command.words:
+                for assignment in command.assignments:
+                    before = scope.variables.get(assignment.name, ("",)) if assignment.appends else ("",)
+                    scope.variables[assignment.name] = tuple(
+                        old + new for old in before[:1] for new in values[assignment.name]
+                    )
+                return []
+            words = expand_words(command.words, scope, printed_by)
+            feed = self._own_feed(command, scope, feed)
+            environment = {name: " ".join(value) for name, value in scope.variables.items()}
+            environment |= {name: " ".join(value) for name, value in values.items()}
+            self.start(Start(words, scope, feed, environment, command))
+            self._remember_files(command, words, scope, feed)
+            return words
+
+        def _assigned(self, value: Word, scope: Scope, count: int) -> list[str]:
+            if count > 1:
+                return expand_words((value,), scope, printed_by)
+            return [expand_text(value, scope, printed_by)]
+
+        def _substitutions(self, word: Word, scope: Scope) -> None:
+            for script in substituted_scripts(word):
+                self.enter()
+                self.script(script, scope.copy())
+                self.leave()
+
+        def _own_feed(self, command: Simple, scope: Scope, feed: Feed) -> Feed:
+            text = stdin_text(command.redirects, scope)
+            if text is not None:
+                return Feed(None, "file") if text.strip() == UNKNOWN else Feed(text)
+            for redirect in command.redirects:
+                if redirect.operator == "<":
+                    scripts = substituted_scripts(redirect.target)
+                    return Feed(None, self.origin_of(scripts[0], scope) if scripts else "file")
+            return feed
+
+        def _remember_files(self, command: Simple, words: list[str], scope: Scope, feed: Feed) -> None:
+            """``cat > x.sh <<EOF`` … ``bash x.sh``: the text that was written is what will run."""
+            paths = [
+                (expand_text(redirect.target, scope, printed_by), redirect.operator)
+                for redirect in command.redirects
+                if redirect.operator in (">", ">>", ">|") and redirect.fd in ("", "1")
+            ]
+            program = base_name(words[0]) if words else ""
+            if program == "tee":
+                paths += [(word, ">") for word in words[1:] if not word.startswith("-")]
+            text = text_of_call(words, scope, feed.text) if paths and words else None
+            if program in FETCHERS:
+                text = UNKNOWN
+                saved = value_of_option(words, ("-o", "--output", "-O", "--output-document"))
+                paths += [(saved, ">")] if saved else []
+            for path, operator in paths:
+                key = joined(scope.cwd, path)
+                if text is None:
+                    scope.files.pop(key, None)
+                else:
+                    scope.files[key] = (scope.files.get(key, "") if operator == ">>" else "") + text
+            if program in ("cp", "mv", "ln", "install", "rsync"):
+                for word in words[1:]:
+                    scope.files.pop(joined(scope.cwd, word), None)
+
+        def report(self, danger: Danger | None) -> None:
+            if danger is not None:
+                raise DangerFound(danger)
+
+        def is_allowed(self, words: list[str]) -> bool:
+            """By a pattern of the user's, for one simple command."""
+            if not self.rules.allow:
+                return False
+            command = " ".join(words)
+            return any(command == pattern or fnmatchcase(command, pattern) for pattern in self.rules.allow)
+
+        def families(self, start: Start) -> None:
+            words = start.words
+            call = Call(
+                base_name(words[0]),
+                words[1:],
+                start.scope.cwd,
+                self.rules,
+                start.environment,
+                self.is_torn,
+                start.feed.text or "",
+            )
+            self.report(check_families(call))
+
+    def is_opaque(word: str) -> bool:
+        """Only the running shell knows any of it."""
+        return bool(word) and not word.strip(UNKNOWN + INPUT + " \n;")
+
+    def is_partly_opaque(word: str) -> bool:
+        return UNKNOWN in word or INPUT in word
+
+    def prints_setup_code(script: Script) -> bool:
+        """One call of a tool that is made to print shell code, with nothing around it."""
+        if len(script) != 1 or len(script[0]) != 1:
+            return False
+        command = script[0][0]
+        if not isinstance(command, Simple) or command.redirects or command.assignments or not command.words:
+            return False
+        if not all(isinstance(part, Text) for word in command.words for part in word):
+            return False
+        words = ["".join(part.text for part in word if isinstance(part, Text)) for word in command.words]
+        name = base_name(words[0])
+        if name in SHELLS or name in FETCHERS or name in ("command", "env", "sudo", "cat", "echo", "printf"):
+            return False
+        return name in SETUP_TOOLS or bool(SETUP_WORDS & set(words[1:]))
+
+    def only_substitution(source: Simple | None) -> Script | None:
+        """The script of ``program "$(…)"`` or ``program <(…)`` when nothing else is given."""
+        if source is None or len(source.words) != 2 or source.redirects or source.assignments:
+            return None
+        parts = [part for part in source.words[1] if part != Text("", True)]
+        if len(parts) == 1 and isinstance(parts[0], Substitution | ProcessFile):
+            return parts[0].script
+        return None
+
+    def process_files(source: Simple | None) -> list[Script]:
+        if source is None:
+            return []
+        return [part.script for word in source.words for part in word if isinstance(part, ProcessFile)]
+
+    def embedded_command(words: list[str]) -> list[str]:
+        """A dangerous program among the words of one that we do not know: ``tool exec -- rm -rf /``."""
+        if base_name(words[0]) in TEXT_TOOLS or base_name(words[0]) in DANGEROUS_PROGRAMS:
+            return []
+        for number, word in enumerate(words[1:], start=1):
+            if base_name(word) in DANGEROUS_PROGRAMS and not word.endswith("/"):
+                return words[number:]
+        return []
+
+    def looks_like_commands(program: str, text: str) -> bool:
+        """A here-document for a program that we do not know: is it a script?"""
+        return (
+            program not in TEXT_TOOLS
+            and re.search(r"(?m)^[ \t]*(?:sudo[ \t]+)?(?:rm|git|dd|mkfs\S*|find|shred)\s", text) is not None
+        )
+
+    def next_directory(scope: Scope, words: list[str]) -> str:
+        """Where ``cd`` goes."""
+        operands = [word for word in words if not word.startswith("-") or word == "-"]
+        if not operands:
+            return "~"
+        if operands[0] == "-":
+            return UNKNOWN
+        return joined(scope.cwd, operands[0]) if operands[0] else scope.cwd
+    return locals()
+
+def ralph_domain_danger_expansion():
+    """What the words of a command become: quotes gone, variables and braces replaced as far as they are known."""
+
+    import re
+    from collections.abc import Callable
+
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.marks"); UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.domain.danger.scope"); Scope = _m["Scope"]
+    _m = _module("ralph.domain.danger.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Script = _m["Script"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
+    _m = _module("ralph.domain.danger.word_reading"); TOO_LONG = _m["TOO_LONG"]; TOO_MANY_WORDS = _m["TOO_MANY_WORDS"]; TooComplex = _m["TooComplex"]
+
+    MAX_WORDS = 2_000
+    MAX_WORD_CHARS = 100_000
+    MAX_WORDS_CHARS = 400_000
+
+    OutputOf = Callable[[Script, Scope], "str | None"]
+    """What a script prints, if that can be told without running it."""
+
+    _BRACES = LazyPattern(r"\{([^{}]*,[^{}]*)\}")
+    _RANGE = LazyPattern(r"\{(\w+)\.\.(\w+)\}")
+
+    def expand_words(words: tuple[Word, ...], scope: Scope, output_of: OutputOf) -> list[str]:
+        expanded: list[str] = []
+        for word in words:
+            expanded += expand_word(word, scope, output_of, names_program=not expanded)
+            if len(expanded) > MAX_WORDS:
+                raise TooComplex(TOO_MANY_WORDS)
+        if sum(map(len, expanded)) > MAX_WORDS_CHARS:
+            raise TooComplex(TOO_LONG)
+        return expanded
+
+    def expand_word(word: Word, scope: Scope, output_of: OutputOf, *, names_program: bool = False) -> list[str]:
+        fields = _Fields()
+        for part in word:
+            if isinstance(part, Text):
+                fields.add(part.text, is_quoted=part.quoted)
+            elif isinstance(part, Variable):
+                _add_variable(fields, part, scope, output_of)
+            elif isinstance(part, Substitution):
+                _add_output(fields, part, scope, output_of, names_program=names_program)
+            elif isinstance(part, ProcessFile):
+                fields.add("/dev/fd/63", is_quoted=True)
+            else:
+                fields.add("0", is_quoted=True)
+        words = fields.finished()
+        if any(isinstance(part, Text) and not part.quoted and "{" in part.text for part in word):
+            words = [piece for whole in words for piece in expand_braces(whole)]
+        return words
+
+    def expand_text(word: Word, scope: Scope, output_of: OutputOf) -> str:
+        """As in an assignment, a here-document or a redirection: one text, never split."""
+        return " ".join(expand_word(tuple(_quoted(part) for part in word), scope, output_of, names_program=True))
+
+    def substituted_scripts(word: Word) -> list[Script]:
+        """The scripts that run while the word is expanded."""
+        scripts: list[Script] = []
+        for part in word:
+            if isinstance(part, Substitution | ProcessFile):
+                scripts.append(part.script)
+            elif isinstance(part, Variable):
+                scripts += substituted_scripts(part.operand)
+            elif isinstance(part, Arithmetic):
+                scripts += substituted_scripts(part.inner)
+        return scripts
+
+    def expand_braces(text: str) -> list[str]:
+        """``{a,b}c`` is ``ac bc``."""
+        pending = [text]
+        done: list[str] = []
+        while pending:
+            if len(pending) + len(done) > MAX_WORDS:
+                raise TooComplex(TOO_MANY_WORDS)
+            current = pending.pop()
+            found = _BRACES.search(current)
+            if found:
+                before, after = current[: found.start()], current[found.end() :]
+                pending += [before + choice + after for choice in reversed(found[1].split(","))]
+                continue
+            found = _RANGE.search(current)
+            if found and current.count("..") == 1:
+                # The ends are enough: no rule depends on what lies between them.
+                done += [current[: found.start()] + end + current[found.end() :] for end in (found[1], found[2])]
+                continue
+            done.append(current)
+        return done
+
+    class _Fields:
+        """Builds the words one word expands to."""
+
+        def __init__(self) -> None:
+            self._words: list[str] = []
+            self._current: str | None = None
+
+        def add(self, text: str, *, is_quoted: bool) -> None:
+            if text or is_quoted:
+                self._current = (self._current or "") + text
+                if len(self._current) > MAX_WORD_CHARS:
+                    raise TooComplex(TOO_LONG)
+
+        def add_split(self, text: str, separators: str) -> None:
+            """An unquoted value: cut at the separators."""
+            if not separators:
+                self.add(text, is_quoted=False)
+                return
+            pieces = re.split("[" + re.escape(separators) + "]+", text)
+            for number, piece in enumerate(pieces):
+                if number:
+                    self.end_word()
+                self.add(piece, is_quoted=False)
+
+        @property
+        def is_option(self) -> bool:
+            return (self._current or "").startswith("-")
+
+        def end_word(self) -> None:
+            if self._current is not None:
+                self._words.append(self._current)
+                self._current = None
+                if len(self._words) > MAX_WORDS:
+                    raise TooComplex(TOO_MANY_WORDS)
+
+        def finished(self) -> list[str]:
+            self.end_word()
+            return self._words
+
+    def _add_variable(fields: _Fields, part: Variable, scope: Scope, output_of: OutputOf) -> None:
+        values = _values_of(part, scope, output_of)
+        if part.name == "*" and part.quoted:
+            fields.add(scope.separators[:1].join(values), is_quoted=True)
+            return
+        for number, value in enumerate(values):
+            if number:
+                fields.end_word()
+            if part.quoted:
+                fields.add(value, is_quoted=True)
+            else:
+                fields.add_split(value, scope.separators)
+        if not values and part.quoted and part.name != "@":
+            fields.add("", is_quoted=True)
+
+    def _values_of(part: Variable, scope: Scope, output_of: OutputOf) -> tuple[str, ...]:
+        if part.operator == "!":
+            inner = scope.value_of(part.name)
+            return tuple(value for name in inner for value in scope.value_of(name)) or inner or (UNKNOWN,)
+        if part.operator == "#len":
+            return ("1",)
+        values = scope.value_of(part.name)
+        if part.operator in (":-", "-", ":=", "="):
+            if not any(values) or (values == (UNKNOWN,) and part.operand):
+                return (expand_text(part.operand, scope, output_of),)
+            return values
+        if part.operator in (":+", "+"):
+            return (expand_text(part.operand, scope, output_of),) if any(values) else ()
+        if part.operator in (":?", "?"):
+            return values if any(values) else (UNKNOWN,)
+        if not part.operator:
+            return values
+        return tuple(_transformed(value, part, scope, output_of) for value in values)
+
+    def _transformed(value: str, part: Variable, scope: Scope, output_of: OutputOf) -> str:
+        """The commonest of bash's string operators; others leave the value unknown."""
+        operand = expand_text(part.operand, scope, output_of)
+        if part.operator in ("^", "^^", ",", ",,"):
+            return value.upper() if "^" in part.operator else value.lower()
+        if part.operator == ":" and (found := re.fullmatch(r"\s*(\d{1,4})(?::(\d{1,4}))?", operand)):
+            start = int(found[1])
+            return value[start : start + int(found[2])] if found[2] else value[start:]
+        if part.operator in ("/", "//") and not set(operand) & set("*?["):
+            old, _, new = operand.partition("/")
+            return value.replace(old, new, 1 if part.operator == "/" else -1) if old else value
+        return value if value == UNKNOWN else value + UNKNOWN
+
+    def _add_output(
+        fields: _Fields, part: Substitution, scope: Scope, output_of: OutputOf, *, names_program: bool
+    ) -> None:
+        output = output_of(part.script, scope)
+        text = UNKNOWN if output is None else output.rstrip("\n")
+        if (text.startswith("-") or fields.is_option) and not names_program:
+            text = UNKNOWN  # an option from a substitution: see "accepted" in docs/guard.md
+        if part.quoted:
+            fields.add(text, is_quoted=True)
+        else:
+            fields.add_split(text, scope.separators)
+
+    def _quoted(part: Part) -> Part:
+        return part._replace(quoted=True) if isinstance(part, Text | Variable | Substitution) else part
+    return locals()
+
+def ralph_domain_danger_families_backup():
+    """Optional pack: backups, the last place where anything is left."""
+
+    _m = _module("ralph.domain.danger.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+
+    _BACKUP_TOOLS = {
+        "restic": words_in("forget prune unlock rebuild-index"),
+        "borg": words_in("delete prune compact recreate break-lock"),
+        "rclone": words_in("sync delete deletefile purge rmdir rmdirs move moveto cleanup dedupe"),
+        "velero": words_in("delete"),
+        "duplicity": words_in("remove-older-than remove-all-but-n-full cleanup"),
+        "kopia": words_in("delete expire"),
+        "tarsnap": words_in("nuke"),
+    }
+
+    def check_backup(call: Call) -> Danger | None:
+        verbs = _BACKUP_TOOLS.get(call.program)
+        if verbs is None or is_only_asking(call.arguments) or "-n" in call.arguments:
+            return None
+        words = command_words(call.arguments)
+        if destructive_word(words, verbs):
+            return Danger(
+                "backup",
+                f"{call.program} {' '.join(words[:2])} deletes from the backup or the remote",
+                "ask the user to do it",
+            )
+        return None
+    return locals()
+
+def ralph_domain_danger_families_catalogue():
+    """All families: those that are always on, and the packs that the user chooses."""
+
+    _m = _module("ralph.domain.danger.families.backup"); check_backup = _m["check_backup"]
+    _m = _module("ralph.domain.danger.families.cloud"); check_cloud = _m["check_cloud"]
+    _m = _module("ralph.domain.danger.families.containers"); check_containers = _m["check_containers"]
+    _m = _module("ralph.domain.danger.families.databases"); check_databases = _m["check_databases"]
+    _m = _module("ralph.domain.danger.families.files"); check_files = _m["check_files"]
+    _m = _module("ralph.domain.danger.families.git"); check_git = _m["check_git"]
+    _m = _module("ralph.domain.danger.families.other_vcs"); check_other_vcs = _m["check_other_vcs"]
+    _m = _module("ralph.domain.danger.families.permissions"); check_permissions = _m["check_permissions"]
+    _m = _module("ralph.domain.danger.families.publish"); check_publish = _m["check_publish"]
+    _m = _module("ralph.domain.danger.families.remote"); check_remote = _m["check_remote"]
+    _m = _module("ralph.domain.danger.families.secrets"); check_secrets = _m["check_secrets"]
+    _m = _module("ralph.domain.danger.families.services"); check_services = _m["check_services"]
+    _m = _module("ralph.domain.danger.families.system"); check_system = _m["check_system"]
+
+    _ALWAYS = (
+        check_files,
+        check_git,
+        check_other_vcs,
+        check_system,
+        check_permissions,
+        check_secrets,
+        check_databases,
+    )
+    _CHECKS_OF_PACK = {
+        "backup": check_backup,
+        "cloud": check_cloud,
+        "containers": check_containers,
+        "publish": check_publish,
+        "remote": check_remote,
+        "services": check_services,
+    }
+
+    def check_families(call: Call) -> Danger | None:
+        for check in _ALWAYS:
+            danger = check(call)
+            if danger is not None:
+                return danger
+        for pack, check in _CHECKS_OF_PACK.items():
+            if call.rules.has_pack(pack):
+                danger = check(call)
+                if danger is not None:
+                    return danger
+        return None
+    return locals()
+
+def ralph_domain_danger_families_cloud():
+    """Optional pack: clouds and infrastructure as code."""
+
+    _m = _module("ralph.domain.danger.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+
+    _NOTHING = words_in("")
+    _CLOUD_TOOLS = {
+        "aws": words_in(
+            "put-secret-value update-secret unsubscribe create-invalidation stop-instances schedule-key-deletion leave-organization"
+        ),
+        "gcloud": words_in("disable"),
+        "az": words_in("untag"),
+        "terraform": words_in("destroy taint"),
+        "tofu": words_in("destroy taint"),
+        "terragrunt": words_in("destroy run-all"),
+        "pulumi": words_in("destroy"),
+        "gsutil": words_in("rm rb"),
+        "mc": words_in("rm rb"),
+        "fastly": words_in("activate"),
+        "apigeecli": _NOTHING,
+        "deck": words_in("reset sync"),
+        **dict.fromkeys(
+            words_in(
+                "doctl hcloud linode-cli heroku fly flyctl vercel netlify wrangler eksctl cdk serverless sls oci ibmcloud scw exo azcopy bq"
+                " cloudflared firebase supabase railway render ansible-galaxy nomad consul s3cmd s5cmd"
+            ),
+            _NOTHING,
+        ),
+    }
+    _SYNCS = ("--delete", "--delete-destination", "--remove", "-d", "--delete-destination=true")
+
+    def check_cloud(call: Call) -> Danger | None:
+        if call.program not in _CLOUD_TOOLS or is_only_asking(call.arguments):
+            return None
+        words = command_words(call.arguments)
+        verb = destructive_word(words, _CLOUD_TOOLS[call.program])
+        if verb:
+            return Danger(
+                "cloud",
+                f"{call.program} {' '.join(words[:3])} destroys or changes what is running",
+                "ask the user to do it",
+            )
+        syncs = {"sync", "rsync", "mirror"} & set(words + call.arguments[:3])
+        if syncs and any(word in _SYNCS for word in call.arguments):
+            return Danger("cloud", "this deletes what the source does not have", "sync without deleting")
+        if call.program in ("terraform", "tofu") and any(
+            word in ("-destroy", "--destroy") for word in call.arguments
+        ):
+            return Danger("cloud", "this destroys infrastructure", "show the user terraform plan -destroy")
+        return None
+    return locals()
+
+def ralph_domain_danger_families_containers():
+    """Optional pack: containers and clusters."""
+
+    _m = _module("ralph.domain.danger.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
+
+    _ENGINES = words_in("docker podman nerdctl docker-compose podman-compose")
+    _CLUSTERS = words_in("kubectl oc helm k9s kind k3d minikube argocd flux istioctl velero")
+    _CLUSTER_VERBS = words_in("delete drain uninstall replace")
+
+    def check_containers(call: Call) -> Danger | None:
+        if call.program not in _ENGINES | _CLUSTERS or is_only_asking(call.arguments):
+            return None
+        words = command_words(call.arguments)
+        if call.program in _CLUSTERS:
+            verb = destructive_word(words[:3], _CLUSTER_VERBS)
+            return (
+                Danger("containers", f"{call.program} {verb} takes away what is running", "ask the user to do it")
+                if verb
+                else None
+            )
+        return _check_engine(call, words)
+
+    def _check_engine(call: Call, words: list[str]) -> Danger | None:
+        options, _ = split_options(call.arguments)
+        instead = "name what is to go, and only what this project made"
+        if "prune" in words:
+            return Danger("containers", "prune deletes containers, images or volumes of other projects", instead)
+        if words[:1] == ["volume"] and {"rm", "remove"} & set(words[1:2]):
+            return Danger("containers", "this deletes a volume with its data", "ask the user to do it")
+        removes = words[:1] in (["rm"], ["rmi"]) or words[:2] in (["container", "rm"], ["image", "rm"])
+        if removes and has_flag(options, "f", "force"):
+            return Danger("containers", "this removes containers or images by force", instead)
+        if words[:1] in (["stop"], ["kill"]) or words[:2] in (["container", "stop"], ["container", "kill"]):
+            return Danger("containers", "this stops what is running", instead)
+        if "down" in words[:2] and has_flag(options, "v", "volumes"):
+            return Danger(
+                "containers", "this deletes the volumes with their data", "docker compose down without -v"
+            )
+        return None
+    return locals()
+
+def ralph_domain_danger_families_databases():
+    """Databases. Dropping a table or database of a server, and what says that it is production, is always looked for.
+
+The rest, which is everyday work on a database of one's own, is a pack.
+"""
+
+    import re
+
+    _m = _module("ralph.domain.danger.destructive_words"); is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+
+    _CLIENTS = words_in(
+        "psql mysql mariadb sqlite3 sqlcmd duckdb cockroach clickhouse-client cqlsh mongosh mongo redis-cli usql pgcli mycli bq snowsql"
+        " influx valkey-cli neo4j cypher-shell"
+    )
+    _SQL = LazyPattern(
+        r"(?is)\bdrop\s+(?:table|database|schema|index|view|user|role|keyspace|collection)\b|\btruncate\s+(?:table\s+)?\w"
+        r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$|\balter\s+table\s+\S+\s+drop\b"
+    )
+    _DOCUMENT = LazyPattern(
+        r"(?i)\.(?:drop|dropDatabase|deleteMany|remove|dropIndexes)\s*\(|\bflush(?:all|db)\b|\bconfig\s+resetstat|\bdebug\s+segfault"
+    )
+    _MIGRATION = LazyPattern(
+        r"(?i)db:(?:drop|reset|purge|truncate\S*|migrate:reset|schema:load)|migrate:(?:fresh|reset|rollback)|db:wipe"
+    )
+    _WHOLE = LazyPattern(
+        r"(?i)\bdrop\s+(?:table|database|schema|keyspace)\b|\btruncate\s+(?:table\s+)?\w|\bflushall\b|dropDatabase\s*\("
+    )
+    _LOCAL = words_in("sqlite3 duckdb")
+    """Databases in a file: the project's own."""
+    _PRODUCTION = LazyPattern(r"(?i)\bprod(?:uction)?\b")
+    _BACKUP_FIRST = "take a backup and ask the user; a SELECT shows what would go"
+
+    def check_databases(call: Call) -> Danger | None:
+        danger = _check_database(call)
+        if danger is None or call.rules.has_pack("databases"):
+            return danger
+        if call.program not in _LOCAL and (_WHOLE.search(_said(call)) or call.program == "dropdb"):
+            return danger
+        said = [*call.arguments, *(value for name, value in call.environment.items() if name.endswith("ENV"))]
+        return danger if any(_PRODUCTION.search(word) for word in said) else None
+
+    def _said(call: Call) -> str:
+        return "\n".join([" ".join(call.arguments), *call.arguments, call.input_text])
+
+    def _check_database(call: Call) -> Danger | None:
+        words = call.arguments
+        if is_only_asking(words):
+            return None
+        if call.program in ("dropdb", "dropuser"):
+            return Danger("databases", f"{call.program} deletes a database or account", _BACKUP_FIRST)
+        if call.program in _CLIENTS and (_SQL.search(_said(call)) or _DOCUMENT.search(_said(call))):
+            return Danger("databases", "this deletes data", _BACKUP_FIRST)
+        if call.program == "mysqladmin" and ({"drop", "shutdown"} & set(words)):
+            return Danger("databases", "mysqladmin deletes or stops the database", _BACKUP_FIRST)
+        if (
+            call.program in ("rails", "rake", "artisan", "mix", "bin/rails")
+            or "artisan" in words
+            or "rails" in words
+        ) and any(_MIGRATION.search(word) or word in ("ecto.drop", "ecto.reset") for word in words):
+            return Danger("databases", "this empties the database", _BACKUP_FIRST)
+        if call.program in ("prisma", "npx", "bunx", "pnpm") and re.search(
+            r"migrate reset|db push .*--force-reset", " ".join(words)
+        ):
+            return Danger("databases", "this empties the database", _BACKUP_FIRST)
+        if {"flush", "sqlflush", "reset_db"} & set(words[:2]) and any(
+            word.endswith("manage.py") for word in (call.program, *words)
+        ):
+            return Danger("databases", "this empties the database", _BACKUP_FIRST)
+        return None
+    return locals()
+
+def ralph_domain_danger_families_files():
+    """Files: removing, overwriting and formatting what cannot be brought back."""
+
+    import re
+
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]
+    _m = _module("ralph.domain.danger.places"); HARMLESS = _m["HARMLESS"]; VITAL = _m["VITAL"]; Place = _m["Place"]; is_disk = _m["is_disk"]; is_personal_file = _m["is_personal_file"]; is_vital_file = _m["is_vital_file"]
+
+    _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
+    _FORMATTERS = LazyPattern(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
+    _PARTITIONERS = frozenset(["fdisk", "gdisk", "sgdisk", "cfdisk", "sfdisk", "parted"])
+    _VOLUME_REMOVERS = frozenset(["pvremove", "vgremove", "lvremove"])
+
+    def check_files(call: Call) -> Danger | None:
+        program = call.program
+        if program in (
+            "rm",
+            "grm",
+            "rimraf",
+            "unlink",
+            "srm",
+            "trash",
+            "del",
+            "erase",
+            "rd",
+            "remove-item",
+            "ri",
+        ):
+            return _check_removal(call)
+        if program in ("shred", "wipe", "scrub"):
+            return _check_shred(call)
+        if program == "dd":
+            return _check_dd(call)
+        if program in ("mv", "cp", "ln", "install", "rsync", "gmv", "gcp"):
+            return _check_move(call)
+        if program == "truncate":
+            return _check_overwriting(
+                call, split_options(call.arguments, ("-s", "-r", "--size"))[1], "truncating"
+            )
+        if program == "sed" and any(word.startswith(("-i", "--in-place")) for word in call.arguments):
+            return _check_overwriting(call, call.arguments, "editing")
+        if program == "tee":
+            return _check_overwriting(call, split_options(call.arguments)[1], "writing to")
+        return _check_disks(call)
+
+    def check_written_file(path: str, cwd: str, *, appends: bool = False) -> Danger | None:
+        """The target of ``>``."""
+        if is_vital_file(path, cwd) or (is_personal_file(path, cwd) and not appends):
+            return Danger(
+                "files",
+                f"this overwrites {path}",
+                "write to a file inside the project and let the user install it",
+            )
+        if path.startswith(("/dev/tcp/", "/dev/udp/")):
+            return Danger(
+                "network", "this opens a connection through the shell", "use curl to a host that the user named"
+            )
+        return None
+
+    def _check_removal(call: Call) -> Danger | None:
+        options, operands = split_options(call.arguments)
+        if any(option in ("--help", "--version") for option in options):
+            return None
+        is_recursive, is_forced = _removal_flags(call, options)
+        operands = [
+            operand
+            for operand in operands
+            if not (operand.startswith("/") and len(operand) == 2 and call.program in ("rd", "del"))
+        ]
+        places = [(operand, call.place(operand)) for operand in operands if operand]
+        for operand, place in places:
+            if is_personal_file(operand, call.cwd):
+                return Danger("files", f"this removes {_shown(operand)}, which is the user's own", _NAME_PATHS)
+            if _is_too_much(place, is_recursive=is_recursive, is_forced=is_forced, is_torn=call.is_torn):
+                return Danger("files", f"removing {_shown(operand)} removes {place.value}", _NAME_PATHS)
+        if is_recursive and call.has_input:
+            return Danger(
+                "files", "this removes whatever comes on stdin, recursively", "list it first, then " + _NAME_PATHS
+            )
+        only_input = bool(operands) and all(place is Place.UNKNOWN for _, place in places)
+        if call.may_gain_options() and (
+            (only_input and not is_forced) or any(place not in HARMLESS | {Place.UNKNOWN} for _, place in places)
+        ):
+            return Danger(
+                "files", "words from stdin may become options of this removal", "put -- before the names"
+            )
+        return None
+
+    def _removal_flags(call: Call, options: list[str]) -> tuple[bool, bool]:
+        """Recursive? forced?"""
+        lowered = [option.lower() for option in options]
+        if call.program == "rimraf":
+            return True, True
+        if call.program in ("rd", "del", "erase"):
+            switches = {word.lower() for word in call.arguments}
+            return "/s" in switches or "-recurse" in lowered, True
+        if call.program in ("remove-item", "ri"):
+            return any(option.startswith("-r") for option in lowered), any(
+                option.startswith("-fo") for option in lowered
+            )
+        is_recursive = has_flag(options, "r", "recursive", shortest=1) or has_flag(options, "R")
+        is_forced = has_flag(options, "f", "force", shortest=1) or any(
+            option == "-FR" or option == "-RF" for option in options
+        )
+        return is_recursive, is_forced or call.program == "srm"
+
+    def _is_too_much(place: Place, *, is_recursive: bool, is_forced: bool, is_torn: bool) -> bool:
+        if is_recursive and is_forced:
+            return is_torn or place not in HARMLESS
+        if is_recursive:
+            return place in VITAL
+        return place in (Place.ROOT, Place.SYSTEM, Place.DEVICE, Place.HISTORY)
+
+    def _check_shred(call: Call) -> Danger | None:
+        _, operands = split_options(call.arguments, ("-n", "-s", "--iterations", "--size"))
+        if operands:
+            return Danger(
+                "files",
+                f"{call.program} destroys {_shown(operands[0])} beyond recovery",
+                "use rm on the named file",
+            )
+        return None
+
+    def _check_dd(call: Call) -> Danger | None:
+        for word in call.arguments:
+            if word.startswith("of=") and is_vital_file(word[3:], call.cwd):
+                return Danger(
+                    "files", f"dd overwrites {_shown(word[3:])}", "write to an image file inside the project"
+                )
+        return None
+
+    def _check_move(call: Call) -> Danger | None:
+        options, operands = split_options(
+            call.arguments, ("-S", "--suffix", "-m", "-o", "-g", "-e", "--exclude", "--include", "--rsh")
+        )
+        target = (
+            value_of_option(call.arguments, ("-t", "--target-directory"))
+            if call.program in ("mv", "cp")
+            else None
+        )
+        if len(operands) + (target is not None) < 2:
+            return None
+        sources, last = (operands, target) if target is not None else (operands[:-1], operands[-1])
+        assert last is not None
+        if call.program in ("mv", "gmv"):
+            if last == "/dev/null":
+                return Danger("files", "moving to /dev/null destroys the file", "use rm on the named file")
+            for source in sources:
+                if call.place(source) in VITAL:
+                    return Danger(
+                        "files", f"moving {_shown(source)} takes away {call.place(source).value}", _NAME_PATHS
+                    )
+        if is_vital_file(last, call.cwd):
+            return Danger(
+                "files",
+                f"this overwrites {_shown(last)}",
+                "write to a file inside the project and let the user install it",
+            )
+        deletes = call.program == "rsync" and any(
+            option.startswith(("--del", "--remove-source")) for option in options
+        )
+        if deletes and call.place(last) in VITAL:
+            return Danger(
+                "files", f"rsync --delete empties {_shown(last)}", "sync without --delete, or into a new folder"
+            )
+        return None
+
+    def _check_overwriting(call: Call, paths: list[str], doing: str) -> Danger | None:
+        for path in paths:
+            if is_vital_file(path, call.cwd):
+                return Danger(
+                    "files", f"{doing} {_shown(path)} harms the machine", "write to a file inside the project"
+                )
+        return None
+
+    def _check_disks(call: Call) -> Danger | None:
+        options, operands = split_options(call.arguments, ("-t", "-L", "-U", "-N", "-b", "-m"))
+        disks = [operand for operand in operands if is_disk(operand)]
+        instead = "work on an image file inside the project"
+        if _FORMATTERS.fullmatch(call.program) and disks:
+            return Danger("files", f"{call.program} erases {disks[0]}", instead)
+        if call.program in _PARTITIONERS and disks and not has_flag(options, "l", "list"):
+            return Danger("files", f"{call.program} changes the partitions of {disks[0]}", instead)
+        if call.program in _VOLUME_REMOVERS and operands:
+            return Danger("files", f"{call.program} removes a volume", "ask the user to do it")
+        if call.program == "cryptsetup" and {"luksformat", "erase", "luksErase", "luksFormat"} & set(operands):
+            return Danger("files", "cryptsetup destroys what is on the volume", instead)
+        if call.program in ("zfs", "zpool") and "destroy" in operands:
+            return Danger("files", f"{call.program} destroy cannot be undone", "take a snapshot and ask the user")
+        if (
+            call.program == "diskutil"
+            and operands
+            and operands[0].lower().startswith(("erase", "zero", "secureerase", "partition", "reformat"))
+        ):
+            return Danger("files", f"diskutil {operands[0]} erases a disk", instead)
+        if call.program == "hdparm" and any(
+            "security-erase" in option or "trim-sector" in option for option in options
+        ):
+            return Danger("files", "hdparm erases the disk", instead)
+        if call.program == "nvme" and operands[:1] in (["format"], ["sanitize"]):
+            return Danger("files", "nvme erases the disk", instead)
+        if call.program == "format" and operands and re.fullmatch(r"[A-Za-z]:", operands[0]):
+            return Danger("files", f"format erases {operands[0]}", instead)
+        if call.program == "badblocks" and has_flag(options, "w"):
+            return Danger("files", "badblocks -w overwrites the disk", instead)
+        return None
+
+    def _shown(path: str) -> str:
+        """A path for a message; what is not known is said so."""
+        text = re.sub("[\ue000\ue001]+", "…", path)
+        return text if len(text) <= 80 else text[:79] + "…"
+    return locals()
+
+def ralph_domain_danger_families_git():
+    """git: losing uncommitted work, rewriting or deleting history, forcing it on others."""
+
+    from collections.abc import Callable
+
+    _m = _module("ralph.domain.danger.call"); Call = _m["Call"]
+    _m = _module("ralph.domain.danger.git_words"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+
+    _COMMIT_FIRST = "commit or stash the work first (git stash push -u), then ask the user"
+
+    def _danger(what: str, instead: str = _COMMIT_FIRST) -> Danger:
+        return Danger("git", what, instead)
+
+    def check_git(call: Call) -> Danger | None:
+        if call.program.startswith("git-") and call.program not in ("git-lfs",):
+            words = GitWords(call.program[4:], call.arguments, {}, "", [])
+        elif call.program == "git":
+            words = read_git(call.arguments)
+        else:
+            return None
+        rule = _RULES.get(words.subcommand)
+        if words.subcommand.startswith(INPUT) or (rule and _may_gain_options(words)):
+            return _danger("words from stdin may become options of git", "put -- before the names")
+        if rule is None:
+            return None
+        options, operands = split_options(words.arguments)
+        if any(
+            word in ("-h", "--help", "--version")
+            for word in split_options(words.arguments, ("-s", "--source"))[0]
+        ):
+            return None
+        return rule(
+            call,
+            words.arguments,
+            [option if option[:2] != "--" else option.lower() for option in options],
+            operands,
+        )
+
+    def _may_gain_options(words: GitWords) -> bool:
+        arguments = words.arguments
+        before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        if words.subcommand in ("rm", "add", "mv") and INPUT in before:
+            before = [word for word in before if word != INPUT]
+        return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
+
+    def _reset(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        for mode in ("hard", "merge"):
+            if has_flag(options, long=mode, shortest=2):
+                return _danger(f"git reset --{mode} throws away uncommitted changes")
+        return None
+
+    def _clean(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if has_flag(options, "n", "dry-run"):
+            return None
+        if has_flag(options, "f", "force") or any(
+            "x" in option.lower() for option in options if option[:2] != "--"
+        ):
+            return _danger(
+                "git clean deletes files that git does not know",
+                "look with git clean -n, then rm the named files",
+            )
+        return None
+
+    _CHECKOUT_VALUED = ("-b", "-B", "--orphan", "--conflict", "-U", "--unified", "--inter-hunk-context")
+
+    def _checkout(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        instead = "commit or stash first; git diff shows what would be lost"
+        names = [option.partition("=")[0] for option in options]
+        creates = "--orphan" in names or any(name[:2] != "--" and set(name) & {"b", "B"} for name in names)
+        if has_flag([_before_letter(option, "bB") for option in options], "f", "force"):
+            return _danger("git checkout --force throws away uncommitted changes", instead)
+        if any(name.startswith("--pathspec-from-f") for name in names):
+            return _danger("git checkout of paths throws away their uncommitted changes", instead)
+        before, separator, after = _around_double_dash(arguments)
+        if separator and after and not creates:
+            return _danger("git checkout -- throws away uncommitted changes of these files", instead)
+        if has_flag(options, "p", "patch") or creates:
+            return None
+        _, given = split_options(before, _CHECKOUT_VALUED)
+        if any(name in ("-t", "--track") for name in names) and given[:1] in (["direct"], ["inherit"]):
+            given = given[1:]
+        if "--recurse-submodules" in names and given[:1] in (["checkout"], ["on-demand"]):
+            given = given[1:]
+        if len(given) > 1 or given[:1] in (
+            [
+                ".",
+            ],
+            ["*"],
+            ["./"],
+            [":/"],
+        ):
+            return _danger("git checkout of paths throws away their uncommitted changes", instead)
+        return None
+
+    def _before_letter(option: str, letters: str) -> str:
+        """``-qbfeature`` is ``-q`` and a value: what follows the letter is no flag."""
+        if option.startswith("--"):
+            return option
+        return "-" + option[1:].partition(next((letter for letter in option[1:] if letter in letters), "\0"))[0]
+
+    def _around_double_dash(arguments: list[str]) -> tuple[list[str], bool, list[str]]:
+        if "--" not in arguments:
+            return arguments, False, []
+        at = arguments.index("--")
+        return arguments[:at], True, arguments[at + 1 :]
+
+    def _switch(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        plain = [option for option in options if option[:2] not in ("-c", "-C")]
+        if has_flag(plain, "f", "force") or has_flag(plain, long="discard-changes"):
+            return _danger("git switch --discard-changes throws away uncommitted changes")
+        return None
+
+    def _restore(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        valued = (
+            "-s",
+            "--source",
+            "-U",
+            "--unified",
+            "--inter-hunk-context",
+            "--pathspec-from-file",
+            "--conflict",
+        )
+        options, operands = split_options(arguments, valued)
+        short = [option for option in options if not option.startswith(("-s", "-U"))]
+        staged = has_flag(short, "S", "staged")
+        worktree = has_flag(short, "W", "worktree")
+        if any(option in ("-U", "--unified", "--inter-hunk-context") for option in options):
+            staged = (
+                staged and worktree
+            )  # git takes the next word as its number: what follows is not what it seems
+            if not staged and "--staged" in arguments:
+                worktree = True
+        chooses = operands or has_flag(short, "p", "patch") or has_flag(options, long="pathspec-from-file")
+        if staged and not worktree:
+            return None
+        cancelled = any(option.startswith(("--no-s", "--no-w")) for option in options)
+        if not chooses or (cancelled and not worktree):
+            return None
+        return _danger(
+            "git restore throws away uncommitted changes of these files",
+            "git restore --staged keeps the files; else commit or stash first",
+        )
+
+    def _push(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        instead = "push without force, or with --force-with-lease on a branch of your own"
+        leased = [option for option in options if not option.startswith("--force-with-lease") or "-if-" in option]
+        leased = [option for option in leased if not option.startswith("--force-if-includes")]
+        if any(option.startswith("--force") for option in leased) or has_flag(leased, "f", "force"):
+            return _danger("git push --force overwrites other people's commits", instead)
+        if has_flag(options, long="mirror", shortest=3) or has_flag(options, long="prune"):
+            return _danger("git push --mirror deletes branches of the remote", instead)
+        if has_flag(options, "d", "delete", shortest=3) or any(
+            operand.startswith(":") and len(operand) > 1 for operand in operands
+        ):
+            return _danger("this deletes a branch or tag of the remote", "leave it, and let the user delete it")
+        if any(operand.startswith("+") or ":+" in operand for operand in operands):
+            return _danger("a refspec with + forces the push", instead)
+        if call.rules.has_pack("strict") and any(
+            operand.rpartition(":")[2] in ("main", "master") for operand in operands[1:]
+        ):
+            return _danger("this pushes to the main branch", "push a branch and open a pull request")
+        return None
+
+    def _branch(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if has_flag(options, "D") or (
+            has_flag(options, "d", "delete", shortest=3) and has_flag(options, "f", "force")
+        ):
+            return _danger(
+                "git branch -D deletes commits that are nowhere else",
+                "git branch -d, which refuses unmerged branches",
+            )
+        if has_flag(options, "f", "force") or has_flag(options, "M") or has_flag(options, "C"):
+            return _danger(
+                "git branch --force moves a branch and may lose commits", "make a branch with a new name"
+            )
+        return None
+
+    def _stash(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if operands[:1] in (["drop"], ["clear"]):
+            return _danger(f"git stash {operands[0]} deletes stashed work", "git stash apply keeps the stash")
+        return None
+
+    def _tag(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if has_flag(options, "d", "delete", shortest=3):
+            return _danger("git tag -d deletes a tag", "leave it, and let the user delete it")
+        if has_flag(options, "f", "force") and operands:
+            return _danger("git tag --force moves a tag", "make a tag with a new name")
+        return None
+
+    def _remove(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if (
+            has_flag(options, "f", "force")
+            and not has_flag(options, "n", "dry-run")
+            and not has_flag(options, long="cached")
+        ):
+            return _danger(
+                "git rm --force deletes files with uncommitted changes", "git rm without --force, or --cached"
+            )
+        return None
+
+    def _worktree(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if operands[:1] == ["remove"] and has_flag(options, "f", "force"):
+            return _danger(
+                "git worktree remove --force deletes uncommitted work", "git worktree remove, which refuses then"
+            )
+        return None
+
+    def _abort(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if has_flag(options, long="abort", shortest=2):
+            return _danger(
+                "aborting a merge may throw away uncommitted changes", "resolve the conflicts, or ask the user"
+            )
+        return None
+
+    def _reflog(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if operands[:1] in (["expire"], ["delete"]) and not has_flag(options, "n", "dry-run"):
+            return _danger("without the reflog lost commits cannot be found again", "leave it to git gc")
+        return None
+
+    def _collect(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if any(option in ("--prune=now", "--prune=all") for option in options):
+            return _danger("this deletes commits that could still be brought back", "git gc without --prune")
+        return None
+
+    def _update_ref(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if has_flag(options, "d"):
+            return _danger(
+                "git update-ref -d deletes a branch or tag", "git branch -d, which refuses unmerged branches"
+            )
+        return None
+
+    def _checkout_index(
+        call: Call, arguments: list[str], options: list[str], operands: list[str]
+    ) -> Danger | None:
+        if has_flag(options, "f", "force"):
+            return _danger("git checkout-index --force overwrites uncommitted changes")
+        return None
+
+    def _read_tree(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if has_flag(options, long="reset"):
+            return _danger("git read-tree --reset overwrites uncommitted changes")
+        return None
+
+    def _rewrite(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        return _danger("this rewrites the history of the repository", "make a new commit that undoes the change")
+
+    def _submodule(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if operands[:1] in (["deinit"], ["update"]) and has_flag(options, "f", "force"):
+            return _danger(f"git submodule {operands[0]} --force throws away changes in submodules")
+        return None
+
+    def _prune(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if has_flag(options, "n", "dry-run"):
+            return None
+        return _danger("git prune deletes commits that could still be brought back", "leave it to git gc")
+
+    def _rebase(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
+        if has_flag(options, long="abort", shortest=2):
+            return _danger(
+                "aborting a rebase throws away what was resolved so far", "resolve the conflicts, or ask the user"
+            )
+        if call.rules.has_pack("strict") and not any(option in ("--continue", "--skip") for option in options):
+            return _danger("git rebase rewrites commits", "git merge keeps them")
+        return None
+
+    def _strict_commit(
+        call: Call, arguments: list[str], options: list[str], operands: list[str]
+    ) -> Danger | None:
+        if call.rules.has_pack("strict") and has_flag(options, long="amend"):
+            return _danger("git commit --amend rewrites a commit", "make a new commit")
+        return None
+
+    _Rule = Callable[[Call, list[str], list[str], list[str]], "Danger | None"]
+    _RULES: dict[str, _Rule] = {
+        "reset": _reset,
+        "clean": _clean,
+        "checkout": _checkout,
+        "switch": _switch,
+        "restore": _restore,
+        "push": _push,
+        "send-pack": _push,
+        "branch": _branch,
+        "stash": _stash,
+        "tag": _tag,
+        "rm": _remove,
+        "worktree": _worktree,
+        "merge": _abort,
+        "cherry-pick": _abort,
+        "am": _abort,
+        "rebase": _rebase,
+        "commit": _strict_commit,
+        "reflog": _reflog,
+        "gc": _collect,
+        "update-ref": _update_ref,
+        "checkout-index": _checkout_index,
+        "read-tree": _read_tree,
+        "filter-branch": _rewrite,
+        "filter-repo": _rewrite,
+        "submodule": _submodule,
+        "prune": _prune,
+    }
+    return locals()
+
+def ralph_domain_danger_families_other_vcs():
+    """Mercurial and Subversion: throwing away uncommitted work."""
+
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+
+    def check_other_vcs(call: Call) -> Danger | None:
+        if call.program not in ("hg", "svn", "jj"):
+            return None
+        options, operands = split_options(call.arguments)
+        verb = operands[0] if operands else ""
+        discards = {
+            "hg": (verb in ("update", "up", "checkout", "co") and has_flag(options, "C", "clean"))
+            or (verb == "revert" and has_flag(options, "a", "all"))
+            or verb in ("strip", "purge", "rollback"),
+            "svn": (verb == "revert" and has_flag(options, "R", "recursive"))
+            or (verb == "cleanup" and has_flag(options, long="remove-unversioned")),
+            "jj": operands[:2] == ["op", "abandon"],
+        }
+        if discards[call.program]:
+            return Danger(
+                "git", f"{call.program} {verb} throws away changes", "commit the work first, or ask the user"
+            )
+        return None
+    return locals()
+
+def ralph_domain_danger_families_permissions():
+    """Permissions and ownership: opened to everybody, or changed for a whole tree of the system."""
+
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+    _m = _module("ralph.domain.danger.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]
+
+    _OPEN_MODE = LazyPattern(r"0?[0-7]?[0-7][2367][2367]|(?:[augo]*o[augo]*|a+|)[+=][rxst]*w[rwxst]*")
+    _SETUID_MODE = LazyPattern(r"0?[4-7][0-7]{3}|[ugoa]*\+[rwx]*s[rwx]*")
+
+    def check_permissions(call: Call) -> Danger | None:
+        if call.program not in ("chmod", "chown", "chgrp", "setfacl", "chattr", "icacls", "takeown"):
+            return None
+        options, operands = split_options(call.arguments, ("-m", "-x", "--reference"))
+        is_recursive = has_flag(options, "R", "recursive") or "/t" in [word.lower() for word in operands]
+        mode, paths = (operands[0], operands[1:]) if operands and call.program != "setfacl" else ("", operands)
+        if call.program == "chmod" and mode and paths:
+            if _SETUID_MODE.fullmatch(mode):
+                return Danger(
+                    "permissions",
+                    f"chmod {mode} lets a program run as its owner",
+                    "run it as the user who needs it",
+                )
+            if _OPEN_MODE.fullmatch(mode) and (
+                is_recursive or any(call.place(path) in MACHINE for path in paths)
+            ):
+                return Danger(
+                    "permissions",
+                    f"chmod {mode} lets everybody write there",
+                    "chmod u+rwX on the files that need it",
+                )
+        for path in paths:
+            place = call.place(path)
+            if is_recursive and place in MACHINE:
+                return Danger(
+                    "permissions", f"{call.program} -R changes {place.value}", "name the project's own files"
+                )
+            if place in (Place.ROOT, Place.DEVICE) and call.program != "chattr":
+                return Danger(
+                    "permissions", f"{call.program} changes {place.value}", "name the project's own files"
+                )
+        return None
+    return locals()
+
+def ralph_domain_danger_families_publish():
+    """Optional pack: publishing packages for everybody, and removing installed ones."""
+
+    _m = _module("ralph.domain.danger.destructive_words"); is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
+
+    _PUBLISHERS = {
+        **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words_in("publish unpublish deprecate")),
+        "cargo": words_in("publish yank"),
+        "gem": words_in("push yank"),
+        "twine": words_in("upload"),
+        **dict.fromkeys(("poetry", "uv", "hatch", "flit", "pdm"), words_in("publish")),
+        **dict.fromkeys(("mvn", "mvnw"), words_in("deploy release:perform release:prepare")),
+        **dict.fromkeys(("gradle", "gradlew"), words_in("publish uploadArchives publishToMavenCentral")),
+        "dotnet": words_in("push"),
+        "docker": words_in("push"),
+        "helm": words_in("push"),
+        "pod": words_in("trunk"),
+        "mix": words_in("hex.publish"),
+        "goreleaser": words_in("release"),
+    }
+    _REMOVERS = {
+        **dict.fromkeys(("pip", "pip3", "pipx"), words_in("uninstall")),
+        **dict.fromkeys(("apt", "apt-get", "aptitude"), words_in("remove purge autoremove")),
+        **dict.fromkeys(("yum", "dnf", "zypper"), words_in("remove erase autoremove")),
+        "pacman": words_in("-R -Rs -Rns -Rdd"),
+        "dpkg": words_in("-r -P --remove --purge"),
+        "brew": words_in("uninstall remove rm autoremove"),
+        "snap": words_in("remove"),
+    }
+    _PUBLISH_TASK = LazyPattern(r"(?::?[\w-]+:)?publish\w*")
+
+    def check_publish(call: Call) -> Danger | None:
+        if is_only_asking(call.arguments):
+            return None
+        _, operands = split_options(call.arguments)
+        verbs = _PUBLISHERS.get(call.program)
+        if verbs and (
+            verbs & set(operands[:3])
+            or (call.program.startswith("gradle") and any(_PUBLISH_TASK.fullmatch(word) for word in operands))
+        ):
+            return Danger(
+                "publish",
+                f"{call.program} {operands[0]} publishes, and that cannot be taken back",
+                "ask the user to release it",
+            )
+        removes = _REMOVERS.get(call.program)
+        if removes and removes & set(call.arguments[:3]):
+            return Danger(
+                "publish",
+                f"{call.program} removes installed software",
+                "work in an environment of the project's own",
+            )
+        return None
+    return locals()
+
+def ralph_domain_danger_families_remote():
+    """Optional pack: other machines. What ssh runs there is judged like a command here."""
+
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+
+    _SYSTEM_TARGET = LazyPattern(
+        r"[^:]+:/(?:$|etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?$|[^:]+:/$"
+    )
+
+    def check_remote(call: Call) -> Danger | None:
+        options, operands = split_options(
+            call.arguments,
+            ("-P", "-i", "-o", "-F", "-e", "--rsh", "-l", "-J", "-S", "-c", "--exclude", "--include"),
+        )
+        if (
+            call.program == "rsync"
+            and not has_flag(
+                [option for option in options if option[:2] != "--" or option == "--dry-run"], "n", "dry-run"
+            )
+            and any(option.startswith(("--del", "--remove-source-files")) for option in options)
+        ):
+            return Danger(
+                "remote", "rsync deletes files on one side", "run it with --dry-run first and show the user"
+            )
+        if call.program == "scp" and operands and _SYSTEM_TARGET.fullmatch(operands[-1]):
+            return Danger(
+                "remote", "this overwrites system files of another machine", "copy to a home directory there"
+            )
+        if call.program == "ssh-add" and has_flag(options, "d") | has_flag(options, "D"):
+            return Danger("remote", "this removes keys from the user's agent", "leave them")
+        if call.program == "ssh-keygen" and has_flag(options, "R"):
+            return Danger("remote", "this forgets a known host", "leave it")
+        if call.program == "ssh" and any("rm /etc" in word or "rm -f /etc" in word for word in operands):
+            return Danger("remote", "this removes system files of another machine", "ask the user to do it")
+        return None
+    return locals()
+
+def ralph_domain_danger_families_secrets():
+    """Secrets that leave the machine: keys and passwords sent by curl, scp, nc and the like."""
+
+    import re
+
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.domain.danger.places"); is_secret_file = _m["is_secret_file"]
+
+    SENDERS = words_in(
+        "curl wget nc ncat netcat socat telnet ftp sftp scp rsync http https xh xhs httpie mail sendmail mutt"
+    )
+    """Programs that can send what they are given to another machine."""
+    FETCHERS = words_in(
+        "curl wget fetch aria2c http https xh xhs httpie lwp-request lynx links w3m nc ncat netcat ssh"
+    )
+    """Programs whose output comes from another machine."""
+    _TELLERS = frozenset(["env", "printenv", "set", "export"])
+    _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
+    _LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
+
+    def check_secrets(call: Call) -> Danger | None:
+        if call.program in ("nc", "ncat", "netcat", "socat"):
+            options, operands = split_options(call.arguments)
+            runs = has_flag(options, "e", "exec") or has_flag(options, "c", "sh-exec")
+            if runs or any(re.match(r"(?i)(exec|system):", operand) for operand in operands):
+                return Danger(
+                    "network",
+                    f"{call.program} gives another machine a shell",
+                    "use curl to a host that the user named",
+                )
+        if call.program not in SENDERS:
+            return None
+        for word in call.arguments:
+            path = _sent_file(call.program, word)
+            if path and is_secret_file(path):
+                return Danger("secrets", f"this sends {path} to another machine", _LEAVE_SECRETS)
+        return None
+
+    def reads_secrets(words: list[str]) -> bool:
+        """A command whose output holds secrets: a key file is read, the environment is listed."""
+        if not words:
+            return False
+        program = base_name(words[0])
+        if program in _TELLERS and len(words) == 1:
+            return True
+        if program == "security" and any(word.startswith(("find-", "dump-")) for word in words[1:]):
+            return True
+        if program in ("gpg", "gpg2") and any(word.startswith("--export-secret") for word in words):
+            return True
+        return program not in ("ls", "test", "[", "echo", "stat", "chmod") and any(
+            is_secret_file(word) for word in words[1:]
+        )
+
+    def check_sending(program: str, arguments: list[str]) -> Danger | None:
+        """A sender that gets secrets on stdin or in its words."""
+        if program not in SENDERS:
+            return None
+        if program == "curl" and not any(
+            word.startswith(("-d", "--data", "-F", "--form", "-T", "--upload", "-H", "--json", "-u"))
+            for word in arguments
+        ):
+            has_url_text = any("?" in word or "\ue000" in word for word in arguments)
+            if not has_url_text:
+                return None
+        return Danger("secrets", "this sends secrets to another machine", _LEAVE_SECRETS)
+
+    def _sent_file(program: str, word: str) -> str:
+        if program in ("scp", "rsync", "sftp"):
+            return "" if ":" in word else word
+        if program == "wget":
+            found = re.fullmatch(r"--(?:post|body)-file=(.+)", word)
+            return found[1] if found else ""
+        found = _UPLOADED.fullmatch(word.removeprefix("--data-binary=").removeprefix("-d").removeprefix("-F"))
+        if found:
+            return found[1]
+        return word if is_secret_file(word) and program == "curl" else ""
+    return locals()
+
+def ralph_domain_danger_families_services():
+    """Optional pack: services behind an API or a command-line client, from monitoring to payments."""
+
+    import re
+
+    _m = _module("ralph.domain.danger.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.options"); value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+
+    _HTTP_CLIENTS = words_in("curl wget http https xh xhs httpie")
+    _SERVICE_TOOLS = words_in(
+        "gh glab vault op doppler kafka-topics kafka-consumer-groups kafka-acls kafka-configs rabbitmqctl rabbitmqadmin nats circleci"
+        " gitlab-runner flipt ldcli split unleash datadog-ci newrelic pd splunk stripe braintree square algolia meilisearch sentry-cli"
+        " auth0 okta twilio sendgrid mailgun postmark launchdarkly jenkins-cli java pulsar-admin etcdctl chef knife puppet haproxy nginx"
+        " traefik promtool amtool grafana-cli logcli elastic opensearch-cli gitlab-rake gitlab-backup"
+    )
+    _SERVICE_VERBS = words_in(
+        "archive roll clear clean forget_cluster_node clear_permissions delete_user delete_vhost disable remove-secret reset cancel"
+        " delete_queue purge_queue stop_app force_boot gitlab:backup:restore restore stop"
+    )
+    _SERVICE_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
+    _PATHS = LazyPattern(
+        r"_delete_by_query|delete_series|doDelete|/_close\b|delete-batch|/_forcemerge|mutation\W.{0,300}\bdelete\w*|/kill\b|clean_tombstones"
+    )
+    _CLIENT_CODE = LazyPattern(
+        r"\.(?:delete(?:Index|Object|By|_index|_customer)?\w*|cancel|clearObjects|clearIndex)\s*\("
+    )
+    _ASK_THE_USER = "ask the user to do it"
+
+    def check_services(call: Call) -> Danger | None:
+        words = call.arguments
+        if is_only_asking(words):
+            return None
+        if call.program in _HTTP_CLIENTS:
+            return _check_request(call)
+        if call.program in _SERVICE_TOOLS:
+            return _check_tool(call)
+        if call.program in ("nsupdate",) or (
+            call.program == "dig" and "axfr" in [word.lower() for word in words]
+        ):
+            return Danger("services", "this changes or copies a whole DNS zone", _ASK_THE_USER)
+        if call.program == "socat" and re.search(r"(?m)^\s*(?:disable|shutdown|del)\b", call.input_text):
+            return Danger("services", "this takes servers out of service", _ASK_THE_USER)
+        if call.program in ("service", "systemctl", "rc-service") and {"stop", "disable", "mask"} & set(words):
+            return Danger("services", "this stops a service", _ASK_THE_USER)
+        if call.program == "rm" and any(word.startswith("/etc/") for word in words):
+            return Danger("services", "this removes a service's settings", _ASK_THE_USER)
+        if _CLIENT_CODE.search(" ".join((call.program, *words))) and call.program not in (
+            "git",
+            "grep",
+            "rg",
+            "sed",
+            "awk",
+            "echo",
+            "cat",
+        ):
+            return Danger("services", "this deletes data of a service", _ASK_THE_USER)
+        return None
+
+    def _check_request(call: Call) -> Danger | None:
+        words = call.arguments
+        method = value_of_option(words, ("-X", "--request", "--method")) or next(
+            (word for word in words[:2] if word.isupper()), ""
+        )
+        if method.upper() == "DELETE":
+            return Danger("services", "this deletes something through an API", _ASK_THE_USER)
+        if any(_PATHS.search(word) for word in words):
+            return Danger("services", "this deletes or closes something through an API", _ASK_THE_USER)
+        return None
+
+    def _check_tool(call: Call) -> Danger | None:
+        arguments = call.arguments
+        if call.program == "java" and not any("jenkins-cli" in word for word in arguments):
+            return None
+        if call.program in ("haproxy", "nginx", "traefik"):
+            stops = any(word in ("-st", "-sf", "stop", "quit") for word in arguments)
+            return Danger("services", f"this stops {call.program}", _ASK_THE_USER) if stops else None
+        method = value_of_option(arguments, ("-X", "--method"))
+        if method is not None and method.upper() == "DELETE":
+            return Danger("services", "this deletes something through an API", _ASK_THE_USER)
+        words = (
+            command_words(arguments)
+            if call.program != "java"
+            else [word for word in arguments if not word.startswith("-")]
+        )
+        if destructive_word(words, _SERVICE_VERBS) or any(_SERVICE_FLAGS.fullmatch(word) for word in arguments):
+            return Danger("services", f"{call.program} {' '.join(words[:3])} takes something away", _ASK_THE_USER)
+        return None
+    return locals()
+
+def ralph_domain_danger_families_system():
+    """The machine itself: power, processes, accounts, firewall, scheduled jobs."""
+
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+
+    _ASK = "ask the user to do it"
+    _POWER = frozenset(["shutdown", "reboot", "halt", "poweroff"])
+    _ACCOUNTS = frozenset(["userdel", "deluser", "groupdel", "delgroup"])
+    _VITAL_UNITS = (
+        "ssh",
+        "sshd",
+        "network",
+        "networking",
+        "networkmanager",
+        "systemd-networkd",
+        "firewalld",
+        "dbus",
+        "systemd-",
+    )
+
+    def check_system(call: Call) -> Danger | None:
+        rule = _SYSTEM_RULES.get(call.program)
+        if rule is None:
+            return None
+        options, operands = split_options(call.arguments)
+        if (
+            any(option in ("--help", "--version", "-h", "-V") for option in options)
+            and call.program != "shutdown"
+        ):
+            return None
+        what = rule(call, options, [operand.lower() for operand in operands])
+        return Danger("system", what, _ASK) if what else None
+
+    def _power(call: Call, options: list[str], operands: list[str]) -> str:
+        if "--help" in options or has_flag(options, "c") or has_flag(options, long="show"):
+            return ""
+        return f"{call.program} stops the machine"
+
+    def _systemctl(call: Call, options: list[str], operands: list[str]) -> str:
+        if not operands:
+            return ""
+        if operands[0] in ("poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate"):
+            return f"systemctl {operands[0]} stops the machine"
+        if operands[0] in ("stop", "disable", "mask") and any(
+            unit.startswith(_VITAL_UNITS) for unit in operands[1:]
+        ):
+            return f"systemctl {operands[0]} of {operands[1]} may lock everybody out"
+        return ""
+
+    def _init(call: Call, options: list[str], operands: list[str]) -> str:
+        return (
+            "this changes the run level and stops the machine"
+            if operands[:1] in (["0"], ["1"], ["6"], ["s"])
+            else ""
+        )
+
+    def _kill(call: Call, options: list[str], operands: list[str]) -> str:
+        targets = [word for word in call.arguments if not word.startswith("-") or word in ("-1",)]
+        signals = [word for word in call.arguments if word.startswith("-") and word != "-1"]
+        everything = call.arguments[-1:] == ["-1"] and (len(call.arguments) > 1 or bool(signals))
+        if everything or "1" in targets:
+            return "this ends every process, or the first one"
+        return ""
+
+    def _killall(call: Call, options: list[str], operands: list[str]) -> str:
+        if call.program == "pkill" and (
+            has_flag(options, "u") or any(word in (".", ".*", "") for word in operands)
+        ):
+            return "this ends all processes of a user"
+        if call.program in ("killall5",) or (call.program == "killall" and has_flag(options, "u")):
+            return "this ends all processes"
+        return ""
+
+    def _firewall(call: Call, options: list[str], operands: list[str]) -> str:
+        if call.program == "ufw" and operands[-1:] in (["disable"], ["reset"]):
+            return f"ufw {operands[-1]} opens the machine to the network"
+        if call.program == "nft" and operands[:2] == ["flush", "ruleset"]:
+            return "this removes the firewall's rules"
+        flushes = has_flag(options, "F") or has_flag(options, "X") or has_flag(options, long="flush")
+        drops = "-P" in options and "drop" in operands
+        if call.program in ("iptables", "ip6tables", "ebtables") and (flushes or drops):
+            return "this removes the firewall's rules or cuts the network"
+        return ""
+
+    def _jobs(call: Call, options: list[str], operands: list[str]) -> str:
+        replaces = bool(operands) and not has_flag(options, "l")
+        return "this replaces or deletes every scheduled job" if replaces or has_flag(options, "r") else ""
+
+    def _accounts(call: Call, options: list[str], operands: list[str]) -> str:
+        if call.program == "passwd":
+            return "this changes an account's password" if has_flag(options, "d") or "root" in operands else ""
+        if call.program == "dscl":
+            return "this deletes an account" if "-delete" in call.arguments else ""
+        return f"{call.program} deletes an account" if operands else ""
+
+    def _kernel(call: Call, options: list[str], operands: list[str]) -> str:
+        if call.program == "swapoff":
+            return "swapoff -a may freeze the machine" if has_flag(options, "a") else ""
+        if call.program == "umount":
+            return "umount -a takes away every file system" if has_flag(options, "a") or "/" in operands else ""
+        if call.program == "mount":
+            remounts = any("remount" in word for word in call.arguments)
+            return "remounting a system directory may stop the machine" if remounts else ""
+        if call.program == "setenforce":
+            return "this turns off SELinux" if operands[:1] in (["0"], ["permissive"]) else ""
+        if call.program == "csrutil":
+            return "this turns off the system's protection" if operands[:1] == ["disable"] else ""
+        if call.program == "spctl":
+            return "this turns off the system's protection" if has_flag(options, long="master-disable") else ""
+        if call.program == "nvram":
+            return "this clears the firmware's settings" if has_flag(options, "c") else ""
+        if call.program == "tmutil":
+            return "this deletes backups" if operands[:1] and operands[0].startswith("delete") else ""
+        if call.program in ("rmmod", "efibootmgr"):
+            changes = has_flag(options, "B") if call.program == "efibootmgr" else bool(operands)
+            return "this may stop the machine from starting or working" if changes else ""
+        return ""
+
+    def _history(call: Call, options: list[str], operands: list[str]) -> str:
+        return (
+            "history -c deletes the user's shell history"
+            if has_flag(options, "c") or has_flag(options, "d")
+            else ""
+        )
+
+    def _windows(call: Call, options: list[str], operands: list[str]) -> str:
+        words = {word.lower() for word in call.arguments}
+        if call.program == "vssadmin":
+            return "this deletes the backups of the system" if "delete" in words else ""
+        if call.program == "bcdedit":
+            return "this changes how the system starts" if words & {"/set", "/delete", "/deletevalue"} else ""
+        if call.program == "reg":
+            return "this deletes registry keys" if "delete" in words else ""
+        return f"{call.program} stops the machine or destroys its disks"
+
+    _SYSTEM_RULES = {
+        **dict.fromkeys(_POWER, _power),
+        **dict.fromkeys(_ACCOUNTS, _accounts),
+        **dict.fromkeys(("passwd", "dscl"), _accounts),
+        **dict.fromkeys(("iptables", "ip6tables", "ebtables", "nft", "ufw"), _firewall),
+        **dict.fromkeys(("killall", "pkill", "killall5"), _killall),
+        **dict.fromkeys(
+            ("vssadmin", "bcdedit", "reg", "stop-computer", "restart-computer", "clear-disk", "format-volume"),
+            _windows,
+        ),
+        **dict.fromkeys(
+            (
+                "swapoff",
+                "umount",
+                "mount",
+                "setenforce",
+                "csrutil",
+                "spctl",
+                "nvram",
+                "tmutil",
+                "rmmod",
+                "efibootmgr",
+            ),
+            _kernel,
+        ),
+        "systemctl": _systemctl,
+        "init": _init,
+        "telinit": _init,
+        "kill": _kill,
+        "crontab": _jobs,
+        "history": _history,
+    }
+    return locals()
+
+def ralph_domain_danger_git_words():
+    """A git call taken apart: global options, inline configuration, subcommand and its words."""
+
+    from typing import NamedTuple
+
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+
+    _GIT_VALUED = (
+        "-C",
+        "--git-dir",
+        "--work-tree",
+        "--namespace",
+        "--super-prefix",
+        "--exec-path",
+        "--attr-source",
+    )
+
+    class GitWords(NamedTuple):
+        subcommand: str
+        arguments: list[str]
+        config: dict[str, str]
+        """Set by ``-c``; keys are lower case."""
+        directory: str
+        config_from_environment: list[str]
+        """Keys whose value ``--config-env`` takes from a variable."""
+
+    def read_git(words: list[str]) -> GitWords:
+        config: dict[str, str] = {}
+        from_environment: list[str] = []
+        directory = ""
+        at = 0
+        while at < len(words):
+            word = words[at]
+            following = words[at + 1] if at + 1 < len(words) else ""
+            if word == "-c":
+                _add_setting(config, following)
+                at += 2
+            elif word.startswith("-c") and not word.startswith("--"):
+                _add_setting(config, word[2:])
+                at += 1
+            elif word == "--config-env":
+                from_environment.append(following.partition("=")[0].lower())
+                at += 2
+            elif word.startswith("--config-env="):
+                from_environment.append(word.partition("=")[2].partition("=")[0].lower())
+                at += 1
+            elif word in _GIT_VALUED:
+                directory = following if word == "-C" else directory
+                at += 2
+            elif word.startswith("-C"):
+                directory = word[2:]
+                at += 1
+            elif word.startswith("-"):
+                at += 1
+            else:
+                break
+        rest = words[at:]
+        return GitWords(rest[0].lower() if rest else "", rest[1:], config, directory, from_environment)
+
+    def _add_setting(config: dict[str, str], setting: str) -> None:
+        key, _, value = setting.partition("=")
+        config[key.lower()] = value
+
+    def settings_from_environment(environment: Mapping[str, str]) -> dict[str, str] | None:
+        """What ``GIT_CONFIG_COUNT``, ``…_KEY_n`` and ``…_VALUE_n`` set; None if that cannot be read."""
+        count = environment.get("GIT_CONFIG_COUNT")
+        if count is None:
+            return {}
+        if not count.isdigit() or int(count) > 100:
+            return None
+        config: dict[str, str] = {}
+        for number in range(int(count)):
+            key, value = (
+                environment.get(f"GIT_CONFIG_KEY_{number}"),
+                environment.get(f"GIT_CONFIG_VALUE_{number}"),
+            )
+            if not key or value is None or UNKNOWN in key or INPUT in key:
+                return None
+            config[key.lower()] = value
+        return config
+    return locals()
+
+def ralph_domain_danger_guard():
+    """``judge``: is this shell command dangerous? Never raises, never runs anything, bounded in time."""
+
+    _m = _module("ralph.domain.danger.examining"); DangerFound = _m["DangerFound"]
+    _m = _module("ralph.domain.danger.judgement"); ALLOWED = _m["ALLOWED"]; DEFAULT_RULES = _m["DEFAULT_RULES"]; Danger = _m["Danger"]; blocked = _m["blocked"]
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.domain.danger.reading"); read_script = _m["read_script"]
+    _m = _module("ralph.domain.danger.scope"); Scope = _m["Scope"]
+    _m = _module("ralph.domain.danger.starting"); Examiner = _m["Examiner"]
+    _m = _module("ralph.domain.danger.word_reading"); TOO_DEEP = _m["TOO_DEEP"]; TooComplex = _m["TooComplex"]
+
+    MAX_COMMAND_CHARS = 200_000
+    _DASHES = dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")
+    """Signs that look like a hyphen: a person who copies the command reads an option."""
+    _SHORTER = "split it into shorter commands that can be read"
+
+    def judge(command: str, rules: GuardRules = DEFAULT_RULES) -> Judgement:
+        if command.strip() in rules.allow:
+            return ALLOWED
+        if len(command) > MAX_COMMAND_CHARS:
+            return _unreadable("the command is too long to be judged")
+        # A stray one of our own signs must not pass for what we put there.
+        text = (
+            command.translate(_DASHES)
+            .replace(UNKNOWN, "\ufffd")
+            .replace(INPUT, "\ufffd")
+            .replace("\r\n", "\n")
+            .replace("\0", "")
+        )
+        try:
+            read = read_script(text)
+            Examiner(rules, is_torn=read.is_torn).script(read.script, Scope())
+        except DangerFound as found:
+            return blocked(found.danger)
+        except TooComplex as error:
+            return _unreadable(str(error))
+        except RecursionError:
+            return _unreadable(TOO_DEEP)
+        except Exception as error:
+            # Fails closed: a mistake of ours must not let a command through, nor stop the agent's session.
+            return _unreadable(f"the guard could not read the command ({type(error).__name__})")
+        return ALLOWED
+
+    def _unreadable(what: str) -> Judgement:
+        return blocked(Danger("unreadable", what, _SHORTER))
+    return locals()
+
+def ralph_domain_danger_interpreters():
+    """Where an interpreter's code comes from: its words, a script file, stdin."""
+
+    import re
+    from typing import NamedTuple
+
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
+
+    class Interpreter(NamedTuple):
+        language: str
+        code: tuple[str, ...]
+        """Options whose value is code."""
+        valued: tuple[str, ...] = ()
+        """Options with another value."""
+        stops_at_code: bool = False
+        """Words behind the code are the program's, never options again (python -c)."""
+
+    _PYTHON = Interpreter("python", ("-c",), ("-m", "-W", "-X", "--check-hash-based-pycs"), True)
+    _NODE = Interpreter(
+        "node",
+        ("-e", "--eval", "-p", "--print", "-pe"),
+        (
+            "-r",
+            "--require",
+            "--import",
+            "--loader",
+            "--experimental-loader",
+            "--title",
+            "--env-file",
+            "-C",
+            "--conditions",
+        ),
+    )
+    _AWK = Interpreter("awk", ("-e", "--source"), ("-f", "--file", "-v", "-F", "--assign", "--field-separator"))
+    _INTERPRETERS = {
+        "node": _NODE,
+        "nodejs": _NODE,
+        "bun": _NODE,
+        "deno": Interpreter("node", ("eval",)),
+        "tsx": _NODE,
+        "ruby": Interpreter("ruby", ("-e",), ("-r", "-I", "-C")),
+        "irb": Interpreter("ruby", ("-e",)),
+        "perl": Interpreter("perl", ("-e", "-E"), ("-M", "-m", "-I")),
+        "php": Interpreter("php", ("-r", "--run"), ("-d", "-c")),
+        "lua": Interpreter("lua", ("-e",), ("-l",)),
+        "luajit": Interpreter("lua", ("-e",), ("-l",)),
+        "osascript": Interpreter("osascript", ("-e",), ("-l",)),
+        "rscript": Interpreter("r", ("-e",)),
+        "julia": Interpreter("julia", ("-e", "-E", "--eval")),
+        **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK),
+    }
+    _HARMLESS_VALUES = ("-W", "-X", "-v", "-F", "--title", "--conditions")
+    """Options whose value is never code."""
+    _PYTHON_NAME = LazyPattern(r"(?:python|pypy)[\d.]*w?|py|ipython3?")
+
+    def interpreter_named(program: str) -> Interpreter | None:
+        if _PYTHON_NAME.fullmatch(program):
+            return _PYTHON
+        return _INTERPRETERS.get(program) or _INTERPRETERS.get(program.rstrip("0123456789."))
+
+    class CodeSource(NamedTuple):
+        codes: list[str]
+        script: str
+        """The script file, ``-`` for stdin, or nothing."""
+        reads_stdin: bool
+        may_gain_code: bool
+        """Foreign words stand where code or options are read."""
+
+    def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSource:
+        codes: list[str] = []
+        names_module = False
+        at = 0
+        while at < len(arguments):
+            word = arguments[at]
+            at += 1
+            if word == "--":
+                break
+            if not word.startswith("-") or word == "-":
+                if word == "eval" and "eval" in interpreter.code:
+                    codes.append(arguments[at] if at < len(arguments) else "")
+                    at += 1
+                    continue
+                at -= 1
+                break
+            if INPUT in word:
+                return CodeSource(codes, "", False, True)
+            option = _code_option(interpreter, word)
+            if option is not None:
+                codes.append(option or (arguments[at] if at < len(arguments) else ""))
+                at += 0 if option else 1
+                if interpreter.stops_at_code:
+                    return CodeSource(codes, "", False, INPUT in codes[-1])
+            elif word in interpreter.valued:
+                if at < len(arguments) and INPUT in arguments[at] and word not in _HARMLESS_VALUES:
+                    return CodeSource(codes, "", False, True)
+                names_module = names_module or word in ("-m", "-f", "--file")
+                at += 1
+            elif (word.startswith("-m") and interpreter.language == "python") or (
+                word.startswith("-f") and interpreter.language == "awk"
+            ):
+                names_module = True
+        ended = at > 0 and arguments[at - 1 : at] == ["--"]
+        rest = arguments[at:]
+        if interpreter.language == "awk" and not codes and not names_module and rest:
+            return CodeSource([rest[0]], "", False, INPUT in rest[0])
+        may_gain = any(INPUT in code for code in codes)
+        if codes or names_module:
+            is_python_module = interpreter.stops_at_code and names_module
+            may_gain = may_gain or (
+                not ended and not is_python_module and any(word.startswith(INPUT) for word in rest)
+            )
+            return CodeSource(codes, "", False, may_gain)
+        script = rest[0] if rest else ""
+        return CodeSource(codes, script, script in ("", "-"), script.startswith(INPUT))
+
+    def _code_option(interpreter: Interpreter, word: str) -> str | None:
+        """The code attached to an option, empty if it is the next word; None if it is no code option."""
+        for name in interpreter.code:
+            if word == name:
+                return ""
+            if name.startswith("--") and word.startswith(name + "="):
+                return word[len(name) + 1 :]
+        if word.startswith("--") or interpreter.language in ("awk", "node", "php"):
+            return None
+        for name in interpreter.code:
+            letter = name[1:]
+            # Bundled with other letters: `perl -ne`, `python -Sc`. A value may hang on: `python -c'…'`.
+            found = re.match(rf"-[a-zA-Z0]*?{letter}", word) if len(letter) == 1 else None
+            if (
+                found
+                and not word.startswith(interpreter.valued or ("\0",))
+                and (found.end() == len(word) or word.startswith(name))
+            ):
+                return word[found.end() :]
+        return None
+    return locals()
+
+def ralph_domain_danger_judgement():
+    """What the guard answers, and what the user may tell it."""
+
+    from enum import StrEnum
+    from typing import NamedTuple
+
+    class GuardDecision(StrEnum):
+        BLOCK = "block"
+        ALLOW = "allow"
+
+    class Danger(NamedTuple):
+        """Why a command is dangerous and what to do instead."""
+
+        family: str
+        what: str
+        instead: str
+
+    class Judgement(NamedTuple):
+        decision: GuardDecision
+        reason: str = ""
+        family: str = ""
+
+        @property
+        def is_blocked(self) -> bool:
+            return self.decision is GuardDecision.BLOCK
+
+    ALLOWED = Judgement(GuardDecision.ALLOW)
+
+    def blocked(danger: Danger) -> Judgement:
+        return Judgement(GuardDecision.BLOCK, f"{danger.what}. Instead: {danger.instead}.", danger.family)
+
+    PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
+    """Optional families; ``all`` stands for every one of them."""
+
+    class GuardRules(NamedTuple):
+        """What the user chose."""
+
+        allow: tuple[str, ...] = ()
+        """Commands that are always allowed: the exact text, or a pattern with ``*`` for one simple command."""
+        packs: frozenset[str] = frozenset()
+        """Optional families that are on."""
+        cwd: str = ""
+        """The absolute working directory, if known: absolute paths below it count as the project's own."""
+
+        def has_pack(self, pack: str) -> bool:
+            return pack in self.packs or "all" in self.packs
+
+    DEFAULT_RULES = GuardRules()
+    return locals()
+
+def ralph_domain_danger_lazy_pattern():
+    """Patterns that are compiled when they are first used: most commands need few of them, and hooks start often."""
+
+    import re
+
+    class LazyPattern:
+        """A regular expression with the methods that are used here."""
+
+        __slots__ = ("_compiled", "_flags", "_text")
+
+        def __init__(self, text: str, flags: int = 0) -> None:
+            self._text = text
+            self._flags = flags
+            self._compiled: re.Pattern[str] | None = None
+
+        @property
+        def compiled(self) -> re.Pattern[str]:
+            if self._compiled is None:
+                self._compiled = re.compile(self._text, self._flags)
+            return self._compiled
+
+        def search(self, text: str) -> re.Match[str] | None:
+            return self.compiled.search(text)
+
+        def match(self, text: str, *span: int) -> re.Match[str] | None:
+            return self.compiled.match(text, *span)
+
+        def fullmatch(self, text: str) -> re.Match[str] | None:
+            return self.compiled.fullmatch(text)
+
+        def finditer(self, text: str) -> Iterator[re.Match[str]]:
+            return self.compiled.finditer(text)
+
+        def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
+            return self.compiled.sub(replacement, text)
+    return locals()
+
+def ralph_domain_danger_marks():
+    """Signs that stand in words for what is not known."""
+
+    UNKNOWN = "\ue000"
+    """Stands in a word for text that only the running shell knows."""
+    INPUT = "\ue001"
+    """Stands in a word for what xargs or parallel puts there: anything at all."""
+
+    TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
+    return locals()
+
+def ralph_domain_danger_options():
+    """Reading a program's options from its words."""
+
+    def words_in(text: str) -> frozenset[str]:
+        """A table of words that reads like one."""
+        return frozenset(text.split())
+
+    def base_name(program: str) -> str:
+        """``/usr/bin/git``, ``git.exe`` and ``GIT`` are ``git``: some file systems do not care about case."""
+        name = program.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+        return name[: -len(".exe")] if name.endswith(".exe") else name
+
+    def split_options(words: list[str], valued: Collection[str] = ()) -> tuple[list[str], list[str]]:
+        """Options and operands, wherever they stand; ``--`` ends the options. Values of ``valued`` ones are dropped."""
+        options: list[str] = []
+        operands: list[str] = []
+        waiting = False
+        for number, word in enumerate(words):
+            if waiting:
+                waiting = False
+            elif word == "--":
+                return options, operands + words[number + 1 :]
+            elif word.startswith("-") and word != "-":
+                options.append(word)
+                waiting = word in valued
+            else:
+                operands.append(word)
+        return options, operands
+
+    def behind_options(
+        words: list[str], valued: Collection[str], *, skips_assignments: bool = False
+    ) -> list[str]:
+        """The words behind a wrapper's own options: the command that it runs."""
+        at = 0
+        while at < len(words):
+            word = words[at]
+            if word == "--":
+                return words[at + 1 :]
+            if skips_assignments and is_assignment(word):
+                at += 1
+            elif word.startswith("-") and word != "-":
+                at += 2 if word in valued else 1
+            else:
+                break
+        return words[at:]
+
+    def is_assignment(word: str) -> bool:
+        name, equals, _ = word.partition("=")
+        return bool(equals) and name.replace("_", "a").isalnum()
+
+    def has_flag(options: list[str], short: str = "", long: str = "", *, shortest: int = 4) -> bool:
+        """Whether a flag is given: ``-f`` alone or among others (``-df``), ``--force`` or an abbreviation (``--forc``).
+
+    The last of ``--force`` and ``--no-force`` decides, as in git and in GNU programs.
+    """
+        given = False
+        for option in options:
+            if option.startswith("--"):
+                name = option[2:].partition("=")[0].lower()
+                if long and len(name) >= min(shortest, len(long)) and long.startswith(name):
+                    given = True
+                elif long and name.startswith("no-") and long.startswith(name[3:]) and len(name) > 5:
+                    given = False
+            elif short and short in option[1:]:
+                given = True
+        return given
+
+    def value_of_option(words: list[str], names: Collection[str]) -> str | None:
+        """``-X POST``, ``-XPOST``, ``--request POST`` and ``--request=POST``."""
+        for number, word in enumerate(words):
+            if word in names:
+                return words[number + 1] if number + 1 < len(words) else ""
+            for name in names:
+                if name.startswith("--") and word.startswith(name + "="):
+                    return word[len(name) + 1 :]
+                if not name.startswith("--") and word.startswith(name) and not word.startswith("--"):
+                    return word[len(name) :]
+        return None
+    return locals()
+
+def ralph_domain_danger_paths():
+    """Paths by their text: nothing is looked up."""
+
+    _m = _module("ralph.domain.danger.marks"); UNKNOWN = _m["UNKNOWN"]
+
+    def joined(base: str, path: str) -> str:
+        """``path`` seen from ``base``, without ``.`` and ``..`` where the text says enough."""
+        if path.startswith(("/", "~")) or (path.startswith(UNKNOWN) and base != UNKNOWN):
+            whole = path
+        elif path[1:2] == ":" and path[0].isalpha():
+            return path
+        else:
+            whole = f"{base}/{path}"
+        is_absolute = whole.startswith("/")
+        parts: list[str] = []
+        for part in whole.split("/"):
+            if part in ("", "."):
+                continue
+            if part == ".." and parts and parts[-1] != "..":
+                if parts[-1].startswith("~"):
+                    parts[-1] = "/home"  # one above a home: certainly not ours
+                else:
+                    parts.pop()
+            elif part == ".." and is_absolute:
+                continue
+            else:
+                parts.append(part)
+        text = "/".join(parts)
+        if is_absolute:
+            return "/" + text
+        return text or "."
+    return locals()
+
+def ralph_domain_danger_places():
+    """What kind of place a path is: the project's own, a temporary folder, the system, a home …, by its text alone."""
+
+    import re
+    from enum import Enum
+
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
+
+    class Place(Enum):
+        ROOT = "the root of the file system"
+        HOME = "a home directory"
+        SYSTEM = "a system directory"
+        DEVICE = "a device"
+        PROJECT = "the whole working directory"
+        HISTORY = "the repository's .git"
+        INSIDE = "the project's own files"
+        TEMPORARY = "a temporary file"
+        OUTSIDE = "a path outside the working directory"
+        UNKNOWN = "a path that is not known before it runs"
+
+    VITAL = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE, Place.PROJECT, Place.HISTORY])
+    """Recursive removal is never right here, forced or not."""
+    MACHINE = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE])
+    HARMLESS = frozenset([Place.INSIDE, Place.TEMPORARY])
+
+    _TEMPORARY = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)")
+    _TEMPORARY_ROOT = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)")
+    _SYSTEM = LazyPattern(
+        r"(?:/private)?/(?:etc|usr|bin|sbin|lib\w*|boot|proc|sys|var|root|run|srv|System|Library|Applications)(?:/|$)",
+        re.IGNORECASE,
+    )
+    _SYSTEM_CHILD_OK = LazyPattern(r"/(?:var|srv|run|usr/local|root|opt)/.+|/(?:Library|Applications)/.+/.+")
+    _HOME = LazyPattern(r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?")
+    _HARMLESS_DEVICE = LazyPattern(
+        r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty\w*|fd(?:/\d+)?|pts/\d+|shm/.*)"
+    )
+    _BROAD = LazyPattern(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*")
+    _WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
+    _WINDOWS = LazyPattern(r"[A-Za-z]:")
+
+    def place_of(path: str, cwd: str, project: str = "") -> Place:
+        """``cwd`` is where the command line has gone so far, ``project`` the absolute working directory if known."""
+        if INPUT in path or "$" in path:
+            return Place.UNKNOWN
+        if _WINDOWS_ROOT.fullmatch(path) and path[:1] != "/":
+            return Place.ROOT
+        whole = joined(cwd, path)
+        if project and not whole.startswith(("/", "~", UNKNOWN)):
+            whole = joined(project, whole)
+        stripped = whole
+        while (cut := stripped.rpartition("/"))[2] and _BROAD.fullmatch(cut[2]):
+            if not cut[1]:
+                stripped = "."
+                break
+            stripped = cut[0] or "/"
+        is_broad = stripped != whole
+        if stripped.startswith(UNKNOWN):
+            return Place.UNKNOWN
+        if project and _is_own(stripped, project):
+            return _own(stripped[len(project) :].lstrip("/") or ".")
+        if stripped.startswith(("/", "~")) or _WINDOWS.match(stripped):
+            return _absolute(stripped, is_broad=is_broad)
+        return _own(stripped)
+
+    def _is_own(path: str, project: str) -> bool:
+        return project.count("/") > 1 and (path == project or path.startswith(project + "/"))
+
+    def _own(path: str) -> Place:
+        if path == ".":
+            return Place.PROJECT
+        if path == ".." or path.startswith("../"):
+            return Place.OUTSIDE
+        if path == ".git" or path.startswith(".git/"):
+            return Place.HISTORY
+        return Place.INSIDE
+
+    def _absolute(path: str, *, is_broad: bool) -> Place:
+        if path == "/" or re.fullmatch(r"/[?\[*].*", path):
+            return Place.ROOT
+        if _TEMPORARY.match(path):
+            if _TEMPORARY_ROOT.fullmatch(path) and not is_broad:
+                return Place.SYSTEM
+            return Place.TEMPORARY
+        if _HOME.fullmatch(path):
+            return Place.HOME
+        if path.startswith("/dev/"):
+            return Place.OUTSIDE if _HARMLESS_DEVICE.fullmatch(path) else Place.DEVICE
+        if _SYSTEM.match(path) and not _SYSTEM_CHILD_OK.fullmatch(path):
+            return Place.SYSTEM
+        return Place.OUTSIDE
+
+    _VITAL_FILES = LazyPattern(
+        r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*)"
+        r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys"
+    )
+
+    def is_vital_file(path: str, cwd: str) -> bool:
+        """Overwriting it locks people out, opens a door, or stops the machine."""
+        whole = joined(cwd, path)
+        return bool(_VITAL_FILES.fullmatch(whole)) or is_disk(whole)
+
+    _PERSONAL_FILES = LazyPattern(
+        r"~/\.(?:bashrc|bash_profile|bash_history|zshrc|zsh_history|zprofile|profile|gitconfig|netrc|ssh/.+|gnupg/.+|aws/.+|kube/.+)"
+    )
+
+    def is_personal_file(path: str, cwd: str) -> bool:
+        """Keys, history and start-up files of the user."""
+        return bool(_PERSONAL_FILES.fullmatch(joined(cwd, path)))
+
+    def is_disk(path: str) -> bool:
+        return (
+            path.startswith("/dev/")
+            and not _HARMLESS_DEVICE.fullmatch(path)
+            and not path.startswith(("/dev/tcp", "/dev/udp"))
+        )
+
+    _SECRET_FILES = LazyPattern(
+        r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws/credentials|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
+        r"|\.kube/config|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
+        r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
+        r"|credentials\.json|secrets?\.(?:ya?ml|json|toml|env))"
+        r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ"
+    )
+
+    def is_secret_file(path: str) -> bool:
+        """A file that holds keys or passwords, by its name."""
+        return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
+    return locals()
+
+def ralph_domain_danger_printed():
+    """What a script prints, where that can be told without running it: echo, printf, decoders, a few questions."""
+
+    import base64
+    import binascii
+    import re
+
+    _m = _module("ralph.domain.danger.ansi_quotes"); decode_escapes = _m["decode_escapes"]
+    _m = _module("ralph.domain.danger.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]
+    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.domain.danger.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
+    _m = _module("ralph.domain.danger.syntax"); Simple = _m["Simple"]
+
+    MAX_PRINTED_CHARS = 50_000
+    _FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
+
+    def printed_by(script: Script, scope: Scope) -> str | None:
+        """None if it cannot be known."""
+        outputs = [_printed_by_pipeline(pipeline, scope) for pipeline in script]
+        if any(output is None for output in outputs) or not outputs:
+            return None
+        return "".join(output or "" for output in outputs)[:MAX_PRINTED_CHARS]
+
+    def _printed_by_pipeline(pipeline: Pipeline, scope: Scope) -> str | None:
+        text: str | None = None
+        for command in pipeline:
+            text = printed_by_command(command, scope, text)
+            if text is None:
+                return None
+        return text
+
+    def stdin_text(redirects: tuple[Redirect, ...], scope: Scope) -> str | None:
+        """The text of a here-document or here-string, or of a file that the command line itself wrote."""
+        text = None
+        for redirect in redirects:
+            if redirect.operator == "<<" and redirect.fd in ("", "0"):
+                text = expand_text(redirect.target, scope, printed_by)
+            elif redirect.operator == "<<<":
+                text = expand_text(redirect.target, scope, printed_by) + "\n"
+            elif redirect.operator == "<":
+                text = scope.written(expand_text(redirect.target, scope, printed_by))
+        return text
+
+    def printed_by_command(command: Command, scope: Scope, stdin: str | None) -> str | None:
+        if not isinstance(command, Simple) or not command.words:
+            return None
+        if any(">" in redirect.operator and redirect.fd != "2" for redirect in command.redirects):
+            return None
+        given = stdin_text(command.redirects, scope)
+        words = expand_words(command.words, scope, printed_by)
+        if not words:
+            return None
+        return text_of_call(words, scope, stdin if given is None else given)
+
+    def text_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | None:
+        program, arguments = base_name(words[0]), words[1:]
+        if (
+            program in ("sudo", "command", "builtin", "env", "exec")
+            and arguments
+            and not arguments[0].startswith("-")
+        ):
+            return text_of_call(arguments, scope, stdin)
+        if program == "echo":
+            return _echoed(arguments)
+        if program == "printf":
+            return _formatted(arguments)
+        if program in ("cat", "tee", "tac"):
+            return _concatenated(arguments, scope, stdin)
+        if program in ("base64", "xxd", "openssl", "basenc", "base32"):
+            return _decoded(program, arguments, scope, stdin)
+        if program == "rev" and stdin is not None:
+            return "\n".join(line[::-1] for line in stdin.split("\n"))
+        if program == "tr" and stdin is not None:
+            return _translated(arguments, stdin)
+        return _answered(program, arguments)
+
+    def _answered(program: str, arguments: list[str]) -> str | None:
+        """Programs whose answer is known well enough to judge by."""
+        operands = [argument for argument in arguments if not argument.startswith("-")]
+        if program == "mktemp":
+            return f"{TEMPORARY_FOLDER}/made" if not any("/" in operand for operand in operands) else operands[-1]
+        if program == "pwd" or (
+            program == "git" and arguments[:1] == ["rev-parse"] and "--show-toplevel" in arguments
+        ):
+            return "."
+        if program in ("which", "realpath", "readlink", "type") and operands:
+            return operands[-1]
+        if program == "command" and arguments[:1] in (["-v"], ["-V"]) and operands:
+            return operands[-1]
+        if program == "whoami":
+            return "user"
+        if program in ("true", ":"):
+            return ""
+        return None
+
+    def _echoed(arguments: list[str]) -> str:
+        has_escapes = False
+        newline = "\n"
+        while arguments and re.fullmatch(r"-[neE]+", arguments[0]):
+            has_escapes = has_escapes or "e" in arguments[0]
+            newline = "" if "n" in arguments[0] else newline
+            arguments = arguments[1:]
+        text = " ".join(arguments)
+        return (decode_escapes(text) if has_escapes else text) + newline
+
+    def _formatted(arguments: list[str]) -> str | None:
+        if arguments[:1] == ["--"]:
+            arguments = arguments[1:]
+        if not arguments or arguments[0] == "-v":
+            return None
+        template, values = decode_escapes(arguments[0]), arguments[1:]
+        printed = ""
+        while True:
+            before = len(values)
+
+            def replaced(found: re.Match[str]) -> str:
+                if found[1] == "%":
+                    return "%"
+                value = values.pop(0) if values else ""
+                return decode_escapes(value) if found[1] == "b" else value
+
+            printed += _FORMAT.sub(replaced, template)
+            if not values or len(values) == before or len(printed) > MAX_PRINTED_CHARS:
+                return printed
+
+    def _concatenated(arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
+        _, operands = split_options(arguments)
+        if not operands or operands == ["-"]:
+            return stdin
+        texts = [stdin if operand == "-" else scope.written(operand) for operand in operands]
+        if any(text is None for text in texts):
+            return None
+        return "".join(text or "" for text in texts)
+
+    def _decoded(program: str, arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
+        options, operands = split_options(arguments)
+        for operand in operands:
+            stdin = scope.written(operand) or stdin
+        flags = "".join(option for option in options if not option.startswith("--"))
+        if stdin is None or UNKNOWN in stdin:
+            return None
+        packed = "".join(stdin.split())
+        try:
+            if program == "xxd" and "r" in flags:
+                return bytes.fromhex(packed).decode("utf-8", "replace")
+            is_decoding = "d" in flags.lower() or "--decode" in options
+            if program == "base32" and is_decoding:
+                return base64.b32decode(packed).decode("utf-8", "replace")
+            if is_decoding and (
+                program != "openssl" or "base64" in [*operands, *(option.lstrip("-") for option in options)]
+            ):
+                return base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")
+        except (ValueError, binascii.Error):
+            return None
+        return None
+
+    def _translated(arguments: list[str], text: str) -> str | None:
+        options, operands = split_options(arguments)
+        sets = [_characters_of(operand) for operand in operands]
+        if options in (["-d"], ["--delete"]) and len(sets) == 1:
+            return "".join(character for character in text if character not in sets[0])
+        if len(sets) != 2 or not sets[1] or options:
+            return None
+        target = sets[1] + sets[1][-1] * len(sets[0])
+        return text.translate({ord(old): new for old, new in zip(sets[0], target, strict=False)})
+
+    def _characters_of(set_text: str) -> str:
+        text = decode_escapes(set_text)
+        for name, members in (
+            ("[:upper:]", "A-Z"),
+            ("[:lower:]", "a-z"),
+            ("[:space:]", " \t\n"),
+            ("[:digit:]", "0-9"),
+        ):
+            text = text.replace(name, members)
+
+        def ranged(found: re.Match[str]) -> str:
+            first, last = ord(found[1]), ord(found[2])
+            return "".join(chr(code) for code in range(first, min(last, first + 256) + 1))
+
+        return re.sub(r"(.)-(.)", ranged, text, flags=re.DOTALL)
+    return locals()
+
+def ralph_domain_danger_program_lists():
+    """Programs by what they do with text."""
+
+    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+
+    SHELLS = words_in("sh bash zsh dash ksh ash fish mksh rbash tcsh csh pwsh powershell")
+
+    TEXT_TOOLS = words_in(
+        "echo printf cat tee tac less more head tail grep egrep fgrep zgrep rg ag ack ugrep sed awk gawk mawk "
+        "wc sort uniq cut tr rev nl fold fmt column paste join comm diff cmp patch md5sum sha1sum sha256sum "
+        "shasum cksum base64 xxd od hexdump strings jq yq xq xmllint tidy curl wget http git gh glab hub man "
+        "info help apropos whatis which whereis type hash tldr say read mapfile readarray test [ [[ ls stat "
+        "file dirname basename realpath readlink tree du df touch mkdir logger wall write mail sendmail "
+        "notify-send osascript kubectl oc helm docker podman nerdctl ssh mysql psql sqlite3 mongosh redis-cli "
+        "duckdb cp mv ln rm rmdir chmod chown python python3 node ruby perl php lua pandoc pbcopy xclip xsel "
+        "wl-copy clip code vim vi nano emacs ed ex export declare local typeset readonly alias unalias set "
+        "unset shift return exit true false : let expr seq date rtk tar zip unzip gzip bat batcat delta fzf "
+        "gum glow bc dc claude codex gemini opencode amp ralph cargo go npm yarn pnpm aws az gcloud gsutil "
+        "terraform ansible openssl gpg apt apt-get brew pip pip3 uv make cmake"
+    )
+    """Programs that show or store what they are given and never run it."""
+
+    SETUP_TOOLS = words_in(
+        "ssh-agent direnv brew pyenv rbenv nodenv goenv jenv zoxide fnm starship mise rtx asdf opam conda "
+        "mamba micromamba dircolors thefuck atuin keychain gpg-agent docker-machine minikube register-python- "
+        "argcomplete luarocks vault-env oh-my-posh nodebrew swiftenv perlbrew plenv xdg-user-dirs lesspipe "
+        "tset fasd navi devbox pkgx volta sdk"
+    )
+    """Programs made to print shell code that is then run: ``eval "$(pyenv init -)"``."""
+
+    SETUP_WORDS = frozenset(["completion", "completions", "shellenv", "completion-script"])
+    """A tool asked for its shell code: ``source <(kubectl completion bash)``."""
+
+    DANGEROUS_PROGRAMS = words_in(
+        "rm git find dd shred sudo doas bash sh zsh eval mkfs mkfs.ext4 chmod chown xargs shutdown reboot"
+    )
+    """Programs worth looking for among the words of a program that is not known."""
+    return locals()
+
+def ralph_domain_danger_reading():
+    """Reads a shell command line. Total: whatever the text, a script comes out or ``TooComplex`` is raised.
+
+An open quote, substitution or here-document is closed at the end of the text, and ``is_torn`` says so.
+"""
+
+    import re
+
+    _m = _module("ralph.domain.danger.syntax"); Assignment = _m["Assignment"]; Function = _m["Function"]; Group = _m["Group"]; Redirect = _m["Redirect"]; Simple = _m["Simple"]; Text = _m["Text"]; Variable = _m["Variable"]; plain_text = _m["plain_text"]
+    _m = _module("ralph.domain.danger.word_reading"); WordReader = _m["WordReader"]
+
+    class ReadScript:
+        """A script and whether something was left open in its text."""
+
+        __slots__ = ("is_torn", "script")
+
+        def __init__(self, script: Script, is_torn: bool) -> None:
+            self.script = script
+            self.is_torn = is_torn
+
+    def read_script(text: str, nesting: int = 0) -> ReadScript:
+        reader = _Reader(text, nesting)
+        return ReadScript(reader.whole_script(), reader.is_torn)
+
+    def read_double_quoted(text: str, nesting: int = 0) -> Word:
+        """The body of an unquoted here-document: substitutions count, quotes do not."""
+        return _Reader(text, nesting).double_quoted(end="")
+
+    _ASSIGNMENT = re.compile(r"(\w+)(\[[^]]*\])?(\+?)=")
+    _REDIRECT = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
+    _OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
+    _PARENTHESES = re.compile(r"\s*\(\s*\)")
+    _IN = re.compile(r"in\b")
+    _SKIPPED_KEYWORDS = frozenset(
+        ["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "coproc"]
+    )
+
+    class _Reader(WordReader):
+        def __init__(self, text: str, nesting: int) -> None:
+            super().__init__(text, nesting)
+            self._cases = 0
+            self._awaited: list[tuple[Redirect, str, bool, bool]] = []
+
+        def whole_script(self) -> Script:
+            script = self.script("")
+            while self.at < len(self.text):  # a stray closing sign: go on behind it
+                self.at += 1
+                script += self.script("")
+            return script
+
+        def script(self, closing: str) -> Script:
+            """Pipelines up to ``closing`` (``)`` or ``}`` in command position), which is not consumed."""
+            pipelines: list[Pipeline] = []
+            while True:
+                self._skip_blanks_and_newlines()
+                if self.at >= len(self.text):
+                    self._read_here_documents()
+                    return tuple(pipelines)
+                character = self.text[self.at]
+                if character == ")":
+                    if not self._cases:
+                        return tuple(pipelines)
+                    self.at += 1  # the end of a pattern in `case`
+                    continue
+                if closing == "}" and character == "}" and self.ends_word(self.at + 1):
+                    return tuple(pipelines)
+                before = self.at
+                pipeline = self._pipeline()
+                if self._cases and self.peek() == ")":
+                    self.at += 1
+                    continue  # it was a pattern of `case`
+                if pipeline:
+                    pipelines.append(pipeline)
+                if self.at == before:
+                    if self.text[self.at] == ")":
+                        return tuple(pipelines)
+                    self.at += 1
+
+        def _pipeline(self) -> Pipeline:
+            commands: list[Command] = []
+            while True:
+                command = self._command()
+                if command is not None:
+                    commands.append(command)
+                self._skip_blanks()
+                operator = _OPERATOR.match(self.text, self.at)
+                if operator is None:
+                    return tuple(commands)
+                if operator[0] == "\n":
+                    return tuple(commands)
+                self.at = operator.end()
+                if operator[0] not in ("|", "|&"):
+                    return tuple(commands)
+                if not commands:
+                    # What a loop prints goes into the next command: unknown, but not nothing.
+                    commands.append(Group((), False))
+                self._skip_blanks_and_newlines()
+
+        def _command(self) -> Command | None:
+            self.count()
+            while True:
+                self._skip_blanks()
+                if self.at >= len(self.text):
+                    return None
+                if self.is_arithmetic():
+                    return self._arithmetic_command()
+                if self.text[self.at] == "(":
+                    self.at += 1
+                    return self._group(")", is_subshell=True)
+                if self._is_redirect() or _ASSIGNMENT.match(self.text, self.at):
+                    return self._simple([])
+                word = self.word()
+                if word is None:
+                    return None
+                keyword = plain_text(word)
+                if keyword == "{":
+                    return self._group("}", is_subshell=False)
+                if keyword in _SKIPPED_KEYWORDS:
+                    continue
+                if keyword == "case":
+                    self._skip_blanks()
+                    self.word()
+                    self._cases += 1
+                    self._skip_blanks_and_newlines()
+                    if self.text.startswith("in", self.at):
+                        self.at += 2
+                    return None
+                if keyword == "esac":
+                    self._cases = max(0, self._cases - 1)
+                    continue
+                if keyword in ("for", "select"):
+                    return self._loop()
+                if keyword == "function":
+                    self._skip_blanks()
+                    name = plain_text(self.word() or ()) or ""
+                    self._skip_parentheses()
+                    return self._function(name)
+                if keyword and self._skip_parentheses():
+                    return self._function(keyword)
+                return self._simple([word])
+
+        def _skip_parentheses(self) -> bool:
+            found = _PARENTHESES.match(self.text, self.at)
+            if found:
+                self.at = found.end()
+            return found is not None
+
+        def _function(self, name: str) -> Function:
+            self._skip_blanks_and_newlines()
+            self.deeper()
+            if self.peek() == "{":  # also without a blank behind it: people write fork bombs so
+                self.at += 1
+                body: Command | None = self._group("}", is_subshell=False)
+            else:
+                body = self._command()
+            self.nesting -= 1
+            return Function(name, ((body,),) if body is not None else ())
+
+        def _group(self, closing: str, *, is_subshell: bool) -> Group:
+            self.deeper()
+            cases, self._cases = self._cases, 0
+            body = self.script(closing)
+            self._cases = cases
+            self.nesting -= 1
+            if self.peek() == closing:
+                self.at += 1
+            else:
+                self.is_torn = True
+            redirects: list[Redirect] = []
+            while True:
+                self._skip_blanks()
+                redirect = self._redirect()
+                if redirect is None:
+                    return Group(body, is_subshell, tuple(redirects))
+                redirects.append(redirect)
+
+        def _loop(self) -> Simple:
+            """``for name in words``: an assignment with several values; the body follows as commands of its own."""
+            self._skip_blanks()
+            if self.is_arithmetic():
+                return self._arithmetic_command()
+            name = plain_text(self.word() or ()) or "_"
+            self._skip_blanks_and_newlines()
+            values: list[Word] = []
+            if _IN.match(self.text, self.at):
+                self.at += 2
+                while True:
+                    self._skip_blanks()
+                    word = self.word()
+                    if word is None:
+                        break
+                    values.append(word)
+            else:
+                values.append((Variable("@", True),))
+            return Simple((Assignment(name, tuple(values)),), (), ())
+
+        def _arithmetic_command(self) -> Simple:
+            self.at += 2
+            return Simple((), ((Text(":"),), (self.arithmetic(),)), ())
+
+        def _simple(self, words: list[Word]) -> Command | None:
+            assignments: list[Assignment] = []
+            redirects: list[Redirect] = []
+            while True:
+                self._skip_blanks()
+                redirect = self._redirect()
+                if redirect is not None:
+                    redirects.append(redirect)
+                    continue
+                if not words:
+                    assignment = self._assignment()
+                    if assignment is not None:
+                        assignments.append(assignment)
+                        continue
+                word = self.word()
+                if word is None:
+                    if not (assignments or words or redirects):
+                        return None
+                    return Simple(tuple(assignments), tuple(words), tuple(redirects))
+                words.append(word)
+
+        def _assignment(self) -> Assignment | None:
+            found = _ASSIGNMENT.match(self.text, self.at)
+            if found is None:
+                return None
+            self.at = found.end()
+            if self.peek() != "(":
+                return Assignment(found[1], (self.word() or (),), bool(found[3]))
+            self.at += 1
+            values: list[Word] = []
+            while True:
+                self._skip_blanks_and_newlines()
+                word = self.word()
+                if word is None:
+                    if self.peek() == ")":
+                        self.at += 1
+                        return Assignment(found[1], tuple(values), bool(found[3]))
+                    if self.at >= len(self.text):
+                        self.is_torn = True
+                        return Assignment(found[1], tuple(values), bool(found[3]))
+                    self.at += 1
+                    continue
+                values.append(word)
+
+        def _is_redirect(self) -> re.Match[str] | None:
+            found = _REDIRECT.match(self.text, self.at)
+            is_process_file = found and found[2] in ("<", ">") and self.text.startswith("(", found.end())
+            return None if is_process_file else found
+
+        def _redirect(self) -> Redirect | None:
+            found = self._is_redirect()
+            if found is None:
+                return None
+            self.at = found.end()
+            self._skip_blanks()
+            redirect = Redirect(found[2], (), found[1])
+            start = self.at
+            target = self.word() or ()
+            if found[2] in ("<<", "<<-"):
+                redirect.operator = "<<"
+                is_quoted = any(sign in self.text[start : self.at] for sign in "'\"\\")
+                delimiter = "".join(part.text for part in target if isinstance(part, Text))
+                self._awaited.append((redirect, delimiter, is_quoted, found[2] == "<<-"))
+            else:
+                redirect.target = target
+            return redirect
+
+        def _read_here_documents(self) -> None:
+            """``at`` is at the beginning of a line."""
+            awaited, self._awaited = self._awaited, []
+            for redirect, delimiter, is_quoted, strips_tabs in awaited:
+                lines: list[str] = []
+                while self.at < len(self.text):
+                    end = self.text.find("\n", self.at)
+                    end = len(self.text) if end < 0 else end
+                    line = self.text[self.at : end]
+                    self.at = min(end + 1, len(self.text))
+                    if strips_tabs:
+                        line = line.lstrip("\t")
+                    if line == delimiter:
+                        break
+                    lines.append(line + "\n")
+                else:
+                    self.is_torn = True
+                body = "".join(lines)
+                redirect.target = (Text(body, True),) if is_quoted else read_double_quoted(body, self.nesting + 1)
+
+        def substituted(self) -> Script:
+            self.deeper()
+            cases, self._cases = self._cases, 0
+            script = self.script(")")
+            self._cases = cases
+            self.nesting -= 1
+            if self.peek() == ")":
+                self.at += 1
+            else:
+                self.is_torn = True
+            return script
+
+        def _skip_blanks(self) -> None:
+            text = self.text
+            while self.at < len(text):
+                character = text[self.at]
+                if character == "#" and (self.at == 0 or text[self.at - 1] in " \t\n;&|("):
+                    end = text.find("\n", self.at)
+                    self.at = len(text) if end < 0 else end
+                    return
+                if text.startswith("\\\n", self.at):
+                    self.at += 2
+                elif character != "\n" and character.isspace():
+                    self.at += 1
+                else:
+                    return
+
+        def _skip_blanks_and_newlines(self) -> None:
+            while True:
+                self._skip_blanks()
+                if self.peek() != "\n":
+                    operator = _OPERATOR.match(self.text, self.at)
+                    if operator is None:
+                        return
+                    self.at = operator.end()  # `; ;`, a leading `|`: nothing runs there
+                    continue
+                self.at += 1
+                self._read_here_documents()
+    return locals()
+
+def ralph_domain_danger_running_code():
+    """Programs that run code: shells, eval, source, interpreters. The code is in their words, on stdin, or in a file."""
+
+    _m = _module("ralph.domain.danger.code"); read_code = _m["read_code"]
+    _m = _module("ralph.domain.danger.examining"); DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; Walker = _m["Walker"]; is_opaque = _m["is_opaque"]; is_partly_opaque = _m["is_partly_opaque"]; looks_like_commands = _m["looks_like_commands"]; only_substitution = _m["only_substitution"]; prints_setup_code = _m["prints_setup_code"]; process_files = _m["process_files"]
+    _m = _module("ralph.domain.danger.expansion"); substituted_scripts = _m["substituted_scripts"]
+    _m = _module("ralph.domain.danger.interpreters"); read_interpreter = _m["read_interpreter"]
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
+    _m = _module("ralph.domain.danger.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_vital_file = _m["is_vital_file"]; place_of = _m["place_of"]
+    _m = _module("ralph.domain.danger.printed"); printed_by = _m["printed_by"]
+    _m = _module("ralph.domain.danger.shell_words"); read_shell = _m["read_shell"]
+
+    _READ_FIRST = "save it to a file, read it, then run the file by its name"
+
+    def opaque(what: str) -> Danger:
+        return Danger("hidden", what, "write the command out so that it can be read")
+
+    def scripts_of(source: Simple) -> list[Script]:
+        return [script for word in source.words for script in substituted_scripts(word)]
+
+    class CodeRunner(Walker):
+        def run_text(
+            self, start: Start, text: str | None, origin: str, arguments: Sequence[str], language: str = "shell"
+        ) -> None:
+            """Code that does not stand in the command: known, or from somewhere."""
+            if text is not None and not is_opaque(text):
+                if language == "shell":
+                    self.text(text, start.scope.with_arguments(arguments))
+                else:
+                    self.examine_code(start, language, text)
+                return
+            if origin == "network":
+                raise DangerFound(Danger("network", "this runs what another machine sends, unread", _READ_FIRST))
+            if language == "shell" or origin == "decoder":
+                raise DangerFound(opaque("this runs a script that cannot be read beforehand"))
+
+        def start_shell(self, start: Start) -> None:
+            if any(word.startswith("-") and INPUT in word for word in start.words[1:]):
+                raise DangerFound(opaque("words from stdin become options of a shell"))
+            shell = read_shell(start.words[1:])
+            environment = start.environment
+            name = base_name(start.words[0])
+            startup = environment.get("ENV") if shell.is_interactive and name != "zsh" else None
+            if name in ("bash", "sh", "rbash") and not shell.is_interactive:
+                startup = environment.get("BASH_ENV")
+            for path in (startup, shell.startup_file if shell.is_interactive else ""):
+                if path:
+                    self.run_text(start, start.scope.written(path), "file", [])
+            if shell.checks_only:
+                return
+            if shell.code is not None:
+                self._shell_code(start, shell.code, shell.arguments)
+            elif process_files(start.source):
+                for script in process_files(start.source):
+                    if not (only_substitution(start.source) is not None and prints_setup_code(script)):
+                        self.run_text(
+                            start, printed_by(script, start.scope), self.origin_of(script, start.scope), []
+                        )
+            elif shell.script:
+                if is_opaque(shell.script):
+                    raise DangerFound(opaque("this runs a script whose name is not known"))
+                written = start.scope.written(shell.script)
+                if written is not None:
+                    self.run_text(start, written, "file", shell.arguments)
+            elif start.feed != Feed():
+                self.run_text(start, start.feed.text, start.feed.origin, shell.arguments)
+
+        def _shell_code(self, start: Start, code: str, arguments: Sequence[str]) -> None:
+            if is_opaque(code):
+                if INPUT in code:
+                    raise DangerFound(opaque("words from stdin become a script"))
+                self.run_text(start, None, "network" if self.fetches(start) else "file", [])
+            inner = start.scope.of_child(arguments[1:])
+            command = code.strip()
+            name = command[1:].strip("{}")
+            if (
+                command.startswith("$")
+                and name.replace("_", "a").isalnum()
+                and is_opaque(" ".join(inner.value_of(name)))
+            ):
+                raise DangerFound(opaque(f"this runs whatever {command} holds"))
+            self.text(code, inner, start.feed)
+
+        def fetches(self, start: Start) -> bool:
+            return start.source is not None and any(
+                self.origin_of(script, start.scope) == "network" for script in scripts_of(start.source)
+            )
+
+        def start_eval(self, start: Start) -> None:
+            text = " ".join(start.words[1:])
+            if not is_partly_opaque(text):
+                self.text(text, start.scope)
+                return
+            script = only_substitution(start.source)
+            if script is not None and prints_setup_code(script):
+                return
+            if start.words[1:3] == ["set", "--"]:
+                return
+            if self.fetches(start):
+                self.run_text(start, None, "network", [])
+            raise DangerFound(opaque("eval runs text that is not known beforehand"))
+
+        def start_source(self, start: Start) -> None:
+            scripts = process_files(start.source)
+            for script in scripts:
+                if not (only_substitution(start.source) is script and prints_setup_code(script)):
+                    self.run_text(start, printed_by(script, start.scope), self.origin_of(script, start.scope), [])
+            if scripts:
+                return
+            _, operands = split_options(start.words[1:], ("-p",))
+            if any(is_opaque(word) for word in (*operands[:1], *start.words[1:3])):
+                raise DangerFound(opaque("this runs a script whose name is not known"))
+            written = start.scope.written(operands[0]) if operands else None
+            if written is not None:
+                self.run_text(start, written, "file", [])
+
+        def start_trap(self, start: Start) -> None:
+            _, operands = split_options(start.words[1:])
+            if len(operands) > 1 and operands[0] != "-":
+                if is_partly_opaque(operands[0]):
+                    raise DangerFound(opaque("trap runs text that is not known beforehand"))
+                self.text(operands[0], start.scope)
+
+        def start_interpreter(self, start: Start, interpreter: Interpreter) -> None:
+            source = read_interpreter(interpreter, start.words[1:])
+            if source.may_gain_code:
+                raise DangerFound(opaque(f"words from stdin become code of {base_name(start.words[0])}"))
+            for code in source.codes:
+                if is_opaque(code):
+                    self.run_text(
+                        start, None, "network" if self.fetches(start) else "file", [], interpreter.language
+                    )
+                self.examine_code(start, interpreter.language, code)
+            if process_files(start.source) and not source.codes and interpreter.language != "awk":
+                for script in process_files(start.source):
+                    self.run_text(
+                        start,
+                        printed_by(script, start.scope),
+                        self.origin_of(script, start.scope),
+                        [],
+                        interpreter.language,
+                    )
+            elif source.reads_stdin and start.feed != Feed() and interpreter.language != "awk":
+                self.run_text(start, start.feed.text, start.feed.origin, [], interpreter.language)
+            elif (written := start.scope.written(source.script)) is not None:
+                self.run_text(start, written, "network", [], interpreter.language)
+            self.families(start)
+
+        def examine_code(self, start: Start, language: str, code: str) -> None:
+            self.enter()
+            found = read_code(language, code)
+            scope = start.scope
+            if found.gives_shell_away:
+                raise DangerFound(
+                    Danger(
+                        "network", "this code gives another machine a shell", "use a client that the user named"
+                    )
+                )
+            for script in found.scripts:
+                if is_opaque(script) or INPUT in script:
+                    raise DangerFound(opaque("this code runs a command that is not known beforehand"))
+                self.text(script, scope.copy())
+            for words in found.calls:
+                self.start(Start(words, scope.copy()))
+            for tree in found.removed_trees:
+                if tree is None or place_of(tree, scope.cwd, self.rules.cwd) is not Place.INSIDE:
+                    raise DangerFound(
+                        Danger(
+                            "files", "this code removes a whole folder", "remove named files inside the project"
+                        )
+                    )
+            for path in found.removed_files:
+                if place_of(path, scope.cwd, self.rules.cwd) not in HARMLESS | {Place.OUTSIDE}:
+                    raise DangerFound(
+                        Danger("files", f"this code removes {path}", "remove named files inside the project")
+                    )
+            for path in found.written_files:
+                if is_vital_file(path, scope.cwd):
+                    raise DangerFound(Danger("files", f"this code overwrites {path}", "write inside the project"))
+            for nested in found.nested_code:
+                self.examine_code(start, language, nested)
+                self.text(nested, scope.copy())
+            if looks_like_commands("", code) and language != "awk":
+                self.text(code, scope.copy())
+            self.leave()
+    return locals()
+
+def ralph_domain_danger_running_git():
+    """git as a program that runs others: aliases, pagers, ssh commands, ``bisect run``."""
+
+    import shlex
+
+    _m = _module("ralph.domain.danger.examining"); DangerFound = _m["DangerFound"]; Start = _m["Start"]; is_opaque = _m["is_opaque"]
+    _m = _module("ralph.domain.danger.git_words"); read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]
+    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
+    _m = _module("ralph.domain.danger.running_code"); CodeRunner = _m["CodeRunner"]; opaque = _m["opaque"]
+
+    _GIT_PROGRAM_KEYS = frozenset(
+        [
+            "core.pager",
+            "core.editor",
+            "core.fsmonitor",
+            "core.askpass",
+            "diff.external",
+            "credential.helper",
+            "sequence.editor",
+            "gpg.program",
+        ]
+    )
+    _GIT_NETWORK = frozenset(
+        ["fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule", "fetch-pack", "send-pack"]
+    )
+
+    def split_words(text: str) -> list[str]:
+        try:
+            return shlex.split(text)
+        except ValueError:
+            return text.split()
+
+    class GitRunner(CodeRunner):
+        def start_git(self, start: Start) -> None:
+            words = read_git(start.words[1:])
+            environment = start.environment
+            settings = settings_from_environment(environment)
+            if settings is None or environment.get("GIT_CONFIG_PARAMETERS"):
+                raise DangerFound(opaque("git's settings come from variables that cannot be read"))
+            if any(
+                key.startswith("alias.") or key.endswith(("command", "pager", "editor"))
+                for key in words.config_from_environment
+            ):
+                raise DangerFound(opaque("a git alias comes from a variable that cannot be read"))
+            config = settings | words.config
+            for key, value in config.items():
+                if key.startswith("alias.") and value.lstrip().startswith("!"):
+                    self.text(value.lstrip()[1:], start.scope.copy())
+                    raise DangerFound(opaque("this git alias is a shell command"))
+                if key == "core.sshcommand" and key in settings and words.subcommand in _GIT_NETWORK:
+                    raise DangerFound(opaque("git's ssh command is set through variables"))
+                if key in _GIT_PROGRAM_KEYS and not is_opaque(value):
+                    self.text(value.lstrip("!"), start.scope.copy())
+            if any(INPUT in key for key in (*config, *words.config_from_environment)):
+                raise DangerFound(opaque("words from stdin become settings of git"))
+            is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
+            self._git_connection("" if is_listing else words.subcommand, config, environment)
+            alias = config.get(f"alias.{words.subcommand}")
+            if alias is not None:
+                self.enter()
+                self.start(start.with_words(["git", *split_words(alias), *words.arguments]))
+                self.leave()
+                return
+            for variable in ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF"):
+                if environment.get(variable):
+                    self.text(environment[variable], start.scope.copy())
+            self._git_inner(words.subcommand, words.arguments, start.scope)
+            scope = start.scope
+            if words.directory:
+                scope = scope.copy()
+                scope.cwd = joined(scope.cwd, words.directory)
+            self.families(start._replace(scope=scope))
+
+        def _git_connection(
+            self, subcommand: str, config: dict[str, str], environment: Mapping[str, str]
+        ) -> None:
+            commands = [
+                config.get("core.sshcommand"),
+                environment.get("GIT_SSH_COMMAND"),
+                environment.get("GIT_SSH"),
+            ]
+            commands.append(environment.get("GIT_PROXY_COMMAND"))
+            for command in commands:
+                if (
+                    command
+                    and base_name(command.split()[0] if command.split() else "") != "ssh"
+                    and subcommand in _GIT_NETWORK
+                ):
+                    raise DangerFound(opaque("git connects through a program of the command line's own"))
+
+        def _git_inner(self, subcommand: str, arguments: list[str], scope: Scope) -> None:
+            """Commands that git itself runs: ``bisect run``, ``rebase --exec``, ``submodule foreach``, an alias being set."""
+            if subcommand == "bisect" and arguments[:1] == ["run"]:
+                self.start(Start(arguments[1:], scope.copy()))
+            if subcommand == "submodule" and "foreach" in arguments:
+                rest = [word for word in arguments[arguments.index("foreach") + 1 :] if not word.startswith("--")]
+                self.text(" ".join(rest), scope.copy())
+            for number, word in enumerate(arguments):
+                following = arguments[number + 1] if number + 1 < len(arguments) else ""
+                if subcommand == "rebase" and word in ("-x", "--exec"):
+                    self.text(following, scope.copy())
+                elif subcommand == "rebase" and word.startswith("--exec="):
+                    self.text(word.partition("=")[2], scope.copy())
+                elif subcommand == "config" and word.startswith("alias."):
+                    self.text(following[1:] if following.startswith("!") else f"git {following}", scope.copy())
+    return locals()
+
+def ralph_domain_danger_scope():
+    """What a command line has set up before a command runs: variables, functions, directory, files it wrote."""
+
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
+
+    _ENVIRONMENT = {
+        "HOME": "~",
+        "PWD": ".",
+        "OLDPWD": UNKNOWN,
+        **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), TEMPORARY_FOLDER),
+        **dict.fromkeys(("SHELL", "BASH"), "bash"),
+        **dict.fromkeys(("USER", "LOGNAME"), "user"),
+        **dict.fromkeys(("UID", "EUID"), "1000"),
+        "IFS": " \t\n",
+    }
+
+    class Scope:
+        """Copied for a subshell, shared by a group."""
+
+        __slots__ = ("cwd", "exports_functions", "files", "functions", "variables")
+
+        def __init__(self) -> None:
+            self.variables: dict[str, tuple[str, ...]] = {}
+            self.functions: dict[str, Script] = {}
+            self.files: dict[str, str] = {}
+            self.cwd = "."
+            self.exports_functions = False
+
+        def copy(self) -> Scope:
+            other = Scope()
+            other.variables = dict(self.variables)
+            other.functions = dict(self.functions)
+            other.files = dict(self.files)
+            other.cwd = self.cwd
+            other.exports_functions = self.exports_functions
+            return other
+
+        def of_child(self, arguments: Sequence[str]) -> Scope:
+            """For another shell: it sees functions only if they were exported."""
+            other = self.with_arguments(arguments)
+            if not self.exports_functions:
+                other.functions = {}
+            return other
+
+        def with_arguments(self, arguments: Sequence[str]) -> Scope:
+            """For a function or ``sh -c``: ``$1`` … and ``$@``."""
+            other = self.copy()
+            other.variables = {name: value for name, value in self.variables.items() if not name.isdigit()}
+            for number, argument in enumerate(arguments, start=1):
+                other.variables[str(number)] = (argument,)
+            other.variables["@"] = other.variables["*"] = tuple(arguments)
+            if any(INPUT in argument for argument in arguments):
+                # xargs appends any number of arguments.
+                for number in range(1, 21):
+                    other.variables.setdefault(str(number), (INPUT,))
+            return other
+
+        def written(self, path: str) -> str | None:
+            """The text of a file that the command line itself wrote; unknown text if it was fetched."""
+            return self.files.get(joined(self.cwd, path)) if self.files else None
+
+        def value_of(self, name: str) -> tuple[str, ...]:
+            """The values of a variable.
+
+        A name in capitals that was not set here comes from the environment and may be anything. One in small
+        letters is empty: every command of an agent starts in a fresh shell.
+        """
+            if name in self.variables:
+                return self.variables[name]
+            if name in _ENVIRONMENT:
+                return (_ENVIRONMENT[name],)
+            if name.isdigit() or name in ("@", "*"):
+                return ()
+            if name in ("#", "?", "$", "!", "-"):
+                return ("1",)
+            return (UNKNOWN,) if name.isupper() else ()
+
+        @property
+        def separators(self) -> str:
+            return "".join(self.value_of("IFS"))
+    return locals()
+
+def ralph_domain_danger_shell_words():
+    """A shell's own command line: ``bash -lc 'code' name arguments``, ``sh script``, ``bash -s``."""
+
+    from typing import NamedTuple
+
+    class ShellWords(NamedTuple):
+        code: str | None = None
+        """After ``-c``."""
+        script: str = ""
+        arguments: tuple[str, ...] = ()
+        checks_only: bool = False
+        is_interactive: bool = False
+        startup_file: str = ""
+
+    _SHELL_VALUED = frozenset(["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-File", "-ExecutionPolicy"])
+
+    def read_shell(words: list[str]) -> ShellWords:
+        reads_code = reads_stdin = checks_only = is_interactive = False
+        startup_file = ""
+        at = 0
+        while at < len(words):
+            word = words[at]
+            lowered = word.lower()
+            if word in ("--", "-"):
+                at += 1
+                break
+            if word.startswith(("--rcfile=", "--init-file=")):
+                startup_file = word.partition("=")[2]
+            elif word in _SHELL_VALUED:
+                if word in ("--rcfile", "--init-file") and at + 1 < len(words):
+                    startup_file = words[at + 1]
+                at += 1
+            elif lowered in ("-command", "--command", "-encodedcommand", "/c"):
+                reads_code = True
+                at += 1
+                break
+            elif word[:2] in ("-o", "-O") and len(word) > 2:
+                pass  # `-onotify`: an option of the shell with its name
+            elif word.startswith("-") and not word.startswith("--"):
+                reads_code = reads_code or "c" in word
+                reads_stdin = reads_stdin or "s" in word
+                checks_only = checks_only or "n" in word
+                is_interactive = is_interactive or "i" in word
+            elif not word.startswith(("-", "+")):
+                break
+            at += 1
+        rest = words[at:]
+        if reads_code and rest:
+            if rest[0] == "--":
+                rest = rest[1:]
+            return ShellWords(
+                rest[0] if rest else "", "", tuple(rest[1:]), checks_only, is_interactive, startup_file
+            )
+        if reads_code:
+            return ShellWords("", "", (), checks_only, is_interactive, startup_file)
+        if reads_stdin or not rest:
+            return ShellWords(None, "", tuple(rest), checks_only, is_interactive, startup_file)
+        return ShellWords(None, rest[0], tuple(rest[1:]), checks_only, is_interactive, startup_file)
+    return locals()
+
+def ralph_domain_danger_starting():
+    """What a program does with its words: run another one, read a script, be judged by the families."""
+
+    import shlex
+
+    _m = _module("ralph.domain.danger.ansi_quotes"); NO_CHARACTER = _m["NO_CHARACTER"]
+    _m = _module("ralph.domain.danger.carriers"); MAX_FIND_COMMANDS = _m["MAX_FIND_COMMANDS"]; read_find = _m["read_find"]; read_parallel = _m["read_parallel"]; read_xargs = _m["read_xargs"]
+    _m = _module("ralph.domain.danger.examining"); DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; embedded_command = _m["embedded_command"]; is_opaque = _m["is_opaque"]; looks_like_commands = _m["looks_like_commands"]; next_directory = _m["next_directory"]
+    _m = _module("ralph.domain.danger.expansion"); expand_words = _m["expand_words"]
+    _m = _module("ralph.domain.danger.families.secrets"); check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]
+    _m = _module("ralph.domain.danger.interpreters"); interpreter_named = _m["interpreter_named"]
+    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
+    _m = _module("ralph.domain.danger.places"); Place = _m["Place"]; place_of = _m["place_of"]
+    _m = _module("ralph.domain.danger.printed"); printed_by = _m["printed_by"]
+    _m = _module("ralph.domain.danger.program_lists"); SHELLS = _m["SHELLS"]
+    _m = _module("ralph.domain.danger.reading"); read_script = _m["read_script"]
+    _m = _module("ralph.domain.danger.running_code"); opaque = _m["opaque"]; scripts_of = _m["scripts_of"]
+    _m = _module("ralph.domain.danger.running_git"); GitRunner = _m["GitRunner"]; split_words = _m["split_words"]
+    _m = _module("ralph.domain.danger.syntax"); Simple = _m["Simple"]
+    _m = _module("ralph.domain.danger.word_reading"); TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.domain.danger.wrappers"); read_env = _m["read_env"]; wrapped_command = _m["wrapped_command"]
+
+    class Examiner(GitRunner):
+        def start(self, start: Start) -> None:
+            self.count_call()
+            words = start.words
+            has_prefix = start.source is not None and bool(start.source.assignments)
+            while words and (not words[0] or (words[0] == "!" and not has_prefix)):
+                words = words[1:]
+            if not words or self.is_allowed(words):
+                return
+            start = start._replace(words=words)
+            name = words[0]
+            if INPUT in name or NO_CHARACTER in name:
+                raise DangerFound(opaque("the program that runs comes from stdin or cannot be read"))
+            if name in start.scope.functions:
+                self._function(start)
+                return
+            if any(character.isspace() for character in name.strip()) and not _is_path(name):
+                if any((name,) == value for key, value in start.scope.variables.items() if key.isdigit()):
+                    return  # `bash -c '"$1"' _ 'two words'`: no program has that name
+                self.is_torn = True  # a quote stands where none belongs: read it strictly
+                self.text(" ".join(" ".join(words).split("\n")), start.scope)
+                self.text(name, start.scope)
+                return
+            handler = _HANDLERS.get(base_name(name))
+            if handler is not None:
+                handler(self, start)
+            elif base_name(name) in SHELLS:
+                self.start_shell(start)
+            elif (interpreter := interpreter_named(base_name(name))) is not None:
+                self.start_interpreter(start, interpreter)
+            elif (wrapped := wrapped_command(base_name(name), words[1:])) is not None:
+                stays = base_name(name) in ("builtin", "command") or (
+                    base_name(name) == "time" and not has_prefix
+                )
+                self.start(start.with_words(wrapped) if stays else start.beyond_shell(wrapped))
+            else:
+                self._program(start)
+
+        def _program(self, start: Start) -> None:
+            """A program that runs nothing else, as far as we know."""
+            written = start.scope.written(start.words[0])
+            if written is not None:
+                self.run_text(start, written, "file", start.words[1:])
+            words, text = start.words, start.feed.text
+            self.families(start)
+            if is_opaque(words[0]) and has_flag(words[1:], "r") and has_flag(words[1:], "f"):
+                self.families(start._replace(words=["rm", *words[1:]]))
+            embedded = embedded_command(words)
+            if embedded:
+                self.start(start.with_words(embedded))
+            if (
+                text
+                and looks_like_commands(base_name(words[0]), text)
+                and start.source
+                and start.source.redirects
+            ):
+                self.text(text, start.scope.copy())
+            if start.source is not None:
+                self._sent_substitutions(start.source, start)
+
+        def _sent_substitutions(self, source: Simple, start: Start) -> None:
+            from_words = [script for script in scripts_of(source) if _tells_secrets(script, start.scope)]
+            if from_words:
+                self.report(check_sending(base_name(start.words[0]), [*start.words[1:], "\ue000"]))
+
+        def _function(self, start: Start) -> None:
+            name = start.words[0]
+            body = start.scope.functions[name]
+            inner = start.scope.with_arguments(start.words[1:])
+            # Within itself it is unknown: a second call is a loop without end, or a fork bomb.
+            inner.functions[name] = _ENDLESS
+            if body is _ENDLESS:
+                raise DangerFound(
+                    Danger("system", f"the function {name} calls itself without end", "write a loop with an end")
+                )
+            self.enter()
+            self.script(body, inner, start.feed)
+            self.leave()
+            start.scope.cwd = inner.cwd
+
+        def _change_directory(self, start: Start) -> None:
+            start.scope.cwd = next_directory(start.scope, start.words[1:])
+
+        def _declare(self, start: Start) -> None:
+            """``export X=1``, ``alias x='…'``, ``read x``."""
+            program = base_name(start.words[0])
+            for word in start.words[1:]:
+                name, equals, value = word.partition("=")
+                if program == "alias" and equals:
+                    start.scope.functions[name] = read_script(value).script
+                elif equals:
+                    start.scope.variables[name] = (value,)
+                elif program in ("read", "mapfile", "readarray", "getopts"):
+                    start.scope.variables[name] = (UNKNOWN,)
+            if program == "export" and "-f" in start.words:
+                start.scope.exports_functions = True
+
+        def _env(self, start: Start) -> None:
+            env = read_env(start.words[1:])
+            scope = start.scope
+            if env.assignments or env.directory is not None:
+                scope = scope.copy()
+                scope.variables |= {name: (value,) for name, value in env.assignments}
+                scope.cwd = joined(scope.cwd, env.directory) if env.directory is not None else scope.cwd
+            environment = {**start.environment, **dict(env.assignments)}
+            command = env.command
+            if env.split_text is not None:
+                if is_opaque(env.split_text):
+                    return
+                command = [*split_words(env.split_text), *command]
+                while command and "=" in command[0]:
+                    command = command[1:]
+            if command:
+                self.start(Start(command, scope, start.feed, environment))
+
+        def _string_runner(self, start: Start) -> None:
+            """``su -c``, ``flock FILE -c``, ``script -c``: a text for a shell among the options."""
+            words = start.words[1:]
+            for number, word in enumerate(words):
+                if word in ("-c", "--command") and number + 1 < len(words):
+                    self.text(words[number + 1], start.scope.copy())
+                    return
+                if word.startswith("--command="):
+                    self.text(word.partition("=")[2], start.scope.copy())
+                    return
+            if base_name(start.words[0]) == "flock":
+                _, operands = split_options(words, ("-w", "-E", "--timeout"))
+                self.start(start.with_words(operands[1:]))
+
+        def _watch(self, start: Start) -> None:
+            wrapped = wrapped_command("watch", start.words[1:]) or []
+            if wrapped and not has_flag(start.words[1:2], "x", "exec"):
+                self.text(" ".join(wrapped) if len(wrapped) == 1 else shlex.join(wrapped), start.scope.copy())
+            else:
+                self.start(start.with_words(wrapped))
+
+        def _sudo(self, start: Start) -> None:
+            words = start.words[1:]
+            wrapped = wrapped_command(base_name(start.words[0]), words) or []
+            own = words[: len(words) - len(wrapped)]
+            for number, word in enumerate(own[:-1]):
+                if word in ("-D", "--chdir"):
+                    start.scope.cwd = joined(start.scope.cwd, own[number + 1])
+            for word in own:
+                if word.startswith("--chdir="):
+                    start.scope.cwd = joined(start.scope.cwd, word.partition("=")[2])
+            if not wrapped and own and has_flag(own, "s") and start.feed != Feed():
+                self.run_text(start, start.feed.text, start.feed.origin, [])
+            self.start(start.with_words(wrapped))
+
+        def _xargs(self, start: Start) -> None:
+            command = read_xargs(start.words[1:])
+            if any(_is_code_with_input(command, number) for number in range(len(command))):
+                raise DangerFound(
+                    Danger(
+                        "hidden",
+                        "words from stdin become part of a script",
+                        "pass them as \"$1\": sh -c '…' _ {}",
+                    )
+                )
+            self.enter()
+            self.start(Start(command, start.scope.copy(), environment=start.environment))
+            self.leave()
+
+        def _parallel(self, start: Start) -> None:
+            parallel = read_parallel(start.words[1:])
+            if parallel.reads_commands:
+                raise DangerFound(opaque("parallel runs commands that come on stdin"))
+            if parallel.is_dry:
+                return
+            self.enter()
+            for command in parallel.commands:
+                scope = start.scope.copy()
+                scope.cwd = joined(scope.cwd, parallel.directory) if parallel.directory else scope.cwd
+                self.start(Start(command, scope, environment=start.environment))
+            self.leave()
+
+        def _find(self, start: Start) -> None:
+            find = read_find(start.words[1:])
+            instead = "list the files with -print first, then rm those that are named"
+            if find.may_gain_actions:
+                raise DangerFound(opaque("words from stdin may become actions of find"))
+            places = {place_of(root, start.scope.cwd, self.rules.cwd) for root in find.roots}
+            is_computed = start.source is not None and bool(scripts_of(start.source))
+            is_plain = not any(set(root) & set("*?[\ue000\ue001") or ".." in root for root in find.roots)
+            is_temporary = places == {Place.TEMPORARY} and is_plain and not is_computed
+            if find.deletes and not is_temporary:
+                raise DangerFound(Danger("files", "find -delete removes everything that matches", instead))
+            if len(find.commands) > MAX_FIND_COMMANDS:
+                raise TooComplex(TOO_MANY_PROGRAMS)
+            for command in find.commands:
+                if not is_temporary and _removes_trees(command):
+                    raise DangerFound(Danger("files", "find runs rm -rf on everything that matches", instead))
+                if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
+                    # On every file below a root is as good as recursive.
+                    whole = [word.replace(f"/{UNKNOWN}", "") or "/" for word in command[1:]]
+                    self.families(start._replace(words=[command[0], "-R", *whole]))
+                self.enter()
+                self.start(Start(command, start.scope.copy(), environment=start.environment))
+                self.leave()
+
+        def _remote(self, start: Start) -> None:
+            self.families(start)
+            if not self.rules.has_pack("remote"):
+                return
+            words = behind_options(start.words[1:], _SSH_VALUED)
+            if words[1:]:
+                self.text(" ".join(words[1:]), start.scope.copy())
+
+        def _windows_shell(self, start: Start) -> None:
+            """``cmd /c …``."""
+            for number, word in enumerate(start.words):
+                if word.lower() in ("/c", "/k"):
+                    rest = start.words[number + 1 :]
+                    self.start(start.with_words(split_words(rest[0]) if len(rest) == 1 else rest))
+                    return
+
+        def _editor(self, start: Start) -> None:
+            """``vim -c '!command'``."""
+            for word in start.words[1:]:
+                command = word.lstrip("+:")
+                if command.startswith("!"):
+                    self.text(command[1:], start.scope.copy())
+
+        def _stdin_runner(self, start: Start) -> None:
+            """``at`` and ``batch`` run what comes on stdin."""
+            if start.feed.text is not None:
+                self.text(start.feed.text, start.scope.copy())
+
+    _ENDLESS: Script = ((Simple((), (), ()),),)
+    _SSH_VALUED = tuple(words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"))
+
+    _HANDLERS = {
+        "eval": Examiner.start_eval,
+        "source": Examiner.start_source,
+        ".": Examiner.start_source,
+        "trap": Examiner.start_trap,
+        "env": Examiner._env,
+        "xargs": Examiner._xargs,
+        "gxargs": Examiner._xargs,
+        "parallel": Examiner._parallel,
+        "find": Examiner._find,
+        "gfind": Examiner._find,
+        "git": Examiner.start_git,
+        "watch": Examiner._watch,
+        "ssh": Examiner._remote,
+        **dict.fromkeys(("vim", "vi", "nvim", "ex", "view"), Examiner._editor),
+        "cmd": Examiner._windows_shell,
+        "at": Examiner._stdin_runner,
+        "batch": Examiner._stdin_runner,
+        **dict.fromkeys(("sudo", "doas"), Examiner._sudo),
+        **dict.fromkeys(("su", "runuser", "flock", "script", "sg"), Examiner._string_runner),
+        **dict.fromkeys(("cd", "pushd", "chdir"), Examiner._change_directory),
+        **dict.fromkeys(
+            (
+                "export",
+                "declare",
+                "typeset",
+                "local",
+                "readonly",
+                "alias",
+                "read",
+                "mapfile",
+                "readarray",
+                "getopts",
+            ),
+            Examiner._declare,
+        ),
+    }
+
+    def _is_code_with_input(words: list[str], number: int) -> bool:
+        """``sh -c '… {} …'``: xargs puts the words in as they are, quotes and all."""
+        return (
+            number >= 2
+            and INPUT in words[number]
+            and words[number - 1] == "-c"
+            and base_name(words[number - 2]) in SHELLS
+        )
+
+    def _is_path(name: str) -> bool:
+        r"""``C:\Program Files\Git\bin\git.exe``: a path with a space, not a command in quotes."""
+        return name[:1] == "/" or (
+            name[1:3] == ":\\" and not any(character.isspace() for character in base_name(name))
+        )
+
+    def _removes_trees(words: list[str]) -> bool:
+        """rm -rf, behind whatever wrappers."""
+        for number, word in enumerate(words):
+            if base_name(word) == "rm":
+                options, _ = split_options(words[number + 1 :])
+                if any(UNKNOWN in option for option in options):
+                    return True
+                recursive = has_flag(options, "r", "recursive", shortest=1) or has_flag(options, "R")
+                return recursive and has_flag(options, "f", "force", shortest=1)
+        return False
+
+    def _tells_secrets(script: Script, scope: Scope) -> bool:
+        for pipeline in script:
+            for command in pipeline:
+                if isinstance(command, Simple) and reads_secrets(expand_words(command.words, scope, printed_by)):
+                    return True
+        return False
+    return locals()
+
+def ralph_domain_danger_syntax():
+    """The parts of a shell command line, as far as a guard needs them.
+
+Control flow is flat: ``if``, ``while`` and ``case`` only mark where commands begin, because every branch is judged.
+"""
+
+    from typing import NamedTuple
+
+    class Text(NamedTuple):
+        text: str
+        quoted: bool = False
+
+    class Variable(NamedTuple):
+        """``$name`` or ``${name<operator><operand>}``."""
+
+        name: str
+        quoted: bool
+        operator: str = ""
+        operand: Word = ()
+
+    class Substitution(NamedTuple):
+        """``$( )``, backticks."""
+
+        script: Script
+        quoted: bool
+
+    class ProcessFile(NamedTuple):
+        """``<( )`` and ``>( )``: a file name whose content is a command's output."""
+
+        script: Script
+
+    class Arithmetic(NamedTuple):
+        """``$(( ))``: a number; what it substitutes is judged."""
+
+        inner: Word
+
+    Part: TypeAlias = Text | Variable | Substitution | ProcessFile | Arithmetic
+    Word: TypeAlias = "tuple[Part, ...]"
+
+    class Redirect:
+        """``operator`` is ``<``, ``>``, ``>>``, ``<<`` (here-document), ``<<<`` …; the body of a here-document comes late."""
+
+        __slots__ = ("fd", "operator", "target")
+
+        def __init__(self, operator: str, target: Word, fd: str = "") -> None:
+            self.operator = operator
+            self.target = target
+            self.fd = fd
+
+    class Assignment(NamedTuple):
+        """``name=value``; several values for an array and for the variable of a ``for`` loop."""
+
+        name: str
+        values: tuple[Word, ...]
+        appends: bool = False
+
+    class Simple(NamedTuple):
+        assignments: tuple[Assignment, ...]
+        words: tuple[Word, ...]
+        redirects: tuple[Redirect, ...]
+
+    class Group(NamedTuple):
+        """``{ }`` or, as a subshell, ``( )``."""
+
+        body: Script
+        is_subshell: bool
+        redirects: tuple[Redirect, ...] = ()
+
+    class Function(NamedTuple):
+        name: str
+        body: Script
+
+    Command: TypeAlias = Simple | Group | Function
+    Pipeline: TypeAlias = "tuple[Command, ...]"
+    Script: TypeAlias = "tuple[Pipeline, ...]"
+
+    def plain_text(word: Word) -> str | None:
+        """The text of a word that is only unquoted text: only such a word can be a keyword."""
+        if len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted:
+            return word[0].text
+        return None
+    return locals()
+
+def ralph_domain_danger_word_reading():
+    """Reads one word of a shell command line: quotes, variables, substitutions.
+
+What a substitution holds is a script again, so the reader of scripts is a subclass of this one (``reading``).
+"""
+
+    import re
+
+    _m = _module("ralph.domain.danger.ansi_quotes"); decode_escapes = _m["decode_escapes"]
+    _m = _module("ralph.domain.danger.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
+
+    MAX_NESTING = 25
+    MAX_NODES = 30_000
+
+    TOO_DEEP = "the command is nested too deep"
+    TOO_LONG = "a word of the command is too long"
+    TOO_MANY_PARTS = "the command has too many parts"
+    TOO_MANY_PROGRAMS = "the command starts too many programs"
+    TOO_MANY_WORDS = "the command expands to too many words"
+
+    class TooComplex(Exception):
+        """The text is nested too deep, too long, or expands to too much to be judged."""
+
+    _PLAIN = re.compile(r"[^\s\\'\"`$|&;()<>#@!?+*]+")
+    _PLAIN_QUOTED = re.compile(r"[^\\\"`$]+")
+    _NAME = re.compile(r"[A-Za-z_]\w*")
+    _BRACED_NAME = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?$!-]")
+    _PARENTHESIS = re.compile(r"[()]")
+    _SPECIAL_NAMES = "@*#?$!-0123456789"
+    _VALUE_OPERATOR = re.compile(r":?[-=+?]|\^\^?|,,?|##?|%%?|//?|:|@")
+
+    class WordReader:
+        """Reads ``text`` from ``at`` on. An open quote is closed at the end of the text, and ``is_torn`` says so."""
+
+        def __init__(self, text: str, nesting: int) -> None:
+            if nesting > MAX_NESTING:
+                raise TooComplex(TOO_DEEP)
+            self.text = text
+            self.at = 0
+            self.nesting = nesting
+            self.is_torn = False
+            self._nodes = 0
+
+        def substituted(self) -> Script:
+            """The script behind ``$(``, with its closing sign."""
+            raise NotImplementedError
+
+        def whole_script(self) -> Script:
+            raise NotImplementedError
+
+        def word(self) -> Word | None:
+            """The word at ``at``, or None if there is none."""
+            parts: list[Part] = []
+            text = self.text
+            start = self.at
+            while self.at < len(text):
+                self.count()
+                character = text[self.at]
+                if character.isspace():
+                    break
+                plain = _PLAIN.match(text, self.at)
+                if plain:
+                    parts.append(Text(plain[0]))
+                    self.at = plain.end()
+                elif character in "@!?+*":
+                    parts.append(Text(self._extended_glob()))
+                elif character == "#":
+                    if self.at == start:
+                        break
+                    parts.append(Text("#"))
+                    self.at += 1
+                elif character in "<>" and text.startswith("(", self.at + 1):
+                    self.at += 2
+                    parts.append(ProcessFile(self.substituted()))
+                elif character in "|&;()<>":
+                    break
+                else:
+                    parts.extend(self._special(quoted=False))
+            if self.at == start:
+                return None
+            return tuple(parts)
+
+        def _extended_glob(self) -> str:
+            """``*``, or ``!(keep|that)`` as one piece."""
+            start = self.at
+            self.at += 1
+            if self.peek() != "(":
+                return self.text[start : self.at]
+            depth = 0
+            for found in _PARENTHESIS.finditer(self.text, self.at):
+                depth += 1 if found[0] == "(" else -1
+                if depth == 0:
+                    self.at = found.end()
+                    return self.text[start : self.at]
+            self.at = len(self.text)
+            return self.text[start:]
+
+        def _special(self, *, quoted: bool) -> list[Part]:
+            """What begins with a backslash, quote, dollar or backtick."""
+            text, character = self.text, self.text[self.at]
+            if character == "\\":
+                following = text[self.at + 1 : self.at + 2]
+                self.at += 2
+                if following == "\n":
+                    return []
+                if quoted and following not in '"\\$`':
+                    return [Text("\\" + following, True)]
+                return [Text(following, True)]
+            if character == "'":
+                end = self._find("'", self.at + 1)
+                content = text[self.at + 1 : end]
+                self.at = end + 1
+                return [Text(content, True)]
+            if character == '"':
+                self.at += 1
+                return [Text("", True), *self.double_quoted(end='"')]
+            if character == "`":
+                return [self._backticks(quoted)]
+            return [self._dollar(quoted)]
+
+        def double_quoted(self, end: str) -> Word:
+            parts: list[Part] = []
+            while self.at < len(self.text):
+                self.count()
+                character = self.text[self.at]
+                if character == end:
+                    self.at += 1
+                    return tuple(parts)
+                plain = _PLAIN_QUOTED.match(self.text, self.at)
+                if plain:
+                    parts.append(Text(plain[0], True))
+                    self.at = plain.end()
+                elif character == '"':
+                    parts.append(Text('"', True))
+                    self.at += 1
+                else:
+                    parts.extend(self._special(quoted=True))
+            self.is_torn = self.is_torn or bool(end)
+            return tuple(parts)
+
+        def _backticks(self, quoted: bool) -> Part:
+            start = self.at + 1
+            end = start
+            while end < len(self.text) and self.text[end] != "`":
+                end += 2 if self.text[end] == "\\" else 1
+            if end >= len(self.text):
+                self.is_torn = True
+            inner = re.sub(r"\\([`\\$])", r"\1", self.text[start:end])
+            self.at = min(end + 1, len(self.text))
+            return Substitution(type(self)(inner, self.nesting + 1).whole_script(), quoted)
+
+        def _dollar(self, quoted: bool) -> Part:
+            text, start = self.text, self.at
+            self.at += 1
+            following = self.peek()
+            if following == "'" and not quoted:
+                end = self.at + 1
+                while end < len(text) and text[end] != "'":
+                    end += 2 if text[end] == "\\" else 1
+                if end >= len(text):
+                    self.is_torn = True
+                content = text[self.at + 1 : end]
+                self.at = min(end + 1, len(text))
+                return Text(decode_escapes(content), True)
+            if following == '"' and not quoted:
+                return Text("", True)  # a translated string: the quote is read next
+            if self.is_arithmetic():
+                self.at += 2
+                return self.arithmetic()
+            if following == "(":
+                self.at += 1
+                return Substitution(self.substituted(), quoted)
+            if following == "{":
+                self.at += 1
+                return self._braced(quoted)
+            name = _NAME.match(text, self.at)
+            if name:
+                self.at = name.end()
+                return Variable(name[0], quoted)
+            if following and following in _SPECIAL_NAMES:
+                self.at += 1
+                return Variable(following, quoted)
+            return Text(text[start : self.at], quoted)
+
+        def is_arithmetic(self) -> bool:
+            """``((`` that a ``))`` closes; ``((a) ; b)`` is a subshell in a subshell."""
+            if not self.text.startswith("((", self.at):
+                return False
+            depth = 2
+            self._nodes += 20
+            for found in _PARENTHESIS.finditer(self.text, self.at + 2, self.at + 2_000):
+                depth += 1 if found[0] == "(" else -1
+                if depth == 1:
+                    return self.text.startswith(")", found.end())
+            return False
+
+        def arithmetic(self) -> Arithmetic:
+            """Behind ``((``, up to ``))``; only what it substitutes matters."""
+            parts: list[Part] = []
+            depth = 2
+            while self.at < len(self.text):
+                self.count()
+                character = self.text[self.at]
+                if character in "()":
+                    depth += 1 if character == "(" else -1
+                    self.at += 1
+                    if depth == 0:
+                        return Arithmetic(tuple(parts))
+                elif character in "$`":
+                    parts.extend(self._special(quoted=True))
+                else:
+                    self.at += 1
+            self.is_torn = True
+            return Arithmetic(tuple(parts))
+
+        def _braced(self, quoted: bool) -> Part:
+            """Behind ``${``."""
+            text = self.text
+            is_indirect = text.startswith("!", self.at)
+            is_length = bool(re.compile(r"#[\w@*]").match(text, self.at))
+            if is_indirect or is_length:
+                self.at += 1
+            found = _BRACED_NAME.match(text, self.at)
+            name = found[0] if found else ""
+            self.at = found.end() if found else self.at
+            if text.startswith("[", self.at):
+                self.at = self._find("]", self.at) + 1
+            operator_found = _VALUE_OPERATOR.match(text, self.at)
+            operator = operator_found[0] if operator_found else ""
+            self.at += len(operator)
+            operand: list[Part] = []
+            while self.at < len(text) and text[self.at] != "}":
+                self.count()
+                if text[self.at] in "\\'\"`$":
+                    operand.extend(self._special(quoted=quoted))
+                else:
+                    operand.append(Text(text[self.at], quoted))
+                    self.at += 1
+            if self.at >= len(text):
+                self.is_torn = True
+            self.at += 1
+            if is_indirect or is_length:
+                operator = "!" if is_indirect else "#len"
+            return Variable(name, quoted, operator, tuple(operand))
+
+        def _find(self, sign: str, start: int) -> int:
+            end = self.text.find(sign, start)
+            if end < 0:
+                self.is_torn = True
+                return len(self.text)
+            return end
+
+        def peek(self) -> str:
+            return self.text[self.at : self.at + 1]
+
+        def ends_word(self, at: int) -> bool:
+            return at >= len(self.text) or self.text[at].isspace() or self.text[at] in ";&|)<>"
+
+        def deeper(self) -> None:
+            self.nesting += 1
+            if self.nesting > MAX_NESTING:
+                raise TooComplex(TOO_DEEP)
+
+        def count(self) -> None:
+            self._nodes += 1
+            if self._nodes > MAX_NODES:
+                raise TooComplex(TOO_MANY_PARTS)
+    return locals()
+
+def ralph_domain_danger_wrappers():
+    """Programs that run another command: sudo, env, timeout … One row each."""
+
+    from typing import NamedTuple
+
+    _m = _module("ralph.domain.danger.options"); behind_options = _m["behind_options"]; is_assignment = _m["is_assignment"]
+
+    class Wrapper(NamedTuple):
+        """How to find the wrapped command."""
+
+        valued: frozenset[str] = frozenset()
+        """Options that take the next word as value."""
+        operands: int = 0
+        """Words of the wrapper's own before the command: a duration, a directory."""
+        takes_assignments: bool = False
+
+    def _row(valued: str = "", operands: int = 0, *, takes_assignments: bool = False) -> Wrapper:
+        return Wrapper(frozenset(valued.split()), operands, takes_assignments)
+
+    WRAPPERS: dict[str, Wrapper] = {
+        "sudo": _row(
+            "-u -g -p -C -c -h -D -R -r -t -T -U --user --group --prompt --chdir --chroot --host --role --type"
+            " --close-from --command-timeout --other-user",
+            takes_assignments=True,
+        ),
+        "doas": _row("-u -C -a", takes_assignments=True),
+        "pkexec": _row("--user"),
+        "run0": _row("-u -g -D --user --group --chdir --setenv"),
+        "nice": _row("-n --adjustment"),
+        "nohup": _row(),
+        "timeout": _row("-s -k --signal --kill-after", 1),
+        "gtimeout": _row("-s -k --signal --kill-after", 1),
+        "time": _row("-f -o --format --output"),
+        "gtime": _row("-f -o --format --output"),
+        "command": _row(),
+        "builtin": _row(),
+        "exec": _row("-a"),
+        "stdbuf": _row("-i -o -e --input --output --error"),
+        "setsid": _row(),
+        "ionice": _row("-c -n -p -P -u --class --classdata"),
+        "chrt": _row("-T -P -D", 1),
+        "taskset": _row("", 1),
+        "cpulimit": _row("-l -p -e --limit"),
+        "unshare": _row("-S -G -R -w --root --wd"),
+        "nsenter": _row("-t -S -G --target"),
+        "chroot": _row("", 1),
+        "fakeroot": _row("-l -s -i -b"),
+        "watch": _row("-n --interval -q --equexit"),
+        "caffeinate": _row("-t -w"),
+        "strace": _row("-o -e -p -s -u -E -P -a -b -O -S -X"),
+        "ltrace": _row("-o -e -p -s -u"),
+        "arch": _row("-e -d -arch --arch"),
+        "xvfb-run": _row("-e -f -n -s -w -p --error-file --auth-file --server-num --server-args"),
+        "dbus-run-session": _row("--config-file --dbus-daemon"),
+        "systemd-run": _row("-p -u -t -M --unit --property --slice --working-directory --uid --gid -E"),
+        "systemd-inhibit": _row("--what --who --why --mode"),
+        "busybox": _row(),
+        "toybox": _row(),
+        "noglob": _row(),
+        "nocorrect": _row(),
+        "unbuffer": _row(),
+        "proxychains": _row("-f"),
+        "proxychains4": _row("-f"),
+        "torsocks": _row(),
+        "rtk": _row(),
+        "entr": _row(),
+    }
+
+    _RUNNERS = {
+        "mise": ("exec", "x"),
+        "direnv": ("exec",),
+        "rbenv": ("exec",),
+        "pyenv": ("exec",),
+        "asdf": ("exec",),
+        "poetry": ("run",),
+        "pipenv": ("run",),
+        "uv": ("run",),
+        "pdm": ("run",),
+        "hatch": ("run",),
+        "rye": ("run",),
+        "bundle": ("exec",),
+        "npm": ("exec", "x"),
+        "pnpm": ("exec",),
+        "yarn": ("exec",),
+        "nix": ("run", "shell", "develop"),
+        "conda": ("run",),
+        "op": ("run",),
+        "doppler": ("run",),
+        "aws-vault": ("exec",),
+        "dotenvx": ("run",),
+        "flatpak-spawn": ("--host",),
+    }
+    """Program and subcommand, then options, then the command."""
+
+    def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
+        """The words of the command that ``program`` runs; None if it is no wrapper."""
+        if program in _RUNNERS:
+            if arguments[:1] and arguments[0] in _RUNNERS[program]:
+                if "--" in arguments:
+                    return arguments[arguments.index("--") + 1 :]
+                skipped = 2 if program == "direnv" else 1
+                return behind_options(arguments[skipped:], ())
+            return None
+        wrapper = WRAPPERS.get(program)
+        if wrapper is None:
+            return None
+        if program == "command" and arguments[:1] and arguments[0] in ("-v", "-V"):
+            return []
+        rest = behind_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
+        return rest[wrapper.operands :]
+
+    class EnvCall(NamedTuple):
+        """``env``: variables that it sets, then a command."""
+
+        assignments: list[tuple[str, str]]
+        command: list[str]
+        split_text: str | None
+        """What ``-S`` gave: to be cut into words first."""
+        directory: str | None
+
+    _ENV_VALUED = frozenset(["-u", "--unset", "-C", "--chdir", "-P", "-a", "--argv0"])
+
+    def read_env(arguments: list[str]) -> EnvCall:
+        assignments: list[tuple[str, str]] = []
+        split_text: str | None = None
+        directory: str | None = None
+        at = 0
+        while at < len(arguments):
+            word = arguments[at]
+            if word == "--":
+                at += 1
+                break
+            if word in ("-S", "--split-string"):
+                split_text = arguments[at + 1] if at + 1 < len(arguments) else ""
+                at += 2
+                break
+            if word.startswith(("-S", "--split-string=")):
+                split_text = word.partition("=")[2] if word.startswith("--") else word[2:]
+                at += 1
+                break
+            if is_assignment(word) and not word.startswith("-"):
+                name, _, value = word.partition("=")
+                assignments.append((name, value))
+                at += 1
+            elif word.startswith("--chdir="):
+                directory = word.partition("=")[2]
+                at += 1
+            elif word in _ENV_VALUED:
+                if word in ("-C", "--chdir") and at + 1 < len(arguments):
+                    directory = arguments[at + 1]
+                at += 2
+            elif word.startswith("-"):
+                at += 1
+            else:
+                break
+        rest = arguments[at:]
+        while rest and split_text is None and is_assignment(rest[0]):
+            name, _, value = rest[0].partition("=")
+            assignments.append((name, value))
+            rest = rest[1:]
+        return EnvCall(assignments, rest, split_text, directory)
+    return locals()
+
+def ralph_domain_feedback():
+    """What goes back into the next prompt."""
+
+    from dataclasses import dataclass
+    from enum import StrEnum
+
+    _m = _module("ralph.domain.report"); Ending = _m["Ending"]
+
+    class Placement(StrEnum):
+        """Seed 001's ``failAction``: where a failure message goes relative to the prompt."""
+
+        APPEND = "APPEND"
+        PREPEND = "PREPEND"
+        REPLACE = "REPLACE"
+
+    @dataclass(frozen=True, slots=True)
+    class Feedback:
+        """One message and its place."""
+
+        text: str
+        placement: Placement = Placement.APPEND
+
+    def remark_on(ending: Ending) -> Feedback | None:
+        """What the next session is told about how the last one ended."""
+        match ending:
+            case Ending.TIMED_OUT:
+                return Feedback("The previous session was ended by the harness: it ran out of time.")
+            case Ending.IDLE:
+                return Feedback("The previous session was ended by the harness: it printed nothing for too long.")
+            case _:
+                return None
+
+    def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:
+        """The message of seed 001, to the letter; ``output`` is truncated already, the hint never is."""
+        hint_line = f"Hint: {hint}\n" if hint else ""
+        return (
+            f'Guardrail "{command}" failed with exit code {exit_code}.\n'
+            f"{hint_line}"
+            f"Output file: {log_file}\n"
+            f"Output (truncated):\n"
+            f"{output}"
+        )
+    return locals()
+
+def ralph_domain_iteration_mode():
+    """Which story is next, and in which of seed 004's three modes."""
+
+    from dataclasses import dataclass
+    from enum import StrEnum
+
+    _m = _module("ralph.domain.story"); Review = _m["Review"]
+
+    DEFAULT_REVIEW_CAP = 5
+    ITERATIONS_PER_REVIEW = 2
+    """One review, and now and then a fix and another review."""
+
+    class IterationMode(StrEnum):
+        """The values of ``iterationMode`` in ``.ralph-active``."""
+
+        IMPLEMENT = "implement"
+        REVIEW = "review"
+        REVIEW_FIX = "review-fix"
+
+    @dataclass(frozen=True, slots=True)
+    class Mode:
+        """What one iteration is for."""
+
+        story: Story
+        mode: IterationMode
+
+    @dataclass(frozen=True, slots=True)
+    class ReviewRules:
+        """How a run reviews. ``block_at_cap``: a story that is still not good at the cap waits for a person."""
+
+        cap: int = DEFAULT_REVIEW_CAP
+        skip: bool = False
+        block_at_cap: bool = False
+
+    DEFAULT_REVIEW_RULES = ReviewRules()
+
+    def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | None:
+        """review-fix before review before implement; None: complete, or nothing can be begun.
+
+    The lowest ``priority`` comes first, then the order in the document.
+    """
+        ordered = sorted(document.stories, key=lambda story: story.priority)
+        if not skip_review:
+            for review, mode in (
+                (Review.CHANGES, IterationMode.REVIEW_FIX),
+                (Review.NEEDED, IterationMode.REVIEW),
+            ):
+                for story in ordered:
+                    if story.review is review and not story.passes:
+                        return Mode(story, mode)
+        for story in ordered:
+            fresh = not story.passes and (skip_review or story.review is None)
+            if fresh and not waits_for(document, story, skip_review=skip_review):
+                return Mode(story, IterationMode.IMPLEMENT)
+        return None
+
+    def waits_for(document: TasksDocument, story: Story, *, skip_review: bool = False) -> tuple[str, ...]:
+        """The stories it depends on that are not done."""
+        return tuple(key for key in story.depends_on if not document.by_id[key].is_done(skip_review=skip_review))
+
+    def is_complete(document: TasksDocument, *, skip_review: bool = False) -> bool:
+        """Every story passes, and by a review unless reviews are skipped. An empty list is nothing done."""
+        return bool(document.stories) and all(
+            story.is_done(skip_review=skip_review) for story in document.stories
+        )
+
+    def unfinished_stories(document: TasksDocument, *, skip_review: bool = False) -> tuple[str, ...]:
+        return tuple(story.id for story in document.stories if not story.is_done(skip_review=skip_review))
+
+    def estimated_iterations(document: TasksDocument, *, skip_review: bool = False) -> int:
+        """About how many are left: three for a story without reviews so far, as seed 004 reckons."""
+        return sum(_left_for(story, skip_review=skip_review) for story in document.stories)
+
+    def _left_for(story: Story, *, skip_review: bool) -> int:
+        if story.is_done(skip_review=skip_review):
+            return 0
+        if skip_review:
+            return 1
+        return ITERATIONS_PER_REVIEW if story.review is Review.NEEDED else 1 + ITERATIONS_PER_REVIEW
+
+    def estimate_text(document: TasksDocument, *, skip_review: bool = False) -> str:
+        """Five fresh stories at about three iterations each need about 15."""
+        left = len(unfinished_stories(document, skip_review=skip_review))
+        needed = estimated_iterations(document, skip_review=skip_review)
+        if not left:
+            return "every story is done: no iterations needed"
+        stories = "1 story" if left == 1 else f"{left} stories"
+        iterations = "1 iteration" if needed == 1 else f"{needed} iterations"
+        each = needed / left
+        return f"{stories} × ~{each:.3g} iteration{'' if each == 1 else 's'} each = ~{iterations} needed"  # noqa: RUF001
+    return locals()
+
+def ralph_domain_prompt():
+    """Making the prompt of one iteration."""
+
+    from dataclasses import dataclass
+
+    _m = _module("ralph.domain.feedback"); Placement = _m["Placement"]
+
+    SEPARATOR = "\n\n"
+
+    def compose(base: str, feedback: Sequence[Feedback]) -> str:
+        """The base prompt with feedback above, below or in place of it; each group in its own order.
+
+    REPLACE takes the place of the *base*, never of other feedback: no failure message is lost.
+    """
+        above = [item.text for item in feedback if item.placement is Placement.PREPEND]
+        instead = [item.text for item in feedback if item.placement is Placement.REPLACE]
+        below = [item.text for item in feedback if item.placement is Placement.APPEND]
+        return SEPARATOR.join([*above, *(instead or [base]), *below])
+
+    def with_iteration_count(prompt: str, *, iteration: int, maximum: int) -> str:
+        """Seed 001's ``includeIterationCountInPrompt``; its line stands above everything else."""
+        remaining = max(0, maximum - iteration)
+        return f"Iteration {iteration} of {maximum}, {remaining} remaining.{SEPARATOR}{prompt}"
+
+    @dataclass(frozen=True, slots=True)
+    class AsGiven:
+        """Seed 001's ``PromptStyle``: the prompt as given, with feedback, and the iteration count above all if wanted."""
+
+        with_count: bool = False
+
+        def __call__(
+            self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
+        ) -> str:
+            prompt = compose(assignment.objective, feedback)
+            if self.with_count and maximum is not None:
+                return with_iteration_count(prompt, iteration=iteration, maximum=maximum)
+            return prompt
+
+    def fill(template: str, values: Mapping[str, str]) -> str:
+        """Replace each ``{{NAME}}`` once, literally: a value that contains ``{{MAX}}`` comes out unchanged."""
+        pieces: list[str] = []
+        position = 0
+        while (start := template.find("{{", position)) >= 0:
+            end = template.find("}}", start)
+            if end < 0:
+                break
+            name = template[start + 2 : end]
+            pieces.append(template[position:start])
+            pieces.append(values.get(name, template[start : end + 2]))
+            position = end + 2
+        pieces.append(template[position:])
+        return "".join(pieces)
+    return locals()
+
+def ralph_domain_ralph_loop():
+    """Seed 000's loop: its state, its promise and its continuation prompt."""
+
+    import re
+    from dataclasses import dataclass, field, replace
+
+    _m = _module("ralph.domain.prompt"); fill = _m["fill"]
+
+    DEFAULT_MAX_ITERATIONS = 100
+    DEFAULT_COMPLETION_PROMISE = "DONE"
+    RALPH_LOOP_STATE_FILE = "ralph-loop"
+    """The name of its state file, without the ending."""
+
+    COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
+    """The first promise in a text, whatever it says."""
+
+    CONTINUATION_PROMPT = """[SYSTEM DIRECTIVE: ULTRA-PLANNING - RALPH LOOP {{ITERATION}}/{{MAX}}]
+
+Your previous attempt did not output the completion promise. Continue working on the task.
+
+IMPORTANT:
+- Review your progress so far
+- Continue from where you left off
+- When FULLY complete, output: <promise>{{PROMISE}}</promise>
+- Do not stop until the task is truly done
+
+Original task:
+{{PROMPT}}"""
+
+    _SPECIAL: re.Pattern[str] = re.compile(r"[.*+?^${}()|\[\]\\]")
+
+    @dataclass(frozen=True, slots=True)
+    class RalphLoopState:
+        """Where a loop stands. ``iteration`` counts from 1; ``started_at`` is ISO 8601."""
+
+        active: bool
+        iteration: int
+        max_iterations: int
+        completion_promise: str
+        started_at: str
+        prompt: str
+        extra: Mapping[str, object] = field(default_factory=dict, hash=False)  # others' keys in the file survive
+
+    @dataclass(frozen=True, slots=True)
+    class RalphLoopConfig:
+        """What differs from the defaults; None is the default."""
+
+        max_iterations: int | None = None
+        completion_promise: str | None = None
+
+    def new_state(prompt: str, config: RalphLoopConfig, *, started_at: str) -> RalphLoopState:
+        maximum, promise = config.max_iterations, config.completion_promise
+        return RalphLoopState(
+            active=True,
+            iteration=1,
+            max_iterations=DEFAULT_MAX_ITERATIONS if maximum is None else maximum,
+            completion_promise=DEFAULT_COMPLETION_PROMISE if promise is None else promise,
+            started_at=started_at,
+            prompt=prompt,
+        )
+
+    def config_problem(config: RalphLoopConfig) -> str | None:
+        """What would make a loop end at once or never; None if nothing."""
+        if config.max_iterations is not None and config.max_iterations < 1:
+            return f"max_iterations must be 1 or more, not {config.max_iterations}"
+        if config.completion_promise is not None and not config.completion_promise.strip():
+            return "completion_promise must not be empty"
+        return None
+
+    def increment_iteration(state: RalphLoopState) -> RalphLoopState:
+        return replace(state, iteration=state.iteration + 1)
+
+    def escape_regex(text: str) -> str:
+        """``text`` as a pattern that matches nothing but itself."""
+        return _SPECIAL.sub(r"\\\g<0>", text)
+
+    def detect_completion(text: str, promise: str) -> bool:
+        """Any ``<promise>`` in the assistant's text that says this; case and white space around it do not matter.
+
+    Give it what the assistant said only: prompts and tool output name the tag without promising anything.
+    """
+        wanted = promise.strip()
+        if not wanted:
+            return False
+        # ASCII: without it IGNORECASE lets a long s (U+017F) stand for "s", and the tag would not be ours.
+        pattern = rf"(?a:<promise>)\s*{escape_regex(wanted)}\s*(?a:</promise>)"
+        return re.search(pattern, text, re.IGNORECASE) is not None
+
+    def build_continuation_prompt(state: RalphLoopState) -> str:
+        return continuation_prompt(
+            state.prompt,
+            promise=state.completion_promise,
+            iteration=state.iteration,
+            maximum=state.max_iterations,
+        )
+
+    def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int | None) -> str:
+        """Every value literally: a task that contains ``{{MAX}}`` comes out unchanged."""
+        values = {
+            "ITERATION": str(iteration),
+            "MAX": str(maximum) if maximum is not None else "unlimited",
+            "PROMISE": promise,
+            "PROMPT": task,
+        }
+        return fill(CONTINUATION_PROMPT, values)
+
+    # --- as a document -----------------------------------------------------------------------------------------
+
+    _FIELDS: dict[str, type] = {
+        "active": bool,
+        "iteration": int,
+        "maxIterations": int,
+        "completionPromise": str,
+        "startedAt": str,
+        "prompt": str,
+    }
+    _TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
+
+    def state_to_document(state: RalphLoopState) -> dict[str, object]:
+        """The seed's keys, and behind them what others had in the file."""
+        known: dict[str, object] = {
+            "active": state.active,
+            "iteration": state.iteration,
+            "maxIterations": state.max_iterations,
+            "completionPromise": state.completion_promise,
+            "startedAt": state.started_at,
+            "prompt": state.prompt,
+        }
+        return known | {key: value for key, value in state.extra.items() if key not in known}
+
+    def state_from_document(document: object) -> tuple[RalphLoopState | None, tuple[str, ...]]:
+        """The state, or None and what is wrong with it; foreign data never raises."""
+        if not isinstance(document, dict):
+            return None, ("it is not a JSON object",)
+        problems = tuple(
+            f"{key} must be {_TYPE_NAMES[kind]}" if key in document else f"{key} is missing"
+            for key, kind in _FIELDS.items()
+            if type(document.get(key)) is not kind  # not isinstance: to Python, true is a number
+        )
+        if problems:
+            return None, problems
+        state = RalphLoopState(
+            active=document["active"],
+            iteration=document["iteration"],
+            max_iterations=document["maxIterations"],
+            completion_promise=document["completionPromise"],
+            started_at=document["startedAt"],
+            prompt=document["prompt"],
+            extra={key: value for key, value in document.items() if key not in _FIELDS},
+        )
+        return state, ()
+    return locals()
+
+def ralph_domain_report():
+    """How an agent session ended, as a value: nothing an agent does raises."""
+
+    from dataclasses import dataclass, field
+    from enum import StrEnum
+
+    _m = _module("ralph.domain.agent_events"); Usage = _m["Usage"]
+
+    class Ending(StrEnum):
+        """Why the process is no longer there."""
+
+        EXITED = "exited"  #: by itself
+        TIMED_OUT = "timed_out"  #: the total time was over
+        IDLE = "idle"  #: no output for too long
+        STOPPED = "stopped"  #: the user asked to stop now
+        LIMITED = "limited"  #: a limit of the run was reached in the middle of it
+        NOT_STARTED = "not_started"  #: could not be started at all
+
+    @dataclass(frozen=True, slots=True)
+    class Transient:
+        """Worth trying again: a network error, an overloaded model, a crash."""
+
+        reason: str
+        kind: str = field(default="transient", init=False)
+
+    @dataclass(frozen=True, slots=True)
+    class RateLimited:
+        """Nothing to do before ``until`` (seconds since the epoch; None: unknown)."""
+
+        reason: str
+        until: float | None = None
+        kind: str = field(default="rate_limited", init=False)
+
+    @dataclass(frozen=True, slots=True)
+    class Fatal:
+        """Trying again cannot help: not logged in, unknown flag, missing executable."""
+
+        reason: str
+        hint: str = ""
+        kind: str = field(default="fatal", init=False)
+
+    Fault = Transient | RateLimited | Fatal
+
+    @dataclass(frozen=True, slots=True)
+    class Spend:
+        """Money, tokens and time. Unknown money is not zero: ``cost_usd`` is None until somebody reports some, and
+    ``is_partly_unknown`` as soon as tokens were used that nobody can price: then it cost at least so much."""
+
+        cost_usd: float | None = None
+        usage: Usage = Usage()
+        seconds: float = 0.0
+        is_partly_unknown: bool = False
+
+        @classmethod
+        def of_session(cls, cost_usd: float | None, usage: Usage, seconds: float = 0.0) -> Spend:
+            return cls(cost_usd, usage, seconds, is_partly_unknown=cost_usd is None and usage.total > 0)
+
+        def __sub__(self, earlier: Spend) -> Spend:
+            """What came on top of an earlier sum."""
+            cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
+            used = self.usage - earlier.usage
+            return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and used.total > 0)
+
+        def __add__(self, other: Spend) -> Spend:
+            costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+            return Spend(
+                cost_usd=sum(costs) if costs else None,
+                usage=self.usage + other.usage,
+                seconds=self.seconds + other.seconds,
+                is_partly_unknown=self.is_partly_unknown or other.is_partly_unknown,
+            )
+
+    @dataclass(frozen=True, slots=True)
+    class AgentReport:
+        """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags found in the whole of it.
+
+    ``reason`` says which limit of the run ended it (``Ending.LIMITED``).
+    """
+
+        ending: Ending = Ending.EXITED
+        exit_code: int | None = 0
+        is_orderly: bool = True  # it came to its own end: its last turn ended well, or it exited with 0
+        text: str = ""
+        tags: tuple[Tag, ...] = ()
+        fault: Fault | None = None
+        spend: Spend = Spend()
+        reason: str = ""
+        tools: int = 0
+        tool_errors: int = 0
+        denials: tuple[str, ...] = ()  # tools it was not permitted to use, once for each call
+    return locals()
+
+def ralph_domain_session_loop():
+    """Seed 000's loop inside one session of Claude Code: ``/ralph:loop`` starts it, Stop continues it, ``/ralph:cancel`` ends it.
+
+It belongs to the session that started it. States of ``ralph run`` name no session, so no hook ever touches them.
+"""
+
+    import re
+    from dataclasses import dataclass, replace
+
+    _m = _module("ralph.domain.ralph_loop"); RalphLoopConfig = _m["RalphLoopConfig"]; build_continuation_prompt = _m["build_continuation_prompt"]; config_problem = _m["config_problem"]; detect_completion = _m["detect_completion"]; increment_iteration = _m["increment_iteration"]; new_state = _m["new_state"]
+
+    SESSION_KEY = "sessionId"
+    """In the state file, beside the seed's fields."""
+
+    LONGEST_TASK = 100_000
+
+    _COMMAND = re.compile(r"\s*/ralph:(loop|cancel)(?:\s+(.*))?\s*", re.DOTALL)
+    _OPTION = re.compile(
+        r"""(?:^|(?<=\s))--(max-iterations|completion-promise)(?:=|\s+)(?:"([^"]*)"|'([^']*)'|(\S+))(?=\s|$)"""
+    )
+    _UNFINISHED_OPTION = re.compile(r"(?:^|\s)--(max-iterations|completion-promise)(?=\s|=|$)")
+    _DIGITS = 9
+
+    USAGE = "/ralph:loop [--max-iterations N] [--completion-promise TEXT] TASK"
+
+    @dataclass(frozen=True, slots=True)
+    class LoopRequest:
+        """What ``/ralph:loop`` was asked."""
+
+        task: str
+        config: RalphLoopConfig
+
+    def loop_command(prompt: str) -> tuple[str, str] | None:
+        """``("loop", arguments)`` or ``("cancel", …)``; None if the prompt is neither."""
+        found = _COMMAND.fullmatch(prompt)
+        return (found[1], (found[2] or "").strip()) if found is not None else None
+
+    def loop_request(arguments: str) -> LoopRequest | str:
+        """The request, or what is wrong with it. Options may stand anywhere; the rest is the task, word for word."""
+        values: dict[str, str] = {}
+        for option in _OPTION.finditer(arguments):
+            values[option[1]] = next(value for value in option.groups()[1:] if value is not None)
+        task = _OPTION.sub("", arguments).strip()
+        if unfinished := _UNFINISHED_OPTION.search(task):
+            return f"--{unfinished[1]} needs a value: {USAGE}"
+        if not task:
+            return f"there is no task: {USAGE}"
+        if len(task) > LONGEST_TASK:
+            return f"the task is longer than {LONGEST_TASK:,} characters: put it into a file and name that"
+        maximum = values.get("max-iterations")
+        if maximum is not None and not (maximum.isascii() and maximum.isdigit() and len(maximum) <= _DIGITS):
+            return f"--max-iterations must be a whole number, not {maximum[:40]!r}"
+        config = RalphLoopConfig(
+            max_iterations=None if maximum is None else int(maximum),
+            completion_promise=values.get("completion-promise"),
+        )
+        return config_problem(config) or LoopRequest(task, config)
+
+    def started_loop(request: LoopRequest, *, session: str, started_at: str) -> RalphLoopState:
+        state = new_state(request.task, request.config, started_at=started_at)
+        return replace(state, extra={SESSION_KEY: session})
+
+    def belongs_to(state: RalphLoopState, session: str) -> bool:
+        return state.active and bool(session) and state.extra.get(SESSION_KEY) == session
+
+    def in_the_way(state: RalphLoopState | None, session: str) -> str:
+        """Why no new loop can start here; empty if one can. One's own is simply begun anew."""
+        if state is None or not state.active or belongs_to(state, session):
+            return ""
+        if SESSION_KEY not in state.extra:
+            return "a run of `ralph` is under way here: wait for it, or end it with `ralph stop`"
+        return (
+            "another session has a loop here "
+            f"({_progress(state)}): end it there, or with /ralph:cancel if that session is gone"
+        )
+
+    def opening(state: RalphLoopState) -> str:
+        """What the agent is told besides the user's prompt."""
+        return (
+            f"[RALPH LOOP {_progress(state)}] You are in a loop: whenever you stop, you are asked to go on, until the task "
+            f"is done. When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
+            f"Task:\n{state.prompt}"
+        )
+
+    @dataclass(frozen=True, slots=True)
+    class LoopTurn:
+        """What becomes of a loop when its session wants to stop.
+
+    ``state`` None: it is over. ``prompt`` empty: the session may stop. ``told`` is for the user.
+    """
+
+        state: RalphLoopState | None
+        prompt: str = ""
+        told: str = ""
+
+    def next_turn(state: RalphLoopState, said: str, *, blocks: int, cap: int) -> LoopTurn:
+        """``said``: the session's last words. ``blocks``: stops in a row that were refused without any work between, at
+    most ``cap``.
+    """
+        if detect_completion(said, state.completion_promise):
+            return LoopTurn(
+                None, told=f"ralph loop: complete after {_counted(state.iteration)} ({state.completion_promise})."
+            )
+        if state.iteration >= state.max_iterations:
+            return LoopTurn(
+                None,
+                told=f"ralph loop: ended after {_counted(state.iteration)} without <promise>{state.completion_promise}</promise>.",
+            )
+        if blocks >= cap:
+            return LoopTurn(
+                state,
+                told=(
+                    f"ralph loop: rests at {_progress(state)}, since nothing was done in {blocks} answers in a row. "
+                    "Say how to go on, or /ralph:cancel."
+                ),
+            )
+        following = increment_iteration(state)
+        return LoopTurn(following, build_continuation_prompt(following))
+
+    def _progress(state: RalphLoopState) -> str:
+        return f"{state.iteration}/{state.max_iterations}"
+
+    def _counted(iterations: int) -> str:
+        return "1 iteration" if iterations == 1 else f"{iterations} iterations"
+    return locals()
+
+def ralph_domain_stop_checks():
+    """Seed 004's four checks before a session may stop: schema, review invariants, transitions, clean tree.
+
+The hook asks them early, from what ``.ralph-active`` says; the engine asks them again, from what it remembers itself.
+"""
+
+    import json
+    from collections.abc import Mapping
+
+    _m = _module("ralph.domain.iteration_mode"); DEFAULT_REVIEW_RULES = _m["DEFAULT_REVIEW_RULES"]; IterationMode = _m["IterationMode"]
+    _m = _module("ralph.domain.story"); Review = _m["Review"]; ReviewState = _m["ReviewState"]
+    _m = _module("ralph.domain.tasks_document"); TasksDocument = _m["TasksDocument"]; problems_of_text = _m["problems_of_text"]; read_document = _m["read_document"]
+
+    SNAPSHOT_MISSING = "preIterationSnapshot is missing from .ralph-active: transitions were not checked, only the end state was."
+
+    UNCOMMITTED = """There are uncommitted changes{files}. Before you stop:
+1. Update {folder}/progress.txt with what was accomplished and what was learned.
+2. Consider whether any lasting pattern belongs in CLAUDE.md or .claude/rules/.
+3. Commit ALL changes, including progress.txt and the updates of tasks.json.
+Then stop again."""
+    FILES_NAMED = 10
+
+    def check_schema(text: str | None) -> tuple[str, ...]:
+        """Check 1. ``text`` is None if there is no file."""
+        if text is None:
+            return ("tasks.json does not exist.",)
+        return tuple(f"tasks.json is malformed: {problem}" for problem in problems_of_text(text))
+
+    def check_invariants(
+        document: TasksDocument, rules: ReviewRules = DEFAULT_REVIEW_RULES
+    ) -> dict[str, list[str]]:
+        """Check 2: what must hold of every story, whoever changed it. By story id."""
+        if rules.skip:
+            return {}
+        found = {story.id: invariants_broken(story, rules.cap) for story in document.stories}
+        return {key: messages for key, messages in found.items() if messages}
+
+    def invariants_broken(story: Story, cap: int) -> list[str]:
+        found = []
+        if story.passes and story.review is not Review.APPROVED:
+            status = "null" if story.review is None else story.review.value
+            found.append(
+                f"Story {story.id} has passes=true but reviewStatus is '{status}', not 'approved'. "
+                "Only review iterations may approve stories. Set passes back to false or complete the review cycle."
+            )
+        if story.review is Review.APPROVED and not story.passes:
+            found.append(
+                f"Story {story.id} has reviewStatus 'approved' but passes=false: the two are out of sync. "
+                "Only a review iteration sets them, and always both."
+            )
+        if story.review is Review.CHANGES and not story.review_feedback.strip():
+            found.append(
+                f"Story {story.id} has reviewStatus 'changes_requested' but reviewFeedback is empty: "
+                "feedback required. Say exactly what needs to be fixed and where."
+            )
+        if not 0 <= story.review_count <= cap + 1:
+            found.append(
+                f"Story {story.id} has reviewCount {story.review_count}, "
+                f"which is not between 0 and the review cap + 1 ({cap + 1})."
+            )
+        return found
+
+    def check_transitions(
+        before: Mapping[str, ReviewState],
+        document: TasksDocument,
+        mode: IterationMode,
+        *,
+        skip_review: bool = False,
+    ) -> dict[str, list[str]]:
+        """Check 2.5: only what the mode allows may have changed since the snapshot. By story id."""
+        if skip_review:
+            return {}
+        found: dict[str, list[str]] = {}
+        moved = []
+        for story in document.stories:
+            earlier = before.get(story.id)
+            if earlier is None:
+                messages = newcomer_broken(story)
+            elif earlier == story.state:
+                continue
+            else:
+                moved.append(story.id)
+                messages = transition_broken(earlier, story, mode)
+            if messages:
+                found[story.id] = messages
+        if len(moved) > 1:
+            for key in moved:
+                found.setdefault(key, []).append(_only_one(mode, key))
+        if mode is IterationMode.REVIEW and not moved:
+            waiting = [key for key, state in before.items() if state.review is Review.NEEDED]
+            for key in waiting[:1]:
+                found.setdefault(key, []).append(illegal_review(key, "review must increment reviewCount"))
+        for key in before:
+            if key not in document.by_id:
+                found[key] = [
+                    f"Story {key} is gone from tasks.json. Stories may be split or added, never removed."
+                ]
+        return found
+
+    def newcomer_broken(story: Story) -> list[str]:
+        """New stories are welcome in every mode, in their initial state."""
+        if story.state == ReviewState():
+            return []
+        return [
+            f"New story {story.id} must start incomplete: passes=false, reviewStatus=null, reviewCount=0, "
+            f"but {change}."
+            for change in changes_between(ReviewState(), story.state)
+        ][:1]
+
+    def transition_broken(before: ReviewState, story: Story, mode: IterationMode) -> list[str]:
+        """What was wrong with one story's change."""
+        after = story.state
+        match mode:
+            case IterationMode.IMPLEMENT:
+                if before == ReviewState(False, None, before.review_count) and after == ReviewState(
+                    False, Review.NEEDED, before.review_count
+                ):
+                    return []
+                return [
+                    "Implement iterations cannot set passes=true or approve stories. Only review iterations may "
+                    f"approve. Story {story.id} had illegal transition: {change}."
+                    for change in changes_between(before, after)
+                ]
+            case IterationMode.REVIEW:
+                return [illegal_review(story.id, details) for details in review_broken(before, story)]
+            case IterationMode.REVIEW_FIX:
+                if before == ReviewState(False, Review.CHANGES, before.review_count) and after == ReviewState(
+                    False, Review.NEEDED, before.review_count
+                ):
+                    return []
+                return [
+                    f"Review-fix iterations cannot approve stories. Story {story.id} must go back to needs_review "
+                    f"for re-review. Illegal transition: {change}."
+                    for change in changes_between(before, after)
+                ]
+
+    def review_broken(before: ReviewState, story: Story) -> list[str]:
+        found = []
+        if before.review is not Review.NEEDED:
+            found.append(f"its reviewStatus was {_json(before.review)}, it did not wait for a review")
+        if story.review_count == before.review_count:
+            found.append("review must increment reviewCount")
+        elif story.review_count != before.review_count + 1:
+            found.append(f"reviewCount must grow by exactly 1, not {before.review_count} → {story.review_count}")
+        approved = story.review is Review.APPROVED and story.passes
+        refused = story.review is Review.CHANGES and not story.passes
+        if not approved and not refused:
+            found.append(
+                "it must end as approved with passes=true or as changes_requested with passes=false, "
+                f"not as {_json(story.review)} with passes={_json(story.passes)}"
+            )
+        if refused and not story.review_feedback.strip():
+            found.append("changes_requested needs a reviewFeedback that says what to fix")
+        return found
+
+    def illegal_review(key: str, details: str) -> str:
+        return f"Review iteration made illegal transition on story {key}: {details}."
+
+    def _only_one(mode: IterationMode, key: str) -> str:
+        if mode is IterationMode.REVIEW:
+            return illegal_review(key, "review may only modify one story")
+        return (
+            f"One story per iteration: {mode} may only modify the review fields of one story, "
+            f"but changed {key} among others."
+        )
+
+    def changes_between(before: ReviewState, after: ReviewState) -> list[str]:
+        """``passes false → true``, one per field."""
+        fields = (
+            ("passes", before.passes, after.passes),
+            ("reviewStatus", before.review, after.review),
+            ("reviewCount", before.review_count, after.review_count),
+        )
+        return [f"{name} {_json(old)} → {_json(new)}" for name, old, new in fields if old != new]
+
+    def _json(value: object) -> str:
+        return json.dumps(value)
+
+    def check_uncommitted(paths: Sequence[str], *, folder: str = "ralph") -> tuple[str, ...]:
+        """Check 3. ``paths`` as ``git status`` names them, ralph's own files left out."""
+        if not paths:
+            return ()
+        named = ", ".join(paths[:FILES_NAMED]) + (", …" if len(paths) > FILES_NAMED else "")
+        return (UNCOMMITTED.format(files=f" ({named})" if named else "", folder=folder),)
+
+    def stop_reasons(
+        text: str | None,
+        *,
+        snapshot: Mapping[str, ReviewState] | None,
+        mode: IterationMode | None,
+        rules: ReviewRules = DEFAULT_REVIEW_RULES,
+        uncommitted: Sequence[str] = (),
+        folder: str = "ralph",
+    ) -> tuple[str, ...]:
+        """All four checks: why the session may not stop yet. Nothing: it may.
+
+    Without snapshot or mode only the transitions go unchecked; ``SNAPSHOT_MISSING`` is the warning for that.
+    """
+        found = list(check_schema(text))
+        document = read_document(text) if text is not None else ()
+        if isinstance(document, TasksDocument):
+            found += flat(check_invariants(document, rules))
+            if snapshot is not None and mode is not None:
+                found += flat(check_transitions(snapshot, document, mode, skip_review=rules.skip))
+        return (*found, *check_uncommitted(uncommitted, folder=folder))
+
+    def flat(by_story: Mapping[str, Sequence[str]]) -> list[str]:
+        return [message for messages in by_story.values() for message in messages]
+
+    def snapshot_of(document: TasksDocument) -> dict[str, ReviewState]:
+        """``preIterationSnapshot``"""
+        return {story.id: story.state for story in document.stories}
+
+    def snapshot_json(snapshot: Mapping[str, ReviewState]) -> dict[str, dict[str, object]]:
+        return {
+            key: {
+                "passes": state.passes,
+                "reviewStatus": None if state.review is None else state.review.value,
+                "reviewCount": state.review_count,
+            }
+            for key, state in snapshot.items()
+        }
+
+    def snapshot_from_json(value: object) -> dict[str, ReviewState] | None:
+        """None if it is not what ``snapshot_json`` writes: then there is no snapshot to trust."""
+        if not isinstance(value, Mapping):
+            return None
+        found: dict[str, ReviewState] = {}
+        for key, fields in value.items():
+            if not isinstance(key, str) or not isinstance(fields, Mapping):
+                return None
+            passes, review, count = (fields.get(name) for name in ("passes", "reviewStatus", "reviewCount"))
+            if not isinstance(passes, bool) or not isinstance(count, int) or isinstance(count, bool):
+                return None
+            if review is not None and review not in tuple(Review):
+                return None
+            found[key] = ReviewState(passes, None if review is None else Review(review), count)
+        return found
+    return locals()
+
+def ralph_domain_story():
+    """A story: an entry of seed 004's tasks.json, which the agent itself edits."""
+
+    from dataclasses import dataclass
+    from enum import StrEnum
+
+    class Review(StrEnum):
+        """``reviewStatus``; a story nobody has implemented yet has none."""
+
+        NEEDED = "needs_review"
+        CHANGES = "changes_requested"
+        APPROVED = "approved"
+
+    @dataclass(frozen=True, slots=True)
+    class ReviewState:
+        """The review-critical fields: what only the right kind of iteration may change."""
+
+        passes: bool = False
+        review: Review | None = None
+        review_count: int = 0
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Story:
+        """What the review cycle needs to know of it; fields it does not know stay in the document."""
+
+        id: str
+        title: str
+        passes: bool = False
+        review: Review | None = None
+        review_count: int = 0
+        review_feedback: str = ""
+        description: str = ""
+        acceptance_criteria: tuple[str, ...] = ()
+        priority: float = 0
+        notes: str = ""
+        depends_on: tuple[str, ...] = ()
+
+        @property
+        def state(self) -> ReviewState:
+            return ReviewState(self.passes, self.review, self.review_count)
+
+        def is_done(self, *, skip_review: bool = False) -> bool:
+            """Passed, and by a review unless reviews are skipped."""
+            return self.passes and (skip_review or self.review is Review.APPROVED)
+    return locals()
+
+def ralph_domain_tasks_document():
+    """Seed 004's tasks.json: reading it, everything that can be wrong with it, and writing it back.
+
+Fields that nobody here knows, and the order of all of them, survive reading and writing: the agent edits this file too.
+"""
+
+    import json
+    import math
+    from dataclasses import dataclass
+    from functools import cached_property
+
+    _m = _module("ralph.domain.story"); Review = _m["Review"]; Story = _m["Story"]
+    _m = _module("ralph.domain.tasks_problems"); Problem = _m["Problem"]; structure_problems = _m["structure_problems"]
+
+    LARGEST_CHARS = 20_000_000
+
+    Problems = tuple[Problem, ...]
+
+    @dataclass(frozen=True)
+    class TasksDocument:
+        """A document that can be worked with. Immutable; ``data`` is the JSON as it was read."""
+
+        data: Raw
+
+        @cached_property
+        def stories(self) -> tuple[Story, ...]:
+            return tuple(story_of(raw) for raw in self.data["userStories"])
+
+        @cached_property
+        def by_id(self) -> Mapping[str, Story]:
+            return {story.id: story for story in self.stories}
+
+        @property
+        def project(self) -> str:
+            return str(self.data["project"])
+
+        @property
+        def branch_name(self) -> str:
+            return str(self.data["branchName"])
+
+        @property
+        def description(self) -> str:
+            return str(self.data["description"])
+
+        @property
+        def verify_commands(self) -> tuple[str, ...]:
+            return tuple(self.data.get("verifyCommands") or ())
+
+        def story(self, key: str) -> Story:
+            return self.by_id[key]
+
+        def raw(self, key: str) -> Raw:
+            return next(raw for raw in self.data["userStories"] if raw["id"] == key)
+
+        def with_field(self, name: str, value: object) -> TasksDocument:
+            return TasksDocument({**self.data, name: value})
+
+        def with_stories(self, raws: Sequence[Raw]) -> TasksDocument:
+            return self.with_field("userStories", list(raws))
+
+        def with_story(self, story: Story) -> TasksDocument:
+            """The story in its place, with whatever of it is new."""
+            return self.with_stories(
+                [merged_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
+            )
+
+        def text(self) -> str:
+            text = json.dumps(self.data, indent=2, ensure_ascii=False)
+            try:
+                text.encode()
+            except UnicodeEncodeError:  # half a character, which a file cannot hold
+                text = json.dumps(self.data, indent=2)
+            return text + "\n"
+
+    def story_of(raw: Raw) -> Story:
+        """The story in an entry that has no problems."""
+        review = raw["reviewStatus"]
+        return Story(
+            id=raw["id"],
+            title=raw["title"],
+            passes=raw["passes"],
+            review=None if review is None else Review(review),
+            review_count=raw["reviewCount"],
+            review_feedback=raw["reviewFeedback"],
+            description=raw.get("description") or "",
+            acceptance_criteria=tuple(raw["acceptanceCriteria"]),
+            priority=raw["priority"],
+            notes=raw.get("notes") or "",
+            depends_on=tuple(raw.get("dependsOn") or ()),
+        )
+
+    def merged_story(raw: Raw, story: Story) -> Raw:
+        """The entry with the story's values; what did not change is not touched, not even its spelling."""
+        before = story_of(raw)
+        values: dict[str, tuple[object, object, object]] = {
+            "title": (before.title, story.title, story.title),
+            "description": (before.description, story.description, story.description),
+            "acceptanceCriteria": (
+                before.acceptance_criteria,
+                story.acceptance_criteria,
+                list(story.acceptance_criteria),
+            ),
+            "priority": (before.priority, story.priority, story.priority),
+            "passes": (before.passes, story.passes, story.passes),
+            "reviewStatus": (before.review, story.review, None if story.review is None else story.review.value),
+            "reviewCount": (before.review_count, story.review_count, story.review_count),
+            "reviewFeedback": (before.review_feedback, story.review_feedback, story.review_feedback),
+            "notes": (before.notes, story.notes, story.notes),
+            "dependsOn": (before.depends_on, story.depends_on, list(story.depends_on)),
+        }
+        return {**raw, **{name: json_ for name, (old, new, json_) in values.items() if old != new}}
+
+    def read_document(text: str) -> TasksDocument | Problems:
+        """The document, or everything that keeps it from being worked with."""
+        data = parse_tasks(text)
+        if isinstance(data, Problem):
+            return (data,)
+        found = structure_problems(data)
+        if found:
+            return tuple(found)
+        assert isinstance(data, dict)
+        return TasksDocument(data)
+
+    def problems(document: TasksDocument) -> Problems:
+        """Everything check 1 of seed 004 finds: the structure, and stories that pass without a note."""
+        return (*structure_problems(document.data), *note_problems(document))
+
+    def problems_of_text(text: str) -> Problems:
+        """The same of a file's text, readable or not."""
+        read = read_document(text)
+        return problems(read) if isinstance(read, TasksDocument) else read
+
+    def note_problems(document: TasksDocument) -> Problems:
+        return tuple(
+            Problem(story.id, "passes is true but notes is empty; write down what was done")
+            for story in document.stories
+            if story.passes and not story.notes.strip()
+        )
+
+    class UnreadableTasks(ValueError):
+        """Valid for Python's parser, but not JSON that can be kept."""
+
+    def parse_tasks(text: str) -> object:
+        """The JSON value, or the one problem that there is with it."""
+        if len(text) > LARGEST_CHARS:
+            return Problem("", f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
+        try:
+            return json.loads(
+                text.removeprefix("\ufeff"),
+                object_pairs_hook=unrepeated_keys,
+                parse_constant=refuse_constant,
+                parse_float=finite_number,
+            )
+        except json.JSONDecodeError as error:
+            what = "the file is empty" if not text.strip() else error.msg[:1].lower() + error.msg[1:]
+            return Problem(f"line {error.lineno}, column {error.colno}", f"not valid JSON: {what}")
+        except RecursionError:
+            return Problem("", "not valid JSON: nested too deeply")
+        except ValueError as error:  # ours, or a number of thousands of digits
+            return Problem("", f"not valid JSON: {error}")
+
+    def unrepeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in value if keys.count(key) > 1)
+            message = f"the field {twice!r} stands twice in one object"
+            raise UnreadableTasks(message)
+        return value
+
+    def refuse_constant(word: str) -> NoReturn:
+        message = f"{word} is not JSON"
+        raise UnreadableTasks(message)
+
+    def finite_number(digits: str) -> float:
+        number = float(digits)
+        if not math.isfinite(number):
+            message = f"the number {digits[:40]} is too large"
+            raise UnreadableTasks(message)
+        return number
+    return locals()
+
+def ralph_domain_tasks_problems():
+    """Everything that can be wrong with seed 004's tasks.json: types, required fields, ids, dependencies."""
+
+    import json
+    from collections.abc import Mapping
+    from dataclasses import dataclass
+    from typing import Any
+
+    _m = _module("ralph.domain.story"); Review = _m["Review"]
+
+    DEEPEST_LEVEL = 64
+    LONGEST_ID = 200
+    LONGEST_PLACE = 200
+    LONGEST_MESSAGE = 500
+
+    Raw = Mapping[str, Any]
+
+    @dataclass(frozen=True, slots=True)
+    class Problem:
+        """``where`` is a story's id or a place in the document."""
+
+        where: str
+        message: str
+
+        def __str__(self) -> str:
+            """Bounded: what it quotes may have been written by an agent."""
+            message = (
+                self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]} …"
+            )
+            return f"{self.where[:LONGEST_PLACE]}: {message}" if self.where else message
+
+    def structure_problems(data: object) -> list[Problem]:
+        """Types, required fields, duplicate ids, dependencies on nobody, dependencies in a circle."""
+        if not isinstance(data, Mapping):
+            return [Problem("", f"must be an object, not {json_kind(data)}")]
+        found = [
+            wrong
+            for name in ("project", "branchName", "description")
+            if (wrong := wrong_type("", data, name, "a string")) is not None
+        ]
+        found += string_list_problems("", data, "verifyCommands")
+        if (wrong := wrong_type("", data, "userStories", "an array")) is not None:
+            return [*found, wrong]
+        if depth_of(data) > DEEPEST_LEVEL:
+            return [*found, Problem("", f"nested deeper than {DEEPEST_LEVEL} levels")]
+        sound: list[Raw] = []
+        for number, raw in enumerate(data["userStories"]):
+            own = story_problems(number, raw)
+            found += own
+            if not own:
+                sound.append(raw)
+        found += duplicate_problems(data["userStories"])
+        found += dependency_problems(data["userStories"], sound)
+        return found
+
+    def story_problems(number: int, raw: object) -> list[Problem]:
+        place = f"userStories[{number}]"
+        if not isinstance(raw, Mapping):
+            return [Problem(place, f"must be an object, not {json_kind(raw)}")]
+        where = raw["id"] if isinstance(raw.get("id"), str) and raw["id"].strip() else place
+        found = [
+            wrong
+            for name, kind in STORY_FIELDS.items()
+            if (wrong := wrong_type(where, raw, name, kind)) is not None
+        ]
+        if isinstance(raw.get("id"), str) and not is_visible_line(raw["id"]):
+            found.append(Problem(place, "id must be a short line of visible text"))
+        criteria = raw.get("acceptanceCriteria")
+        if isinstance(criteria, list):
+            if not criteria:
+                found.append(Problem(where, "acceptanceCriteria must not be empty"))
+            found += string_list_problems(where, raw, "acceptanceCriteria")
+        if "reviewStatus" not in raw:
+            found.append(Problem(where, "reviewStatus is missing"))
+        elif raw["reviewStatus"] is not None and raw["reviewStatus"] not in tuple(Review):
+            allowed = ", ".join(f'"{review}"' for review in Review)
+            found.append(
+                Problem(where, f"reviewStatus must be null or one of {allowed}, not {shown(raw['reviewStatus'])}")
+            )
+        if isinstance(raw.get("reviewCount"), int) and raw["reviewCount"] < 0:
+            found.append(Problem(where, f"reviewCount must not be negative, but is {shown(raw['reviewCount'])}"))
+        found += [
+            wrong
+            for name in ("notes", "description")
+            if raw.get(name) is not None and (wrong := wrong_type(where, raw, name, "a string")) is not None
+        ]
+        return [*found, *string_list_problems(where, raw, "dependsOn")]
+
+    def is_visible_line(text: str) -> bool:
+        return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_ID
+
+    STORY_FIELDS = {
+        "id": "a string",
+        "title": "a string",
+        "passes": "true or false",
+        "priority": "a number",
+        "acceptanceCriteria": "an array",
+        "reviewCount": "a whole number",
+        "reviewFeedback": "a string",
+    }
+
+    KINDS: Mapping[str, type | tuple[type, ...]] = {
+        "a string": str,
+        "true or false": bool,
+        "a number": (int, float),
+        "a whole number": int,
+        "an array": list,
+    }
+
+    def wrong_type(where: str, raw: Raw, name: str, kind: str) -> Problem | None:
+        if name not in raw:
+            return Problem(where, f"{name} is missing")
+        value = raw[name]
+        # A bool is an int for Python, but no number for anybody else.
+        fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
+        return None if fits else Problem(where, f"{name} must be {kind}, not {json_kind(value)}")
+
+    def string_list_problems(where: str, raw: Raw, name: str) -> list[Problem]:
+        """An optional array of strings with something in them."""
+        value = raw.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            return [Problem(where, f"{name} must be an array, not {json_kind(value)}")]
+        return [
+            Problem(where, f"{name}[{number}] must be a string that is not empty, not {shown(item)}")
+            for number, item in enumerate(value)
+            if not isinstance(item, str) or not item.strip()
+        ]
+
+    def duplicate_problems(raws: Sequence[object]) -> list[Problem]:
+        seen: dict[str, int] = {}
+        for raw in raws:
+            if isinstance(raw, Mapping) and isinstance(raw.get("id"), str):
+                seen[raw["id"]] = seen.get(raw["id"], 0) + 1
+        return [
+            Problem(key, f"id stands {count} times; ids must be unique")
+            for key, count in seen.items()
+            if count > 1
+        ]
+
+    def dependency_problems(raws: Sequence[object], sound: Sequence[Raw]) -> list[Problem]:
+        known = {raw["id"] for raw in raws if isinstance(raw, Mapping) and isinstance(raw.get("id"), str)}
+        needs = {raw["id"]: tuple(raw.get("dependsOn") or ()) for raw in sound}
+        unknown = [
+            Problem(key, f"dependsOn names {other!r}, which is no story")
+            for key, others in needs.items()
+            for other in others
+            if other not in known
+        ]
+        return unknown + [
+            Problem(circle[0], f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
+            for circle in dependency_circles(needs)
+        ]
+
+    def dependency_circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
+        """Each circle once. Without recursion: a chain may be as long as the document."""
+        finished: set[str] = set()
+        circles: list[tuple[str, ...]] = []
+        for start in needs:
+            if start in finished:
+                continue
+            path = [start]
+            standing = {start: 0}
+            left = [list(reversed(needs[start]))]
+            while path:
+                if not left[-1]:
+                    left.pop()
+                    key = path.pop()
+                    del standing[key]
+                    finished.add(key)
+                    continue
+                other = left[-1].pop()
+                if other in standing:
+                    circles.append(tuple(path[standing[other] :]))
+                elif other in needs and other not in finished:
+                    standing[other] = len(path)
+                    path.append(other)
+                    left.append(list(reversed(needs[other])))
+        return circles
+
+    def depth_of(value: object) -> int:
+        """Levels of arrays and objects, looked at no further than is of interest."""
+        level = [value]
+        depth = 0
+        while depth <= DEEPEST_LEVEL:
+            level = [
+                child
+                for item in level
+                if isinstance(item, dict | list)
+                for child in (item.values() if isinstance(item, dict) else item)
+            ]
+            if not level:
+                break
+            depth += 1
+        return depth
+
+    def json_kind(value: object) -> str:
+        if value is None:
+            return "null"
+        if isinstance(value, bool):
+            return str(value).lower()
+        kinds = {str: "a string", int: "a number", float: "a number", list: "an array", dict: "an object"}
+        return kinds.get(type(value), "something else")
+
+    def shown(value: object) -> str:
+        return json.dumps(value)[:80]
+    return locals()
+
+def ralph_interfaces_hooks_answers():
+    """What a hook may answer: the JSON that Claude Code understands on stdout."""
+
+    Answer = dict[str, object]
+
+    def block(reason: str, *, told: str = "") -> Answer:
+        """Stop: the session goes on, with the reason as its next prompt. UserPromptSubmit: the prompt is not sent."""
+        answer: Answer = {"decision": "block", "reason": reason}
+        return answer | say(told) if told else answer
+
+    def deny(reason: str) -> Answer:
+        """PreToolUse: the tool does not run, and the model reads why. Holds with permissions skipped, too."""
+        return {
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": reason,
+            }
+        }
+
+    def add_context(event: str, text: str) -> Answer:
+        """The model reads the text besides what it already has."""
+        return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+    def say(text: str) -> Answer:
+        """For the user's eyes only."""
+        return {"systemMessage": text}
+    return locals()
+
+def ralph_interfaces_hooks_context_hook():
+    """PostToolUse: tells the agent how full its context is, at each threshold once per session."""
+
+    from typing import TYPE_CHECKING
+
+    _m = _module("ralph.domain.context_use"); DEFAULT_DIVISOR = _m["DEFAULT_DIVISOR"]; alert = _m["alert"]; estimated_tokens = _m["estimated_tokens"]; last_usage = _m["last_usage"]; thresholds_due = _m["thresholds_due"]; window_of = _m["window_of"]
+    _m = _module("ralph.interfaces.hooks.answers"); add_context = _m["add_context"]
+    _m = _module("ralph.interfaces.hooks.session_files"); ALERTS = _m["ALERTS"]; BLOCKS = _m["BLOCKS"]; forget = _m["forget"]; locked_numbers = _m["locked_numbers"]; session_file = _m["session_file"]
+    _m = _module("ralph.interfaces.hooks.transcript_tail"); Transcript = _m["Transcript"]
+
+    WINDOW_VARIABLE = "CLAUDE_CONTEXT_WINDOW"
+    DIVISOR_VARIABLE = "CLAUDE_CONTEXT_DIVISOR"
+
+    def watch_context(event: HookEvent) -> Answer | None:
+        if blocks := session_file(BLOCKS, event.session, event.environ):
+            forget(blocks)  # a tool was used: refused stops are no longer "in a row"
+        transcript = Transcript(event.text("transcript_path"))
+        if not transcript.size:
+            return None
+        usage = last_usage(transcript.newest_lines())
+        divisor = _number(event, DIVISOR_VARIABLE) or DEFAULT_DIVISOR
+        tokens = usage[0] if usage is not None else estimated_tokens(transcript.size, divisor)
+        window = int(_number(event, WINDOW_VARIABLE)) or window_of(usage[1] if usage is not None else "")
+        percent = 100 * tokens / window
+        told = session_file(ALERTS, event.session, event.environ)
+        if not told or not thresholds_due(percent, ()):
+            return None
+        with locked_numbers(told) as thresholds:
+            due = thresholds_due(percent, thresholds)
+            thresholds += due
+        if not due:
+            return None
+        text = alert(due[-1], tokens=tokens, window=window, is_exact=usage is not None)
+        return add_context(event.name or "PostToolUse", text)
+
+    def _number(event: HookEvent, variable: str) -> float:
+        """0 if it is not set to a sensible number."""
+        try:
+            number = float(event.environ.get(variable, ""))
+        except ValueError:
+            return 0
+        return number if 1 <= number < 1e12 else 0
+    return locals()
+
+def ralph_interfaces_hooks_event():
+    """What Claude Code tells a hook on stdin. Foreign data: whatever is not there or of another kind is empty."""
+
+    import json
+    from typing import TYPE_CHECKING
+
+    LARGEST_EVENT = 64_000_000
+
+    class UnreadableEvent(ValueError):
+        """Not what Claude Code sends."""
+
+    class HookEvent:
+        """One event; ``fields`` is the whole of it."""
+
+        def __init__(self, fields: Mapping[str, object], environ: Mapping[str, str]) -> None:
+            self.fields = fields
+            self.environ = environ
+
+        def text(self, name: str) -> str:
+            value = self.fields.get(name)
+            return value if isinstance(value, str) else ""
+
+        @property
+        def name(self) -> str:
+            return self.text("hook_event_name")
+
+        @property
+        def session(self) -> str:
+            return self.text("session_id")
+
+        @property
+        def starts(self) -> list[str]:
+            """Where to look for the project: where the session began, then where it is now."""
+            named = (self.environ.get("CLAUDE_PROJECT_DIR", ""), self.text("cwd"))
+            return [place for place in dict.fromkeys(named) if place.startswith("/") and "\0" not in place]
+
+    def read_event(stream: BinaryIO, environ: Mapping[str, str]) -> HookEvent:
+        data = stream.read(LARGEST_EVENT + 1)
+        if len(data) > LARGEST_EVENT:
+            message = f"the event is larger than {LARGEST_EVENT // 1_000_000} MB"
+            raise UnreadableEvent(message)
+        try:
+            fields = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            message = "the event is not JSON"
+            raise UnreadableEvent(message) from error
+        if not isinstance(fields, dict):
+            message = "the event is not a JSON object"
+            raise UnreadableEvent(message)
+        return HookEvent(fields, environ)
+    return locals()
+
+def ralph_interfaces_hooks_guard_hook():
+    """PreToolUse: refuses dangerous shell commands. Fails closed: what cannot be judged does not run."""
+
+    import json
+    import signal
+    from typing import TYPE_CHECKING
+
+    _m = _module("ralph.domain.danger.guard"); judge = _m["judge"]
+    _m = _module("ralph.domain.danger.judgement"); GuardRules = _m["GuardRules"]
+    _m = _module("ralph.interfaces.hooks.answers"); deny = _m["deny"]
+    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_of = _m["project_of"]; read_plain = _m["read_plain"]
+
+    SETTINGS = ("settings.json", "settings.local.json")
+    LARGEST_SETTINGS = 1_000_000
+    SHELL_TOOL = "Bash"
+    MOST_SECONDS = 20
+    """Claude Code lets a tool run whose hook takes too long: so we end long before, and that refuses it."""
+
+    def guard_tool(event: HookEvent) -> Answer | None:
+        signal.alarm(MOST_SECONDS)
+        given = event.fields.get("tool_input")
+        command = given.get("command") if isinstance(given, dict) else None
+        if not isinstance(command, str):
+            return deny("ralph's guard: the command is not a text") if event.text("tool_name") == SHELL_TOOL else None
+        judgement = judge(command, rules_for(event))
+        return deny(f"ralph's guard refuses this command: {judgement.reason}") if judgement.is_blocked else None
+
+    def rules_for(event: HookEvent) -> GuardRules:
+        """``guard.allow`` and ``guard.packs`` of the project; settings that cannot be read allow nothing."""
+        chosen: dict[str, list[str]] = {"allow": [], "packs": []}
+        for start in event.starts[:1]:
+            folder = f"{project_of(start, event.environ)}/{STATE_FOLDER}"
+            for name in SETTINGS:
+                chosen |= _guard_settings(read_plain(f"{folder}/{name}", LARGEST_SETTINGS))
+        cwd = event.text("cwd")
+        return GuardRules(tuple(chosen["allow"]), frozenset(chosen["packs"]), cwd if cwd.startswith("/") else "")
+
+    def _guard_settings(data: bytes | None) -> dict[str, list[str]]:
+        try:
+            settings = json.loads(data.decode("utf-8-sig")) if data else None
+        except (ValueError, RecursionError):
+            return {}
+        guard = settings.get("guard") if isinstance(settings, dict) else None
+        if not isinstance(guard, dict):
+            return {}
+        lists = {key: guard[key] for key in ("allow", "packs") if isinstance(guard.get(key), list)}
+        return {key: [item for item in items if isinstance(item, str) and item] for key, items in lists.items()}
+    return locals()
+
+def ralph_interfaces_hooks_loop_files():
+    """The state file of a loop inside a session, as ``ralph`` itself keeps it: ``.ralph/state/ralph-loop.json``."""
+    # ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+
+    import os
+    from typing import TYPE_CHECKING
+
+    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_of = _m["project_of"]; read_plain = _m["read_plain"]
+
+    STATE_FILE = f"{STATE_FOLDER}/state/ralph-loop.json"
+    LARGEST_STATE = 1_000_000
+
+    def loop_file(event: HookEvent) -> str | None:
+        """The file, if there is one."""
+        for start in event.starts:
+            path = os.path.join(project_of(start, event.environ), STATE_FILE)
+            if os.path.lexists(path):
+                return path
+        return None
+
+    def new_loop_file(event: HookEvent) -> str:
+        """Where a loop of this session would be kept."""
+        for start in event.starts:
+            return os.path.join(project_of(start, event.environ), STATE_FILE)
+        message = "the session has no working directory"
+        raise ValueError(message)
+
+    def read_loop(path: str) -> RalphLoopState | None:
+        """None if it cannot be understood; ``ralph`` keeps such a file aside, a hook leaves it alone."""
+        import json
+
+        _m = _module("ralph.domain.ralph_loop"); state_from_document = _m["state_from_document"]
+
+        data = read_plain(path, LARGEST_STATE)
+        try:
+            document = json.loads(data) if data else None
+        except (ValueError, RecursionError):
+            return None
+        state, _ = state_from_document(document)
+        return state
+
+    def write_loop(path: str, state: RalphLoopState) -> None:
+        import json
+        from pathlib import Path
+
+        _m = _module("ralph.adapters.storage.files"); make_state_folder = _m["make_state_folder"]; write_atomic = _m["write_atomic"]
+        _m = _module("ralph.domain.ralph_loop"); state_to_document = _m["state_to_document"]
+
+        file = Path(path)
+        make_state_folder(file.parent.parent)
+        file.parent.mkdir(exist_ok=True)
+        write_atomic(file, json.dumps(state_to_document(state), indent=2) + "\n")
+
+    def remove_loop(path: str) -> None:
+        os.unlink(path)
+    return locals()
+
+def ralph_interfaces_hooks_loop_stop():
+    """Stop in a session that has a loop of its own: go on until the promise is given or the iterations are used up."""
+
+    import json
+    from typing import TYPE_CHECKING
+
+    _m = _module("ralph.domain.session_loop"); belongs_to = _m["belongs_to"]; next_turn = _m["next_turn"]
+    _m = _module("ralph.interfaces.hooks.answers"); block = _m["block"]; say = _m["say"]
+    _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; read_loop = _m["read_loop"]; remove_loop = _m["remove_loop"]; write_loop = _m["write_loop"]
+    _m = _module("ralph.interfaces.hooks.transcript_tail"); Transcript = _m["Transcript"]
+
+    def loop_answer(
+        event: HookEvent, *, blocks: int, cap: int, count: Callable[[HookEvent], None]
+    ) -> Answer | None:
+        path = loop_file(event)
+        state = read_loop(path) if path is not None else None
+        if path is None or state is None or not belongs_to(state, event.session):
+            return None
+        turn = next_turn(state, last_words(event), blocks=blocks, cap=cap)
+        if turn.state is None:
+            remove_loop(path)
+        elif turn.state != state:
+            write_loop(path, turn.state)
+        if not turn.prompt:
+            return say(turn.told)
+        count(event)
+        return block(turn.prompt)
+
+    def last_words(event: HookEvent) -> str:
+        """What the assistant said last; older versions of Claude Code leave it to the transcript."""
+        if "last_assistant_message" in event.fields:
+            return event.text("last_assistant_message")
+        for line in Transcript(event.text("transcript_path")).newest_lines():
+            if said := _assistant_text(line):
+                return said
+        return ""
+
+    def _assistant_text(line: bytes) -> str:
+        try:
+            entry = json.loads(line) if b'"assistant"' in line else None
+        except (ValueError, RecursionError):
+            return ""
+        if not isinstance(entry, dict) or entry.get("type") != "assistant" or entry.get("isSidechain") is True:
+            return ""
+        message = entry.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        parts = content if isinstance(content, list) else []
+        texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return locals()
+
+def ralph_interfaces_hooks_main():
+    """``ralph_hooks.py NAME``: one hook, its event on stdin, its answer on stdout.
+
+A mistake of ours must not stop anybody's work, so hooks fail open: with exit code 1, which Claude Code only reports.
+The guard fails closed: 2 refuses the tool call.
+"""
+
+    import json
+    import os
+    import sys
+    from typing import TYPE_CHECKING
+
+    _m = _module("ralph.interfaces.hooks.event"); read_event = _m["read_event"]
+
+    GUARD = "guard"
+    FAILED = 1
+    REFUSED = 2
+
+    def main(arguments: Sequence[str]) -> int:
+        name = arguments[0] if arguments else ""
+        try:
+            answer = answer_of(name, read_event(sys.stdin.buffer, os.environ))
+        except Exception as error:
+            what = str(error) or type(error).__name__
+            sys.stderr.write(f"ralph: the hook {name!r} failed: {what}\n")
+            return REFUSED if name == GUARD else FAILED
+        if answer is not None:
+            sys.stdout.write(json.dumps(answer) + "\n")
+        return 0
+
+    def answer_of(name: str, event: HookEvent) -> Answer | None:
+        """Only the hook that is asked for is imported."""
+        if name == "context":
+            _m = _module("ralph.interfaces.hooks.context_hook"); watch_context = _m["watch_context"]
+
+            return watch_context(event)
+        if name == GUARD:
+            _m = _module("ralph.interfaces.hooks.guard_hook"); guard_tool = _m["guard_tool"]
+
+            return guard_tool(event)
+        if name == "stop":
+            _m = _module("ralph.interfaces.hooks.stop_hook"); check_stop = _m["check_stop"]
+
+            return check_stop(event)
+        if name == "prompt":
+            _m = _module("ralph.interfaces.hooks.prompt_hook"); take_prompt = _m["take_prompt"]
+
+            return take_prompt(event)
+        if name == "session":
+            _m = _module("ralph.interfaces.hooks.session_hook"); tidy_session = _m["tidy_session"]
+
+            return tidy_session(event)
+        message = "there is no such hook"
+        raise ValueError(message)
+    return locals()
+
+def ralph_interfaces_hooks_places():
+    """Where the project of a session is: its marker, its state, its settings."""
+    # ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+
+    import os
+    import stat
+    from typing import TYPE_CHECKING
+
+    STATE_FOLDER = ".ralph"
+
+    def upwards(start: str) -> Iterator[str]:
+        folder = os.path.normpath(start)
+        while True:
+            yield folder
+            above = os.path.dirname(folder)
+            if above == folder:
+                return
+            folder = above
+
+    def nearest_with(start: str, name: str) -> str | None:
+        """The nearest folder, from here upwards, that has an entry of this name."""
+        return next((folder for folder in upwards(start) if os.path.lexists(os.path.join(folder, name))), None)
+
+    def project_of(start: str, environ: Mapping[str, str]) -> str:
+        """As for ``ralph``: the nearest folder with ``.ralph/`` (the home folder's own is no project's), else the git top."""
+        home = os.path.normpath(environ.get("HOME") or "/")
+        for folder in upwards(start):
+            if os.path.isdir(os.path.join(folder, STATE_FOLDER)) and (folder == start or folder != home):
+                return folder
+        return nearest_with(start, ".git") or start
+
+    def read_plain(path: str, limit: int) -> bytes | None:
+        """A regular file's content; None if there is none or it is larger: nothing here may hang or fill the memory."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            data = file.read(limit + 1)
+        return data if len(data) <= limit else None
+    return locals()
+
+def ralph_interfaces_hooks_plan_stop():
+    """Whether a session of ``ralph plan run`` may stop: the plan's files and git, judged by ``domain/stop_checks``."""
+
+    import os
+    import subprocess  # noqa: TID251 (a hook is one file without adapters; git alone is asked, bounded in time)
+    from dataclasses import dataclass
+    from typing import TYPE_CHECKING
+
+    _m = _module("ralph.domain.active_marker"); MARKER_FILE = _m["MARKER_FILE"]; active_marker_from = _m["active_marker_from"]
+    _m = _module("ralph.domain.stop_checks"); SNAPSHOT_MISSING = _m["SNAPSHOT_MISSING"]; stop_reasons = _m["stop_reasons"]
+    _m = _module("ralph.interfaces.hooks.places"); nearest_with = _m["nearest_with"]; read_plain = _m["read_plain"]
+
+    LARGEST_FILE = 20_000_000
+    MOST_REASONS = 20
+    LONGEST_TEXT = 9_000
+    GIT_SECONDS = 20
+    STATUS = (
+        "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+        "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty",
+        "--", ".", ":(exclude).ralph", ":(exclude).ralph-active",
+    )  # fmt: skip
+
+    @dataclass(frozen=True, slots=True)
+    class PlanVerdict:
+        """``reasons``: why the session may not stop yet."""
+
+        reasons: tuple[str, ...] = ()
+        warning: str = ""
+
+        @property
+        def text(self) -> str:
+            shown = self.reasons[:MOST_REASONS]
+            more = len(self.reasons) - len(shown)
+            lines = [f"- {reason}" for reason in shown] + ([f"- and {more} more"] if more else [])
+            return ("This iteration cannot stop yet:\n" + "\n".join(lines))[:LONGEST_TEXT]
+
+    def plan_verdict(event: HookEvent) -> PlanVerdict:
+        found = active_run(event)
+        if found is None:
+            return PlanVerdict()
+        root, marker = found
+        data = read_plain(os.path.join(root, marker.ralph_dir, "tasks.json"), LARGEST_FILE)  # noqa: PTH118
+        reasons = stop_reasons(
+            data.decode(errors="replace") if data is not None else None,
+            snapshot=marker.snapshot,
+            mode=marker.iteration_mode,
+            rules=marker.rules,
+            uncommitted=uncommitted(root, event.environ),
+            folder=marker.ralph_dir,
+        )
+        unchecked = not marker.skip_review and (marker.snapshot is None or marker.iteration_mode is None)
+        return PlanVerdict(reasons, f"ralph: {SNAPSHOT_MISSING}" if unchecked else "")
+
+    def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
+        """The project and marker of the run that this very session is part of."""
+        for start in event.starts:
+            root = nearest_with(start, MARKER_FILE)
+            data = read_plain(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
+            marker = active_marker_from(data.decode(errors="replace")) if data is not None else None
+            if root is not None and marker is not None and is_ours(marker, event.environ):
+                return root, marker
+        return None
+
+    def is_ours(marker: ActiveMarker, environ: Mapping[str, str]) -> bool:
+        """A leftover of a killed run binds nobody, nor does a run that somebody else's session goes on beside."""
+        if not environ.get("RALPH_RUN_ID"):
+            return marker.pid in ancestors()
+        return marker.mode == "sandbox" or is_alive(marker.pid)  # in a sandbox other processes cannot be seen
+
+    def is_alive(pid: int) -> bool:
+        try:
+            os.kill(pid, 0)
+        except PermissionError:  # somebody else's, and alive
+            return True
+        except (OSError, OverflowError):
+            return False
+        return True
+
+    def ancestors() -> list[int]:
+        """The processes above this one, as far as the system tells."""
+        found = [os.getppid()]
+        while found[-1] > 1:
+            data = read_plain(f"/proc/{found[-1]}/stat", 10_000)
+            if data is None:
+                break
+            found.append(int(data.rpartition(b")")[2].split()[1]))
+        return found
+
+    def uncommitted(root: str, environ: Mapping[str, str]) -> list[str]:
+        """Nothing where there is no repository, or git cannot say."""
+        own = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+        try:
+            ran = subprocess.run(
+                STATUS, cwd=root, env={**environ, **own}, capture_output=True, timeout=GIT_SECONDS, check=False,
+                stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError):
+            return []
+        entries = ran.stdout.decode(errors="replace").split("\0") if ran.returncode == 0 else []
+        return [entry[3:] for entry in entries if entry]
+    return locals()
+
+def ralph_interfaces_hooks_prompt_hook():
+    """UserPromptSubmit: ``/ralph:loop`` and ``/ralph:cancel``, done here and not by the model, so that they are sure to happen."""
+
+    from typing import TYPE_CHECKING
+
+    PREFIX = "/ralph:"
+
+    def take_prompt(event: HookEvent) -> Answer | None:
+        prompt = event.text("prompt")
+        if not prompt.lstrip().startswith(PREFIX):
+            return None
+        _m = _module("ralph.domain.session_loop"); loop_command = _m["loop_command"]
+
+        command = loop_command(prompt)
+        if command is None:
+            return None
+        name, arguments = command
+        return _start(event, arguments) if name == "loop" else _cancel(event)
+
+    def _start(event: HookEvent, arguments: str) -> Answer:
+        from time import gmtime, strftime
+
+        _m = _module("ralph.domain.session_loop"); in_the_way = _m["in_the_way"]; loop_request = _m["loop_request"]; opening = _m["opening"]; started_loop = _m["started_loop"]
+        _m = _module("ralph.interfaces.hooks.answers"); add_context = _m["add_context"]; block = _m["block"]
+        _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; new_loop_file = _m["new_loop_file"]; read_loop = _m["read_loop"]; write_loop = _m["write_loop"]
+
+        request = loop_request(arguments)
+        if isinstance(request, str):
+            return block(f"ralph loop: {request}")
+        path = loop_file(event)
+        if reason := in_the_way(read_loop(path) if path is not None else None, event.session):
+            return block(f"ralph loop: {reason}")
+        state = started_loop(
+            request, session=event.session, started_at=strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime())
+        )
+        write_loop(path or new_loop_file(event), state)
+        return add_context("UserPromptSubmit", opening(state))
+
+    def _cancel(event: HookEvent) -> Answer:
+        """The model is not asked: there is nothing for it to do."""
+        _m = _module("ralph.domain.session_loop"); SESSION_KEY = _m["SESSION_KEY"]
+        _m = _module("ralph.interfaces.hooks.answers"); block = _m["block"]
+        _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; read_loop = _m["read_loop"]; remove_loop = _m["remove_loop"]
+
+        path = loop_file(event)
+        state = read_loop(path) if path is not None else None
+        if path is None or state is None or not state.active:
+            return block("ralph loop: there is none here.")
+        if SESSION_KEY not in state.extra:
+            return block("ralph loop: this one belongs to a run of `ralph`; end it with `ralph stop`.")
+        remove_loop(path)
+        return block(f"ralph loop: cancelled at iteration {state.iteration} of {state.max_iterations}.")
+    return locals()
+
+def ralph_interfaces_hooks_session_files():
+    """Small notes of one session, in the temporary folder: which alerts were given, how often a stop was refused."""
+    # ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+
+    import contextlib
+    import fcntl
+    import os
+    import stat
+    from typing import TYPE_CHECKING
+
+    ALERTS = "claude-context-alerts"
+    """Seed 004's name: /tmp/claude-context-alerts-<session>."""
+    BLOCKS = "claude-stop-blocks"
+    ALERTS_VARIABLE = "CLAUDE_CONTEXT_STATE_FILE"
+    """Another place for the alerts; ``{session}`` in it stands for the session."""
+
+    LONGEST_NOTE = 1_000
+    LONGEST_SESSION = 100
+
+    def session_file(kind: str, session: str, environ: Mapping[str, str]) -> str:
+        """Empty if the session has no name that could be part of a file's."""
+        plain = session.replace("-", "").replace("_", "")
+        if not (plain.isascii() and plain.isalnum()) or len(session) > LONGEST_SESSION:
+            return ""
+        configured = environ.get(ALERTS_VARIABLE, "") if kind == ALERTS else ""
+        if configured and "\0" not in configured:
+            return configured.replace("{session}", session)
+        return os.path.join(environ.get("TMPDIR") or "/tmp", f"{kind}-{session}")  # noqa: S108 (opened with care below)
+
+    @contextlib.contextmanager
+    def locked_numbers(path: str) -> Iterator[list[int]]:
+        """The numbers in the file, to be changed; nobody else changes them meanwhile.
+
+    Anybody may write to the temporary folder: a link, or somebody else's file of this name, is an error.
+    """
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+                message = f"{path} is not a file of ours"
+                raise OSError(message)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            before = os.read(descriptor, LONGEST_NOTE)
+            numbers = [int(word) for word in before.split() if word.isdigit() and len(word) < 10]
+            yield numbers
+            after = "".join(f"{number}\n" for number in numbers).encode()
+            if after != before:
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, after, 0)
+        finally:
+            os.close(descriptor)
+
+    def forget(path: str) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    return locals()
+
+def ralph_interfaces_hooks_session_hook():
+    """SessionStart and SessionEnd: the notes of the session are removed, so that its alerts are armed anew."""
+
+    from typing import TYPE_CHECKING
+
+    _m = _module("ralph.interfaces.hooks.session_files"); ALERTS = _m["ALERTS"]; BLOCKS = _m["BLOCKS"]; forget = _m["forget"]; session_file = _m["session_file"]
+
+    def tidy_session(event: HookEvent) -> None:
+        for kind in (ALERTS, BLOCKS):
+            if path := session_file(kind, event.session, event.environ):
+                forget(path)
+    return locals()
+
+def ralph_interfaces_hooks_stop_hook():
+    """Stop: seed 004's checks in a session of ``ralph plan run``, then seed 000's loop in a session that has one."""
+
+    from typing import TYPE_CHECKING
+
+    _m = _module("ralph.interfaces.hooks.answers"); block = _m["block"]; say = _m["say"]
+    _m = _module("ralph.interfaces.hooks.places"); nearest_with = _m["nearest_with"]
+    _m = _module("ralph.interfaces.hooks.session_files"); BLOCKS = _m["BLOCKS"]; locked_numbers = _m["locked_numbers"]; session_file = _m["session_file"]
+
+    MARKER = ".ralph-active"  # as in domain/active_marker, which is not imported for a mere look
+    CAP_VARIABLE = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+    DEFAULT_CAP = 8
+    """Claude Code overrides the block after so many in a row without a tool call, and the answer is lost with it."""
+
+    def check_stop(event: HookEvent) -> Answer | None:
+        """The usual session has neither marker nor loop: then nothing more is even imported."""
+        if any(nearest_with(start, MARKER) for start in event.starts):
+            _m = _module("ralph.interfaces.hooks.plan_stop"); plan_verdict = _m["plan_verdict"]
+
+            verdict = plan_verdict(event)
+            if verdict.reasons:
+                return _refused(event, verdict.text)
+            if verdict.warning:
+                return say(verdict.warning)
+        _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]
+
+        if loop_file(event) is None:
+            return None
+        _m = _module("ralph.interfaces.hooks.loop_stop"); loop_answer = _m["loop_answer"]
+
+        return loop_answer(event, blocks=blocks_before(event), cap=block_cap(event), count=count_block)
+
+    def _refused(event: HookEvent, reason: str) -> Answer:
+        """After the last block that Claude Code respects the session may stop: the engine is the judge anyway."""
+        blocks, cap = blocks_before(event), block_cap(event)
+        if blocks >= cap:
+            return say(f"ralph: the stop was refused {blocks} times in a row and is allowed now, although: {reason}")
+        count_block(event)
+        return block(reason)
+
+    def block_cap(event: HookEvent) -> int:
+        given = event.environ.get(CAP_VARIABLE, "")
+        return int(given) if given.isascii() and given.isdigit() and 0 < len(given) < 10 and int(given) else DEFAULT_CAP
+
+    def blocks_before(event: HookEvent) -> int:
+        """How many stops in a row were refused already, without a tool call between them."""
+        path = session_file(BLOCKS, event.session, event.environ)
+        if not path or event.fields.get("stop_hook_active") is not True:
+            return 0
+        with locked_numbers(path) as numbers:
+            return sum(numbers)
+
+    def count_block(event: HookEvent) -> None:
+        path = session_file(BLOCKS, event.session, event.environ)
+        if not path:
+            return
+        with locked_numbers(path) as numbers:
+            before = sum(numbers) if event.fields.get("stop_hook_active") is True else 0
+            numbers[:] = [before + 1]
+    return locals()
+
+def ralph_interfaces_hooks_transcript_tail():
+    """The end of a session's transcript, newest line first. It may be huge, and is never read whole."""
+    # ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+
+    import os
+    import stat
+    from typing import TYPE_CHECKING
+
+    FIRST_CHUNK = 65_536
+    MOST_READ = 4_194_304
+
+    class Transcript:
+        """``size`` in bytes; 0 if there is no such file."""
+
+        def __init__(self, path: str) -> None:
+            self._path = path
+            try:
+                status = os.stat(path) if path and "\0" not in path else None
+            except OSError:
+                status = None
+            self.size = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else 0
+
+        def newest_lines(self) -> Iterator[bytes]:
+            """Whole lines out of the last few megabytes, read as far back as they are asked for."""
+            if not self.size:
+                return
+            with open(self._path, "rb") as file:
+                end, chunk, rest = self.size, FIRST_CHUNK, b""
+                while end > 0 and self.size - end < MOST_READ:
+                    start = max(0, end - chunk)
+                    file.seek(start)
+                    first, *whole = (file.read(end - start) + rest).split(b"\n")
+                    yield from reversed(whole)
+                    end, chunk, rest = start, chunk * 2, first  # the beginning of that line is further up
+                if end == 0:
+                    yield rest
+    return locals()
+
+_MODULES = {
+    "ralph.adapters.storage.files": ralph_adapters_storage_files,
+    "ralph.domain.active_marker": ralph_domain_active_marker,
+    "ralph.domain.agent_events": ralph_domain_agent_events,
+    "ralph.domain.context_use": ralph_domain_context_use,
+    "ralph.domain.danger.ansi_quotes": ralph_domain_danger_ansi_quotes,
+    "ralph.domain.danger.call": ralph_domain_danger_call,
+    "ralph.domain.danger.carriers": ralph_domain_danger_carriers,
+    "ralph.domain.danger.code": ralph_domain_danger_code,
+    "ralph.domain.danger.destructive_words": ralph_domain_danger_destructive_words,
+    "ralph.domain.danger.examining": ralph_domain_danger_examining,
+    "ralph.domain.danger.expansion": ralph_domain_danger_expansion,
+    "ralph.domain.danger.families.backup": ralph_domain_danger_families_backup,
+    "ralph.domain.danger.families.catalogue": ralph_domain_danger_families_catalogue,
+    "ralph.domain.danger.families.cloud": ralph_domain_danger_families_cloud,
+    "ralph.domain.danger.families.containers": ralph_domain_danger_families_containers,
+    "ralph.domain.danger.families.databases": ralph_domain_danger_families_databases,
+    "ralph.domain.danger.families.files": ralph_domain_danger_families_files,
+    "ralph.domain.danger.families.git": ralph_domain_danger_families_git,
+    "ralph.domain.danger.families.other_vcs": ralph_domain_danger_families_other_vcs,
+    "ralph.domain.danger.families.permissions": ralph_domain_danger_families_permissions,
+    "ralph.domain.danger.families.publish": ralph_domain_danger_families_publish,
+    "ralph.domain.danger.families.remote": ralph_domain_danger_families_remote,
+    "ralph.domain.danger.families.secrets": ralph_domain_danger_families_secrets,
+    "ralph.domain.danger.families.services": ralph_domain_danger_families_services,
+    "ralph.domain.danger.families.system": ralph_domain_danger_families_system,
+    "ralph.domain.danger.git_words": ralph_domain_danger_git_words,
+    "ralph.domain.danger.guard": ralph_domain_danger_guard,
+    "ralph.domain.danger.interpreters": ralph_domain_danger_interpreters,
+    "ralph.domain.danger.judgement": ralph_domain_danger_judgement,
+    "ralph.domain.danger.lazy_pattern": ralph_domain_danger_lazy_pattern,
+    "ralph.domain.danger.marks": ralph_domain_danger_marks,
+    "ralph.domain.danger.options": ralph_domain_danger_options,
+    "ralph.domain.danger.paths": ralph_domain_danger_paths,
+    "ralph.domain.danger.places": ralph_domain_danger_places,
+    "ralph.domain.danger.printed": ralph_domain_danger_printed,
+    "ralph.domain.danger.program_lists": ralph_domain_danger_program_lists,
+    "ralph.domain.danger.reading": ralph_domain_danger_reading,
+    "ralph.domain.danger.running_code": ralph_domain_danger_running_code,
+    "ralph.domain.danger.running_git": ralph_domain_danger_running_git,
+    "ralph.domain.danger.scope": ralph_domain_danger_scope,
+    "ralph.domain.danger.shell_words": ralph_domain_danger_shell_words,
+    "ralph.domain.danger.starting": ralph_domain_danger_starting,
+    "ralph.domain.danger.syntax": ralph_domain_danger_syntax,
+    "ralph.domain.danger.word_reading": ralph_domain_danger_word_reading,
+    "ralph.domain.danger.wrappers": ralph_domain_danger_wrappers,
+    "ralph.domain.feedback": ralph_domain_feedback,
+    "ralph.domain.iteration_mode": ralph_domain_iteration_mode,
+    "ralph.domain.prompt": ralph_domain_prompt,
+    "ralph.domain.ralph_loop": ralph_domain_ralph_loop,
+    "ralph.domain.report": ralph_domain_report,
+    "ralph.domain.session_loop": ralph_domain_session_loop,
+    "ralph.domain.stop_checks": ralph_domain_stop_checks,
+    "ralph.domain.story": ralph_domain_story,
+    "ralph.domain.tasks_document": ralph_domain_tasks_document,
+    "ralph.domain.tasks_problems": ralph_domain_tasks_problems,
+    "ralph.interfaces.hooks.answers": ralph_interfaces_hooks_answers,
+    "ralph.interfaces.hooks.context_hook": ralph_interfaces_hooks_context_hook,
+    "ralph.interfaces.hooks.event": ralph_interfaces_hooks_event,
+    "ralph.interfaces.hooks.guard_hook": ralph_interfaces_hooks_guard_hook,
+    "ralph.interfaces.hooks.loop_files": ralph_interfaces_hooks_loop_files,
+    "ralph.interfaces.hooks.loop_stop": ralph_interfaces_hooks_loop_stop,
+    "ralph.interfaces.hooks.main": ralph_interfaces_hooks_main,
+    "ralph.interfaces.hooks.places": ralph_interfaces_hooks_places,
+    "ralph.interfaces.hooks.plan_stop": ralph_interfaces_hooks_plan_stop,
+    "ralph.interfaces.hooks.prompt_hook": ralph_interfaces_hooks_prompt_hook,
+    "ralph.interfaces.hooks.session_files": ralph_interfaces_hooks_session_files,
+    "ralph.interfaces.hooks.session_hook": ralph_interfaces_hooks_session_hook,
+    "ralph.interfaces.hooks.stop_hook": ralph_interfaces_hooks_stop_hook,
+    "ralph.interfaces.hooks.transcript_tail": ralph_interfaces_hooks_transcript_tail,
+}
+
+
+def main(arguments):
+    return _module("ralph.interfaces.hooks.main")["main"](arguments)

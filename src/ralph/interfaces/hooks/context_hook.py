@@ -1,0 +1,56 @@
+"""PostToolUse: tells the agent how full its context is, at each threshold once per session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ralph.domain.context_use import (
+    DEFAULT_DIVISOR,
+    alert,
+    estimated_tokens,
+    last_usage,
+    thresholds_due,
+    window_of,
+)
+from ralph.interfaces.hooks.answers import add_context
+from ralph.interfaces.hooks.session_files import ALERTS, BLOCKS, forget, locked_numbers, session_file
+from ralph.interfaces.hooks.transcript_tail import Transcript
+
+if TYPE_CHECKING:
+    from ralph.interfaces.hooks.answers import Answer
+    from ralph.interfaces.hooks.event import HookEvent
+
+WINDOW_VARIABLE = "CLAUDE_CONTEXT_WINDOW"
+DIVISOR_VARIABLE = "CLAUDE_CONTEXT_DIVISOR"
+
+
+def watch_context(event: HookEvent) -> Answer | None:
+    if blocks := session_file(BLOCKS, event.session, event.environ):
+        forget(blocks)  # a tool was used: refused stops are no longer "in a row"
+    transcript = Transcript(event.text("transcript_path"))
+    if not transcript.size:
+        return None
+    usage = last_usage(transcript.newest_lines())
+    divisor = _number(event, DIVISOR_VARIABLE) or DEFAULT_DIVISOR
+    tokens = usage[0] if usage is not None else estimated_tokens(transcript.size, divisor)
+    window = int(_number(event, WINDOW_VARIABLE)) or window_of(usage[1] if usage is not None else "")
+    percent = 100 * tokens / window
+    told = session_file(ALERTS, event.session, event.environ)
+    if not told or not thresholds_due(percent, ()):
+        return None
+    with locked_numbers(told) as thresholds:
+        due = thresholds_due(percent, thresholds)
+        thresholds += due
+    if not due:
+        return None
+    text = alert(due[-1], tokens=tokens, window=window, is_exact=usage is not None)
+    return add_context(event.name or "PostToolUse", text)
+
+
+def _number(event: HookEvent, variable: str) -> float:
+    """0 if it is not set to a sensible number."""
+    try:
+        number = float(event.environ.get(variable, ""))
+    except ValueError:
+        return 0
+    return number if 1 <= number < 1e12 else 0

@@ -1,0 +1,55 @@
+"""PreToolUse: refuses dangerous shell commands. Fails closed: what cannot be judged does not run."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING
+
+from ralph.domain.danger.guard import judge
+from ralph.domain.danger.judgement import GuardRules
+from ralph.interfaces.hooks.answers import deny
+from ralph.interfaces.hooks.places import STATE_FOLDER, project_of, read_plain
+
+if TYPE_CHECKING:
+    from ralph.interfaces.hooks.answers import Answer
+    from ralph.interfaces.hooks.event import HookEvent
+
+SETTINGS = ("settings.json", "settings.local.json")
+LARGEST_SETTINGS = 1_000_000
+SHELL_TOOL = "Bash"
+MOST_SECONDS = 20
+"""Claude Code lets a tool run whose hook takes too long: so we end long before, and that refuses it."""
+
+
+def guard_tool(event: HookEvent) -> Answer | None:
+    signal.alarm(MOST_SECONDS)
+    given = event.fields.get("tool_input")
+    command = given.get("command") if isinstance(given, dict) else None
+    if not isinstance(command, str):
+        return deny("ralph's guard: the command is not a text") if event.text("tool_name") == SHELL_TOOL else None
+    judgement = judge(command, rules_for(event))
+    return deny(f"ralph's guard refuses this command: {judgement.reason}") if judgement.is_blocked else None
+
+
+def rules_for(event: HookEvent) -> GuardRules:
+    """``guard.allow`` and ``guard.packs`` of the project; settings that cannot be read allow nothing."""
+    chosen: dict[str, list[str]] = {"allow": [], "packs": []}
+    for start in event.starts[:1]:
+        folder = f"{project_of(start, event.environ)}/{STATE_FOLDER}"
+        for name in SETTINGS:
+            chosen |= _guard_settings(read_plain(f"{folder}/{name}", LARGEST_SETTINGS))
+    cwd = event.text("cwd")
+    return GuardRules(tuple(chosen["allow"]), frozenset(chosen["packs"]), cwd if cwd.startswith("/") else "")
+
+
+def _guard_settings(data: bytes | None) -> dict[str, list[str]]:
+    try:
+        settings = json.loads(data.decode("utf-8-sig")) if data else None
+    except (ValueError, RecursionError):
+        return {}
+    guard = settings.get("guard") if isinstance(settings, dict) else None
+    if not isinstance(guard, dict):
+        return {}
+    lists = {key: guard[key] for key in ("allow", "packs") if isinstance(guard.get(key), list)}
+    return {key: [item for item in items if isinstance(item, str) and item] for key, items in lists.items()}

@@ -1,0 +1,65 @@
+"""The state file of a loop inside a session, as ``ralph`` itself keeps it: ``.ralph/state/ralph-loop.json``."""
+# ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ralph.interfaces.hooks.places import STATE_FOLDER, project_of, read_plain
+
+if TYPE_CHECKING:
+    from ralph.domain.ralph_loop import RalphLoopState
+    from ralph.interfaces.hooks.event import HookEvent
+
+STATE_FILE = f"{STATE_FOLDER}/state/ralph-loop.json"
+LARGEST_STATE = 1_000_000
+
+
+def loop_file(event: HookEvent) -> str | None:
+    """The file, if there is one."""
+    for start in event.starts:
+        path = os.path.join(project_of(start, event.environ), STATE_FILE)
+        if os.path.lexists(path):
+            return path
+    return None
+
+
+def new_loop_file(event: HookEvent) -> str:
+    """Where a loop of this session would be kept."""
+    for start in event.starts:
+        return os.path.join(project_of(start, event.environ), STATE_FILE)
+    message = "the session has no working directory"
+    raise ValueError(message)
+
+
+def read_loop(path: str) -> RalphLoopState | None:
+    """None if it cannot be understood; ``ralph`` keeps such a file aside, a hook leaves it alone."""
+    import json
+
+    from ralph.domain.ralph_loop import state_from_document
+
+    data = read_plain(path, LARGEST_STATE)
+    try:
+        document = json.loads(data) if data else None
+    except (ValueError, RecursionError):
+        return None
+    state, _ = state_from_document(document)
+    return state
+
+
+def write_loop(path: str, state: RalphLoopState) -> None:
+    import json
+    from pathlib import Path
+
+    from ralph.adapters.storage.files import make_state_folder, write_atomic
+    from ralph.domain.ralph_loop import state_to_document
+
+    file = Path(path)
+    make_state_folder(file.parent.parent)
+    file.parent.mkdir(exist_ok=True)
+    write_atomic(file, json.dumps(state_to_document(state), indent=2) + "\n")
+
+
+def remove_loop(path: str) -> None:
+    os.unlink(path)

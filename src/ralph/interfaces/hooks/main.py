@@ -1,0 +1,63 @@
+"""``ralph_hooks.py NAME``: one hook, its event on stdin, its answer on stdout.
+
+A mistake of ours must not stop anybody's work, so hooks fail open: with exit code 1, which Claude Code only reports.
+The guard fails closed: 2 refuses the tool call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from ralph.interfaces.hooks.event import read_event
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ralph.interfaces.hooks.answers import Answer
+    from ralph.interfaces.hooks.event import HookEvent
+
+GUARD = "guard"
+FAILED = 1
+REFUSED = 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    name = arguments[0] if arguments else ""
+    try:
+        answer = answer_of(name, read_event(sys.stdin.buffer, os.environ))
+    except Exception as error:
+        what = str(error) or type(error).__name__
+        sys.stderr.write(f"ralph: the hook {name!r} failed: {what}\n")
+        return REFUSED if name == GUARD else FAILED
+    if answer is not None:
+        sys.stdout.write(json.dumps(answer) + "\n")
+    return 0
+
+
+def answer_of(name: str, event: HookEvent) -> Answer | None:
+    """Only the hook that is asked for is imported."""
+    if name == "context":
+        from ralph.interfaces.hooks.context_hook import watch_context
+
+        return watch_context(event)
+    if name == GUARD:
+        from ralph.interfaces.hooks.guard_hook import guard_tool
+
+        return guard_tool(event)
+    if name == "stop":
+        from ralph.interfaces.hooks.stop_hook import check_stop
+
+        return check_stop(event)
+    if name == "prompt":
+        from ralph.interfaces.hooks.prompt_hook import take_prompt
+
+        return take_prompt(event)
+    if name == "session":
+        from ralph.interfaces.hooks.session_hook import tidy_session
+
+        return tidy_session(event)
+    message = "there is no such hook"
+    raise ValueError(message)

@@ -1,0 +1,113 @@
+"""Whether a session of ``ralph plan run`` may stop: the plan's files and git, judged by ``domain/stop_checks``."""
+
+from __future__ import annotations
+
+import os
+import subprocess  # noqa: TID251 (a hook is one file without adapters; git alone is asked, bounded in time)
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ralph.domain.active_marker import MARKER_FILE, ActiveMarker, active_marker_from
+from ralph.domain.stop_checks import SNAPSHOT_MISSING, stop_reasons
+from ralph.interfaces.hooks.places import nearest_with, read_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ralph.interfaces.hooks.event import HookEvent
+
+LARGEST_FILE = 20_000_000
+MOST_REASONS = 20
+LONGEST_TEXT = 9_000
+GIT_SECONDS = 20
+STATUS = (
+    "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+    "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty",
+    "--", ".", ":(exclude).ralph", ":(exclude).ralph-active",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PlanVerdict:
+    """``reasons``: why the session may not stop yet."""
+
+    reasons: tuple[str, ...] = ()
+    warning: str = ""
+
+    @property
+    def text(self) -> str:
+        shown = self.reasons[:MOST_REASONS]
+        more = len(self.reasons) - len(shown)
+        lines = [f"- {reason}" for reason in shown] + ([f"- and {more} more"] if more else [])
+        return ("This iteration cannot stop yet:\n" + "\n".join(lines))[:LONGEST_TEXT]
+
+
+def plan_verdict(event: HookEvent) -> PlanVerdict:
+    found = active_run(event)
+    if found is None:
+        return PlanVerdict()
+    root, marker = found
+    data = read_plain(os.path.join(root, marker.ralph_dir, "tasks.json"), LARGEST_FILE)  # noqa: PTH118
+    reasons = stop_reasons(
+        data.decode(errors="replace") if data is not None else None,
+        snapshot=marker.snapshot,
+        mode=marker.iteration_mode,
+        rules=marker.rules,
+        uncommitted=uncommitted(root, event.environ),
+        folder=marker.ralph_dir,
+    )
+    unchecked = not marker.skip_review and (marker.snapshot is None or marker.iteration_mode is None)
+    return PlanVerdict(reasons, f"ralph: {SNAPSHOT_MISSING}" if unchecked else "")
+
+
+def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
+    """The project and marker of the run that this very session is part of."""
+    for start in event.starts:
+        root = nearest_with(start, MARKER_FILE)
+        data = read_plain(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
+        marker = active_marker_from(data.decode(errors="replace")) if data is not None else None
+        if root is not None and marker is not None and is_ours(marker, event.environ):
+            return root, marker
+    return None
+
+
+def is_ours(marker: ActiveMarker, environ: Mapping[str, str]) -> bool:
+    """A leftover of a killed run binds nobody, nor does a run that somebody else's session goes on beside."""
+    if not environ.get("RALPH_RUN_ID"):
+        return marker.pid in ancestors()
+    return marker.mode == "sandbox" or is_alive(marker.pid)  # in a sandbox other processes cannot be seen
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:  # somebody else's, and alive
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def ancestors() -> list[int]:
+    """The processes above this one, as far as the system tells."""
+    found = [os.getppid()]
+    while found[-1] > 1:
+        data = read_plain(f"/proc/{found[-1]}/stat", 10_000)
+        if data is None:
+            break
+        found.append(int(data.rpartition(b")")[2].split()[1]))
+    return found
+
+
+def uncommitted(root: str, environ: Mapping[str, str]) -> list[str]:
+    """Nothing where there is no repository, or git cannot say."""
+    own = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    try:
+        ran = subprocess.run(
+            STATUS, cwd=root, env={**environ, **own}, capture_output=True, timeout=GIT_SECONDS, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return []
+    entries = ran.stdout.decode(errors="replace").split("\0") if ran.returncode == 0 else []
+    return [entry[3:] for entry in entries if entry]

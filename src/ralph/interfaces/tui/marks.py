@@ -1,0 +1,65 @@
+"""Signs, colours and words that all screens share. Colours are names of the theme, so light and dark both work."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+
+from ralph.domain.evidence import Verdict
+from ralph.domain.run_view import RunState, RunView
+from ralph.domain.safe_text import clean_line
+
+STATE_MARKS = {
+    RunState.RUNNING: ("●", "$text-success"),
+    RunState.PAUSED: ("⏸", "$text-warning"),
+    RunState.WAITING: ("◔", "$text-warning"),
+    RunState.INTERRUPTED: ("◌", "$text-error"),
+    RunState.COMPLETED: ("✔", "$text-success"),
+    RunState.EXHAUSTED: ("■", "$text-warning"),
+    RunState.CANCELLED: ("■", "$text-muted"),
+    RunState.FAILED: ("✘", "$text-error"),
+}
+VERDICT_MARKS = {
+    Verdict.PASSED.value: ("✔", "$text-success"),
+    Verdict.FAILED.value: ("✘", "$text-error"),
+    Verdict.ERRORED.value: ("!", "$text-warning"),
+    Verdict.SKIPPED.value: ("–", "$text-muted"),
+}
+DECISION_STYLES = {
+    "accept": "$text-success",
+    "continue": "$text-primary",
+    "retry": "$text-warning",
+    "give_up": "$text-error",
+    "stop": "$text-warning",
+}
+LONGEST = 500
+
+
+def line(text: str) -> str:
+    """Foreign text as one harmless, bounded line."""
+    return clean_line(text[:LONGEST])
+
+
+def verdict_mark(verdict: str) -> tuple[str, str]:
+    return VERDICT_MARKS.get(verdict, ("?", "$text-muted"))
+
+
+def reason_of(run: RunView) -> str:
+    if run.state is RunState.INTERRUPTED:
+        return "its process is gone; `ralph resume` goes on with it"
+    return line(run.reason)
+
+
+def ago(seconds: float) -> str:
+    """5s ago, 3m ago, 2h ago, 4d ago."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit} ago"
+    return f"{max(0, int(seconds))}s ago"
+
+
+def clock_time(at: float, zone: tzinfo | None) -> str:
+    """The time of day there; a number that is no time is shown as such."""
+    try:
+        return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime("%H:%M:%S")
+    except (OverflowError, OSError, ValueError):
+        return "--:--:--"

@@ -1,0 +1,216 @@
+"""The stream of a run: a window of lines that follows the end, or stays where the reader is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style as RichStyle
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from ralph.interfaces.tui.stream_text import Kind, Line
+from ralph.interfaces.tui.wrapping import wrapped
+
+MOST_LINES = 6_000
+"""Lines kept; what was before them is read again when somebody scrolls there."""
+SOME_LINES = 4_000
+NEAR_THE_TOP = 3
+
+STYLES = ("text", "heading", "dim", "thought", "tool", "good", "bad", "warn", "claim", "rule")
+KINDS = (None, Kind.WORDS, Kind.TOOLS, Kind.CHECKS)
+
+
+class _Row(NamedTuple):
+    style: str
+    text: str
+    head: int
+
+
+class StreamView(ScrollView, can_focus=True):
+    """Takes lines as they come. Draws only what is visible."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "follow", "Follow"),
+        Binding("v", "next_kind", "View"),
+        Binding("end", "follow", "Follow", show=False),
+        Binding("home", "scroll_home", "Top", show=False),
+        Binding("up,k", "scroll_up", "Up", show=False),
+        Binding("down,j", "scroll_down", "Down", show=False),
+        Binding("pageup", "page_up", "Page up", show=False),
+        Binding("pagedown", "page_down", "Page down", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"stream--{style}" for style in STYLES} | {"stream--head"}
+
+    class OlderWanted(Message):
+        """The reader came to the top."""
+
+    class Moved(Message):
+        """Follows, or does not any more; or shows other kinds of lines."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (textual's name)
+        super().__init__(id=id)
+        self.following = True
+        self.shown_kind: Kind | None = None
+        self.sought = ""
+        self._lines: list[Line] = []
+        self._rows: list[_Row] = []
+        self._tail_rows = 0  # of the last line, which may go on
+        self._width = 0
+        self._rich_styles: dict[str, RichStyle] = {}
+
+    # --- lines ---
+
+    def clear(self) -> None:
+        self._lines.clear()
+        self._rows.clear()
+        self._tail_rows = 0
+        self.following = True
+        self._resized()
+        self.scroll_to(0, 0, animate=False, immediate=True)
+
+    def add(self, lines: Sequence[Line]) -> None:
+        """At the end."""
+        if not lines:
+            return
+        self._take(lines)
+        if self.following and len(self._lines) > MOST_LINES:
+            del self._lines[: len(self._lines) - SOME_LINES]
+            self._lay_out()
+        self._resized()
+        if self.following:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+
+    def add_before(self, lines: Sequence[Line]) -> None:
+        """At the beginning; what is visible stays where it is."""
+        if not lines:
+            return
+        at = self.scroll_offset.y
+        before = len(self._rows)
+        self._lines[:0] = lines
+        self._lay_out()
+        self._resized()
+        self.scroll_to(y=at + len(self._rows) - before, animate=False, immediate=True)
+
+    @property
+    def is_full(self) -> bool:
+        """As many as it keeps: the reader is far from the end, and new ones need not be kept for now."""
+        return len(self._lines) >= MOST_LINES
+
+    def _take(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            if line.continues and self._lines:
+                last = self._lines[-1]
+                line = last._replace(text=last.text + line.text)
+                self._lines[-1] = line
+                if self._tail_rows:
+                    del self._rows[-self._tail_rows :]
+            else:
+                self._lines.append(line)
+            self._tail_rows = 0
+            if self._is_wanted(line):
+                self._put(line)
+
+    def _put(self, line: Line) -> None:
+        width = max(self._width, 20)
+        if line.style == "rule":
+            label = f"── {line.text} "
+            rows = [label + "─" * max(2, width - len(label)) if len(label) < width else label[:width]]
+        else:
+            rows = wrapped(line.text, width, line.indent)
+        self._rows.append(_Row(line.style, rows[0], line.head))
+        self._rows += [_Row(line.style, row, 0) for row in rows[1:]]
+        self._tail_rows = len(rows)
+
+    def _is_wanted(self, line: Line) -> bool:
+        if self.shown_kind is not None and line.kind not in (self.shown_kind, Kind.LOOP):
+            return False
+        return not self.sought or line.style == "rule" or self.sought in line.text.casefold()
+
+    def _lay_out(self) -> None:
+        self._rows.clear()
+        self._tail_rows = 0
+        for line in self._lines:
+            self._tail_rows = 0
+            if self._is_wanted(line):
+                self._put(line)
+
+    def _resized(self) -> None:
+        self.virtual_size = Size(self._width, len(self._rows))
+        self.refresh()
+
+    # --- choosing ---
+
+    def seek(self, text: str) -> None:
+        """Only lines with this text; empty: all."""
+        self.sought = text.casefold().strip()
+        self._again()
+
+    def action_next_kind(self) -> None:
+        self.shown_kind = KINDS[(KINDS.index(self.shown_kind) + 1) % len(KINDS)]
+        self._again()
+
+    def _again(self) -> None:
+        self._lay_out()
+        self._resized()
+        if self.following:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.post_message(self.Moved())
+
+    # --- moving ---
+
+    def action_follow(self) -> None:
+        self.following = True
+        self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.post_message(self.Moved())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        at_end = new_value >= self.max_scroll_y
+        if new_value < old_value and not at_end and self.following:
+            self.following = False
+            self.post_message(self.Moved())
+        elif at_end and not self.following and new_value > old_value:
+            self.following = True
+            self.post_message(self.Moved())
+        if new_value <= NEAR_THE_TOP and new_value < old_value:
+            self.post_message(self.OlderWanted())
+
+    def _on_resize(self, event: events.Resize) -> None:
+        width = self.scrollable_content_region.width
+        if width != self._width:
+            self._width = width
+            self._lay_out()
+            self._resized()
+        if self.following:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+
+    # --- drawing ---
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._rich_styles.clear()
+
+    def _look(self, name: str) -> RichStyle:
+        if name not in self._rich_styles:
+            self._rich_styles[name] = self.get_component_rich_style(f"stream--{name}")
+        return self._rich_styles[name]
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        number = y + self.scroll_offset.y
+        if number >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        row = self._rows[number]
+        style = self._look(row.style)
+        if row.head:
+            head = style + RichStyle(bold=True)
+            segments = [Segment(row.text[: row.head], head), Segment(row.text[row.head :], style)]
+        else:
+            segments = [Segment(row.text, style)]
+        return Strip(segments).adjust_cell_length(width, self.rich_style)
