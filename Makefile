@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-again check static crash-test test-agents bench fix docs clean
+.PHONY: demo test test-again check static crash-test test-agents test-agents-again bench fix docs clean
 
 demo: $(VENV)/runtime ## a real loop on a real repository, no account needed
 	@$(BIN)/ralph demo
@@ -31,6 +31,9 @@ AGENTS ?= claude,codex,gemini,opencode,qwen,copilot
 test-agents: $(VENV)/dev ## real agents on a scripted model; AGENTS=claude,codex chooses; needs npm, no account
 	@$(BIN)/python -m tests.live.install '$(AGENTS)'
 	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest -n 2 --timeout=400 tests/live
+
+test-agents-again: $(VENV)/dev ## those of the real agents that failed just now, each by itself
+	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest --timeout=400 --last-failed --last-failed-no-failures none tests/live
 
 bench: $(VENV)/dev ## measurements, as ratios to a bare shell loop in the same run
 	@$(BIN)/python -m bench

@@ -1,0 +1,53 @@
+"""A ralph of its own session that goes on when whoever started it ends: what ``--ui`` looks at."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class Detached:
+    """Its output goes to ``log``; it has no terminal, and nobody's Ctrl-C reaches it."""
+
+    def __init__(self, arguments: Sequence[str], *, cwd: Path, log: Path) -> None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "ralph", *arguments],
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+            )
+        self.log = log
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self._process.poll()
+
+    def said(self, limit: int = 20_000) -> str:
+        """The end of what it printed."""
+        with contextlib.suppress(OSError):
+            return self.log.read_bytes()[-limit:].decode(errors="replace")
+        return ""
+
+    def interrupt(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)
+
+    def leave(self) -> None:
+        """It is nobody's child any more: a warning about that would help nobody."""
+        if self._process.returncode is None:
+            self._process.returncode = 0
