@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-again check static crash-test test-agents test-agents-again bench fix docs clean
+.PHONY: demo test test-again check static crash-test test-agents test-agents-again bench pictures fix docs clean
 
 demo: $(VENV)/runtime ## a real loop on a real repository, no account needed
 	@$(BIN)/ralph demo
@@ -41,6 +41,9 @@ bench: $(VENV)/dev ## measurements, as ratios to a bare shell loop in the same r
 fix: $(VENV)/dev ## format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+pictures: $(VENV)/dev ## those in docs/pictures, of a real run; needs chromium
+	@$(BIN)/python -m bench.page_picture
 
 docs: $(VENV)/dev ## write the generated pages of docs/ anew
 	$(BIN)/python -m ralph.config.reference > docs/settings.md

@@ -1,21 +1,22 @@
 """Starts one hook. Old Pythons can read this file, and say that they are too old: 90 lets hook.sh try another."""
+# ruff: noqa: E402, PTH100, PTH117, PTH118, PTH120, UP036
 
 import sys
 
 if sys.version_info < (3, 11):
     sys.exit(90)
 
-import os  # noqa: E402
+import os
 
-here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
 if not os.access(here, os.W_OK):
     # Compiling the hooks anew each time would take longer than running them.
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", ""), ".cache")  # noqa: PTH118
-    if os.path.isabs(cache):  # noqa: PTH117
-        sys.pycache_prefix = os.path.join(cache, "ralph-hooks")  # noqa: PTH118
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", ""), ".cache")
+    if os.path.isabs(cache):
+        sys.pycache_prefix = os.path.join(cache, "ralph-hooks")
 
-from ralph_hooks import main  # noqa: E402
+from ralph_hooks import main
 
 code = main(sys.argv[1:])
 sys.stdout.flush()

@@ -6496,7 +6496,11 @@ def ralph_interfaces_hooks_guard_hook():
         given = event.fields.get("tool_input")
         command = given.get("command") if isinstance(given, dict) else None
         if not isinstance(command, str):
-            return deny("ralph's guard: the command is not a text") if event.text("tool_name") == SHELL_TOOL else None
+            return (
+                deny("ralph's guard: the command is not a text")
+                if event.text("tool_name") == SHELL_TOOL
+                else None
+            )
         judgement = judge(command, rules_for(event))
         return deny(f"ralph's guard refuses this command: {judgement.reason}") if judgement.is_blocked else None
 
@@ -6524,7 +6528,8 @@ def ralph_interfaces_hooks_guard_hook():
 
 def ralph_interfaces_hooks_loop_files():
     """The state file of a loop inside a session, as ``ralph`` itself keeps it: ``.ralph/state/ralph-loop.json``."""
-    # ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+    # Importing pathlib alone would cost a hook a quarter of its start.
+    # ruff: noqa: PTH108, PTH118
 
     import os
     from typing import TYPE_CHECKING
@@ -6681,14 +6686,16 @@ The guard fails closed: 2 refuses the tool call.
         if name == "session":
             _m = _module("ralph.interfaces.hooks.session_hook"); tidy_session = _m["tidy_session"]
 
-            return tidy_session(event)
+            tidy_session(event)
+            return None
         message = "there is no such hook"
         raise ValueError(message)
     return locals()
 
 def ralph_interfaces_hooks_places():
     """Where the project of a session is: its marker, its state, its settings."""
-    # ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+    # Importing pathlib alone would cost a hook a quarter of its start.
+    # ruff: noqa: PTH112, PTH118, PTH120
 
     import os
     import stat
@@ -6888,7 +6895,8 @@ def ralph_interfaces_hooks_prompt_hook():
 
 def ralph_interfaces_hooks_session_files():
     """Small notes of one session, in the temporary folder: which alerts were given, how often a stop was refused."""
-    # ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+    # Importing pathlib alone would cost a hook a quarter of its start.
+    # ruff: noqa: PTH108, PTH118
 
     import contextlib
     import fcntl
@@ -6993,13 +7001,19 @@ def ralph_interfaces_hooks_stop_hook():
         """After the last block that Claude Code respects the session may stop: the engine is the judge anyway."""
         blocks, cap = blocks_before(event), block_cap(event)
         if blocks >= cap:
-            return say(f"ralph: the stop was refused {blocks} times in a row and is allowed now, although: {reason}")
+            return say(
+                f"ralph: the stop was refused {blocks} times in a row and is allowed now, although: {reason}"
+            )
         count_block(event)
         return block(reason)
 
     def block_cap(event: HookEvent) -> int:
         given = event.environ.get(CAP_VARIABLE, "")
-        return int(given) if given.isascii() and given.isdigit() and 0 < len(given) < 10 and int(given) else DEFAULT_CAP
+        return (
+            int(given)
+            if given.isascii() and given.isdigit() and 0 < len(given) < 10 and int(given)
+            else DEFAULT_CAP
+        )
 
     def blocks_before(event: HookEvent) -> int:
         """How many stops in a row were refused already, without a tool call between them."""
@@ -7020,7 +7034,8 @@ def ralph_interfaces_hooks_stop_hook():
 
 def ralph_interfaces_hooks_transcript_tail():
     """The end of a session's transcript, newest line first. It may be huge, and is never read whole."""
-    # ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+    # Importing pathlib alone would cost a hook a quarter of its start.
+    # ruff: noqa: PTH116, PTH123
 
     import os
     import stat

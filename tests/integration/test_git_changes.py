@@ -14,7 +14,8 @@ import pytest
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.changes import MOST_PATCH, GitChanges
 from ralph.domain.loop_events import ActionEnded
-from ralph.engine.queries import Changes, IterationSummary
+from ralph.engine.changes import Changes
+from ralph.engine.queries import IterationSummary
 
 COMMITTED = (ActionEnded("git commit", True, 'committed "x"'),)
 

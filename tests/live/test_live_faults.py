@@ -37,7 +37,7 @@ CASES = {
 SILENT = {("qwen", "429 with a reset"), ("opencode", "429 with a reset"), ("opencode", "cut")}
 """Here the agent tries again for ever and says nothing about it: all that ralph can do is to end the session."""
 
-PATIENCE = {"500": "150", "529": "150"}
+PATIENCE = {"500": "200", "529": "200"}
 """Seconds that a session is given; agents that persist give up on a broken server after a minute and a half."""
 
 
@@ -58,7 +58,7 @@ def test_an_error_of_the_model_is_told_by_its_kind(project: LiveProject, name: s
 
 
 def test_a_model_that_cannot_be_reached_is_a_passing_fault(project: LiveProject) -> None:
-    patience = ["--agent-timeout", "150" if project.agent.persists else "30"]
+    patience = ["--agent-timeout", "200" if project.agent.persists else "30"]
     with socket.socket() as closed:  # bound and not listening: nobody else gets the port, and nobody answers
         closed.bind(("127.0.0.1", 0))
         project.settings(f"http://127.0.0.1:{closed.getsockname()[1]}")

@@ -38,6 +38,14 @@ class SandboxPolicy:
     limits: Limits = Limits()
     image: str = ""  # of a container
 
+    def writes_promise(self, always: str) -> str:
+        """``always``, and what the user's list adds: a repository's settings must not open more than one can see."""
+        return ", ".join((always, *self.writable))
+
+    def secrets_promise(self, always: str) -> str:
+        let_in = [*self.readonly, *(f"${name}" for name in self.env)]
+        return f"{always}; let in: {', '.join(let_in)}" if let_in else always
+
 
 @dataclass(frozen=True, slots=True)
 class Guarantees:

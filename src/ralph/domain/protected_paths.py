@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ralph.domain.make_targets import is_makefile, targets_in
 from ralph.domain.named_scripts import scripts_in
 from ralph.domain.path_patterns import matches_any
 from ralph.domain.tests_ran import runs_tests
@@ -16,25 +17,26 @@ class Guard(StrEnum):
     """How a file is protected."""
 
     WHOLE = "whole"  #: not changed, made or deleted
+    RUNNER = "runner"  #: the same, but where there are no tests yet it may be made
     KEPT = "kept"  #: may be made, but what is there stays
     SECTIONS = "sections"  #: only what decides about verification stays
     TESTS = "tests"  #: may be made and extended
 
 
 _TESTS = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|specs?|testdata|__snapshots__|e2e)/"
+    r"(?:^|/)(?:tests?|__tests__|testdata|__snapshots__|e2e)/|(?:^|/)spec/.*\.(?:rb|[cm]?[jt]sx?)$"
     r"|(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.(?:py|go|rs|rb|exs|dart|cc|cpp|c)|tests?\.(?:py|rs)"
     r"|[^/]*\.(?:test|spec)\.[cm]?[jt]sx?|[^/]*_spec\.rb|[^/]*Tests?\.(?:java|kt|cs|php|swift)|[^/]*\.bats)$"
 )
 # Whatever of these appears decides what a test runner runs, from wherever it lies.
 _RUNNERS_OWN = re.compile(
-    r"(?:^|/)(?:\.?pytest\.ini|tox\.(?:ini|toml)|noxfile\.py|\.coveragerc|(?:jest|vitest|playwright|karma|cypress)\.conf(?:ig)?"
+    r"(?:^|/)(?:\.?pytest\.ini|tox\.(?:ini|toml)|\.coveragerc|(?:jest|vitest|playwright|karma|cypress)\.conf(?:ig)?"
     r"\.[cm]?[jt]s(?:on)?|\.mocharc[^/]*|mypy\.ini|\.mypy\.ini|\.?ruff\.toml|\.flake8|\.pylintrc|\.?eslint\.config\.[^/]*"
     r"|\.eslintrc[^/]*|\.cargo/config(?:\.toml)?|nextest\.toml)$"
 )
 # Python imports these before anything else, or in place of the runner.
 _SHADOWS = re.compile(
-    r"(?:^|/)(?:sitecustomize|usercustomize|pytest|_pytest|unittest|pluggy)(?:\.(?:py|pyc|so)|/__init__\.pyc?)$"
+    r"(?:^|/)(?:site|user)customize\.pyc?$|^(?:src/)?(?:pytest|_pytest|unittest|pluggy)(?:\.(?:py|pyc|so)|/__init__\.pyc?)$"
 )
 _ALWAYS = re.compile(r"^\.ralph/|(?:^|/)\.gitattributes$|^\.gitmodules$")
 _KEPT = re.compile(
@@ -42,11 +44,7 @@ _KEPT = re.compile(
     r"|^\.pre-commit-config\.yaml$|^\.buildkite/"
 )
 _SECTIONS = re.compile(r"(?:^|/)(?:pyproject\.toml|setup\.cfg|package\.json|Cargo\.toml)$")
-_MAKE = re.compile(
-    r"(?:^|/)(?:GNUmakefile|[Mm]akefile|[^/]*\.mk|[Jj]ustfile|Taskfile\.ya?ml|Rakefile|CMakeLists\.txt"
-    r"|build\.gradle(?:\.kts)?|pom\.xml|tasks\.py)$"
-)
-_CALLS_MAKE = re.compile(r"\b(?:make|just|task|rake|gradlew?|mvnw?|invoke|inv|cmake|ctest)\b")
+_TASK_RUNNERS = re.compile(r"(?:^|/)(?:[Jj]ustfile|Taskfile\.ya?ml|Rakefile|noxfile\.py)$")
 FOREIGN = frozenset(
     (
         ".git",
@@ -74,8 +72,8 @@ class Protection:
     protect: tuple[str, ...] = ()
     may_change: tuple[str, ...] = ()
     scripts: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()  # of make
     tests: bool = False
-    make: bool = False
 
     @classmethod
     def of(
@@ -92,7 +90,7 @@ class Protection:
             may_change=tuple(may_change),
             scripts=frozenset().union(*(scripts_in(command, folder) for command, folder in pairs)),
             tests=any(runs_tests(command) for command, _ in pairs),
-            make=any(_CALLS_MAKE.search(command) for command, _ in pairs),
+            targets=frozenset().union(*(targets_in(command) for command, _ in pairs)),
         )
 
     def guard(self, path: str) -> Guard | None:
@@ -101,12 +99,12 @@ class Protection:
             return None
         if matches_any(path, self.protect) or _ALWAYS.search(path) or _SHADOWS.search(path):
             return Guard.WHOLE
-        if path in self.scripts or _KEPT.search(path) or (self.make and _MAKE.search(path)):
+        if path in self.scripts or _KEPT.search(path) or _TASK_RUNNERS.search(path):
             return Guard.KEPT
-        if _SECTIONS.search(path):
+        if _SECTIONS.search(path) or (self.targets and is_makefile(path)):
             return Guard.SECTIONS
         if _RUNNERS_OWN.search(path):
-            return Guard.WHOLE
+            return Guard.RUNNER
         if path.rsplit("/", 1)[-1] == "conftest.py" or (self.tests and _TESTS.search(path)):
             return Guard.TESTS
         return None

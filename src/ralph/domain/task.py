@@ -149,6 +149,19 @@ def iterated(task: Task, role: str) -> Task:
     return replace(task, stage=role, used=used, iterations=counts)
 
 
+PROGRESS = ("status", "stage", "used", "iterations", "rejections", "remarks", "completion_spec", "base_commit")
+"""What only the harness changes while a task is worked on."""
+
+
+def moved(before: Task, after: Task) -> bool:
+    """Whether somebody changed how far a task is, or by what it is judged."""
+    return any(getattr(before, name) != getattr(after, name) for name in PROGRESS)
+
+
+def with_progress_of(known: Task, task: Task) -> Task:
+    return replace(task, **{name: getattr(known, name) for name in PROGRESS})
+
+
 def can_be_cancelled(task: Task) -> bool:
     return task.status in (TaskStatus.OPEN, TaskStatus.ACCEPTED)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.loop_events import (
@@ -325,54 +325,3 @@ def laned(kind: CardKind, title: str, lanes: Iterable[tuple[str, str]], cards: I
         by_lane.setdefault(card.lane, []).append(card)
     named = [Lane(key, name, tuple(by_lane.pop(key, ()))) for key, name in lanes]
     return Board(kind, title, (*named, *(Lane(key, key, tuple(rest)) for key, rest in by_lane.items())))
-
-
-class RunFeed(Protocol):
-    """What a face may ask. Everything answers from the record as it is now; nothing blocks who writes it."""
-
-    def head(self) -> Head: ...
-    def runs(self, *, limit: int | None = None) -> list[RunView]: ...
-    def run(self, run_id: str) -> RunView | None: ...
-    def boards(self) -> tuple[Board, ...]: ...
-    def card(self, kind: CardKind, card_id: str) -> CardDetail | None: ...
-    def events(self, run_id: str, after_seq: int = 0, limit: int = 500) -> list[FeedEvent]: ...
-    def newest(self, run_id: str, limit: int = 500) -> list[FeedEvent]: ...
-    def before(self, run_id: str, before_seq: int, limit: int = 500) -> list[FeedEvent]: ...
-    def timeline(self, run_id: str) -> Timeline: ...
-    def iterations(self, run_id: str) -> Sequence[IterationSummary]: ...
-
-
-# --- changes ---
-
-
-class FileChange(NamedTuple):
-    """Lines added to and removed from a file; None: it is not text."""
-
-    path: str
-    added: int | None
-    removed: int | None
-
-
-class CommitLine(NamedTuple):
-    id: str
-    subject: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What became of the work tree, as git tells it."""
-
-    files: tuple[FileChange, ...] = ()
-    commits: tuple[CommitLine, ...] = ()
-    patch: str = ""
-    is_cut: bool = False  # the patch was too long to show whole
-    uncommitted: bool = False  # what is shown is not committed yet
-    note: str = ""  # why there is nothing to show
-
-    @property
-    def added(self) -> int:
-        return sum(file.added or 0 for file in self.files)
-
-    @property
-    def removed(self) -> int:
-        return sum(file.removed or 0 for file in self.files)

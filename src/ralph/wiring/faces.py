@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -25,14 +24,12 @@ from ralph.errors import UsageError
 __all__ = [
     "Answer",
     "Ask",
-    "Asked",
     "TaskAsk",
     "ask",
     "ask_of_task",
     "changes_in",
     "open_feed",
     "prompt_of",
-    "was_heard",
 ]
 
 PROMPT_CHARS = 20_000
@@ -66,15 +63,7 @@ class Answer(StrEnum):
     CANCELLED = "cancelled"  #: the run had ended to wait; nobody waits any more
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """``number`` is for ``was_heard``."""
-
-    answer: Answer
-    number: int = 0
-
-
-def ask(state_folder: Path, run_id: str, request: Ask, *, text: str = "") -> Asked:
+def ask(state_folder: Path, run_id: str, request: Ask, *, text: str = "") -> Answer:
     """Put a request down. Raises UsageError if the run is not under way, or the text is empty or no text."""
     if request is Ask.STEER and not text.strip():
         message = "the text is empty"
@@ -93,11 +82,12 @@ def ask(state_folder: Path, run_id: str, request: Ask, *, text: str = "") -> Ask
         if run.state is RunState.WAITING and request in (Ask.STOP, Ask.STOP_NOW):
             with closing(open_database(path)) as database:
                 cancel_ended_run(database, path, run_id, at=now)
-            return Asked(Answer.CANCELLED)
+            return Answer.CANCELLED
         message = f"run {run_id} is not under way: it is {run.state}"
         raise UsageError(message, hint="`ralph status` shows all runs")
     with closing(open_database(path)) as database:
-        return Asked(Answer.ASKED, Controls(database, path, run_id).ask(request, at=now, text=text))
+        Controls(database, path, run_id).ask(request, at=now, text=text)
+    return Answer.ASKED
 
 
 class TaskAsk(StrEnum):
@@ -125,12 +115,6 @@ def ask_of_task(state_folder: Path, task_id: str, request: TaskAsk) -> str:
             raise UsageError(message, hint=hint)
         rule = cancelled if request is TaskAsk.CANCEL else reopened
         return store.change(before.id, rule, at=time.time()).status.value
-
-
-def was_heard(state_folder: Path, run_id: str, number: int) -> bool:
-    path = state_folder / "ralph.db"
-    with closing(open_database(path)) as database:
-        return Controls(database, path, run_id).was_heard(number)
 
 
 def _is_utf8(text: str) -> bool:

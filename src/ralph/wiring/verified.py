@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ralph.adapters.actions.leftovers import CommitLeftovers
 from ralph.adapters.checks.external import commands_in
+from ralph.adapters.checks.protection import ProtectionCheck
 from ralph.adapters.checks.verification import VerificationTools, stage_checks
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.processes.shell import shell_argv
@@ -16,6 +17,7 @@ from ralph.adapters.signals.tag import RejectProbe, TagProbe
 from ralph.adapters.storage.task_settling import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.work.task_work import TaskWork
+from ralph.adapters.workspace.base_tree import BaseTree
 from ralph.adapters.workspace.git_command import Git
 from ralph.adapters.workspace.worktrees import Worktree
 from ralph.config.root import Root
@@ -24,6 +26,8 @@ from ralph.domain.assignment import Assignment
 from ralph.domain.budget import Budget
 from ralph.domain.completion import CompletionCriteria
 from ralph.domain.criteria import concerns_about, criteria_for
+from ralph.domain.loop_events import Warned
+from ralph.domain.protected_paths import Protection
 from ralph.domain.role_prompts import RolePrompt, objective
 from ralph.domain.task import Task
 from ralph.domain.workflows.pipeline import Pipeline
@@ -38,6 +42,7 @@ from ralph.wiring.requirements import guardrails_of, prices_of
 from ralph.wiring.roles import agents_of_roles, judge_of
 
 TAGS = ("promise", "reject")
+SETTINGS = ("settings.json", "settings.local.json")
 TEMPLATES = Path(__file__).parent.with_name("profiles") / "templates"
 
 
@@ -82,6 +87,7 @@ class TaskComposition:
             methods={role: str(own.verification_method) for role, own in criteria.items()},
             enlist=kit.journal.enlist,
             now=kit.clock.now,
+            warn=lambda text: kit.publish(Warned(text)),
         )
         verifying = {role: self._checks(kit, role, own) for role, own in criteria.items()}
 
@@ -115,7 +121,6 @@ class TaskComposition:
 
     def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
         own = kit.plan.settings.profiles.verified
-        role_settings = own.roles.get(role)
         git = Git(kit.workspace, kit.outside)
         tools = VerificationTools(
             runner=kit.runner,
@@ -132,13 +137,41 @@ class TaskComposition:
             redact=kit.redactor.redact,
             fingerprint=self._fingerprint(kit),
             diff=lambda: git.diff_since(self.worktree.base),
-            protect=own.protect,
-            may_change=role_settings.may_change if role_settings else (),
             rerun_failing=own.rerun_failing,
         )
-        return stage_checks(
-            criteria, task=self.task, role=role, first_role=self.pipeline.roles[0], tools=tools
+        protection = ProtectionCheck(
+            self._protection(kit, role),
+            BaseTree(git, self.worktree.base),
+            root=kit.workspace,
+            base=self.worktree.base,
+            settings=[kit.plan.state_folder / name for name in SETTINGS],
         )
+        return stage_checks(criteria, task=self.task, role=role, tools=tools, protection=protection)
+
+    def _protection(self, kit: Kit, role: str) -> Protection:
+        """What one role may not touch. What a role before it was allowed to change is not held against it."""
+        own = kit.plan.settings.profiles.verified
+        criteria = self.criteria
+        commands = [(guardrail.command, ".") for guardrail in kit.plan.guardrails]
+        protect, may_change = [*own.protect], []
+        for each in criteria.values():
+            for config in commands_in(each):
+                commands.append((str(config["command"]), str(config.get("working_dir") or ".")))
+            protect += _texts(each.verification_config, "protect")
+        for name in self.pipeline.roles[: self.pipeline.roles.index(role) + 1]:
+            may_change += _texts(criteria[name].verification_config, "may_change", "mayChange")
+            if settings := own.roles.get(name):
+                may_change += settings.may_change
+        return Protection.of(commands, protect=protect, may_change=may_change)
+
+
+def _texts(config: Mapping[str, object], *keys: str) -> list[str]:
+    """Whatever is listed there, as one text or many."""
+    found: list[str] = []
+    for key in keys:
+        value = config.get(key)
+        found += [value] if isinstance(value, str) else map(str, value) if isinstance(value, list) else []
+    return found
 
 
 def plan_task(

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -291,18 +292,19 @@ with socket.socket(socket.AF_UNIX) as out:
 """
 
 
-def test_sockets_of_services_cannot_be_reached(
-    sandboxed: Sandboxed, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("s")
-    policy = SandboxPolicy(network=Network.OFF, readonly=(str(folder),))  # readable is reachable
-    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as abstract:
-        server.bind(str(folder / "s"))
+def test_sockets_of_services_cannot_be_reached(sandboxed: Sandboxed) -> None:
+    name = f"ralph-test-{os.getpid()}"
+    with (
+        tempfile.TemporaryDirectory(prefix="r", dir="/tmp") as folder,  # a socket's path must be short
+        socket.socket(socket.AF_UNIX) as server,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
+        policy = SandboxPolicy(network=Network.OFF, readonly=(folder,))  # readable would be reachable
+        server.bind(f"{folder}/s")
         server.listen()
-        name = f"ralph-test-{os.getpid()}"
         abstract.bind("\0" + name)
         abstract.listen()
-        assert sandboxed.python(UNIX, str(folder / "s"), policy=policy) == "refused\n"
+        assert sandboxed.python(UNIX, f"{folder}/s", policy=policy) == "refused\n"
         assert sandboxed.python(UNIX, "@" + name, policy=policy) == "refused\n"
 
 

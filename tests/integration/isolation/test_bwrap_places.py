@@ -94,7 +94,9 @@ def test_the_agents_own_state_is_shared_but_not_what_the_users_sessions_run(
     assert output.endswith("changed\n")
     assert (own_home / ".claude.json").read_text() == '{"own": true}'
     assert (own_home / ".claude" / "projects" / "s.jsonl").read_text() == "session\n"
-    assert [entry.name for entry in (own_home / ".claude").iterdir()] == ["projects"]
+    assert (own_home / ".claude" / "settings.json").read_text() == "{}\n"
+    assert (own_home / ".claude" / "CLAUDE.md").read_text() == ""
+    assert list((own_home / ".claude" / "hooks").iterdir()) == []
 
 
 def test_what_the_user_lists_is_readable_or_writable(sandboxed: Sandboxed, own_home: Path) -> None:
@@ -106,6 +108,14 @@ def test_what_the_user_lists_is_readable_or_writable(sandboxed: Sandboxed, own_h
     assert output.startswith("listed")
     assert not (own_home / "notes" / "b").exists()
     assert (own_home / "cache" / "c").read_text() == "c\n"
+
+
+def test_what_settings_open_can_be_seen_in_the_promises(sandboxed: Sandboxed, own_home: Path) -> None:
+    (own_home / "cache").mkdir()
+    policy = SandboxPolicy(writable=("~/cache",), readonly=("~/.ssh",), env=("SOME_*",))
+    promises = BwrapSandbox(sandboxed.site(), policy).guarantees
+    assert promises.writes.endswith(", ~/cache")
+    assert promises.secrets.endswith("; let in: ~/.ssh, $SOME_*")
 
 
 def test_the_task_folder_in_the_record_is_writable(sandboxed: Sandboxed) -> None:

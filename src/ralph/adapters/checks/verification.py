@@ -5,6 +5,7 @@ from __future__ import annotations
 from ralph.adapters.checks.custom_method import CustomMethod
 from ralph.adapters.checks.external import External
 from ralph.adapters.checks.multi_stage import MultiStage
+from ralph.adapters.checks.protection import ProtectionCheck
 from ralph.adapters.checks.semantic import Semantic
 from ralph.adapters.checks.string_match import StringMatch
 from ralph.adapters.checks.verifying import Method, VerificationTools, Verifying
@@ -33,10 +34,15 @@ def method_named(name: str) -> Method:
 
 
 def stage_checks(
-    criteria: CompletionCriteria, *, task: Task, role: str, first_role: str, tools: VerificationTools
+    criteria: CompletionCriteria,
+    *,
+    task: Task,
+    role: str,
+    tools: VerificationTools,
+    protection: ProtectionCheck,
 ) -> list[Check]:
-    """Those of one role of one task, in the order in which they are run."""
-    return [VerificationCheck(criteria, task=task, role=role, tools=tools)]
+    """Those of one role of one task, in the order in which they are run: first that the proof is still the proof."""
+    return [protection, VerificationCheck(criteria, task=task, role=role, tools=tools)]
 
 
 class VerificationCheck:

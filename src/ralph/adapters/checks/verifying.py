@@ -33,8 +33,6 @@ class VerificationTools:
     redact: Callable[[str], str]
     fingerprint: Callable[[], Awaitable[str]]  # of the working tree; empty: not known
     diff: Callable[[], Awaitable[str]]  # what the task changed so far
-    protect: tuple[str, ...] = ()
-    may_change: tuple[str, ...] = ()
     rerun_failing: bool = False
     known: dict[object, MethodVerdict] = field(default_factory=dict)  # verdicts of this iteration's tree
 

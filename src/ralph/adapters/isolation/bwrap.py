@@ -7,7 +7,6 @@ state are writable. There is no network but our proxy. Safe for root too: withou
 
 from __future__ import annotations
 
-import contextlib
 import os
 import py_compile
 import shutil
@@ -78,15 +77,16 @@ class BwrapSandbox:
         self._rules = _allowed(policy, host_rules(self._needs, self._environ_of_agent()))
         self._proxy: AllowListProxy | None = None
         self._folder = Path()  # what the processes inside need of us, while it is open
-        self._made: list[Path] = []
         places(site, policy, self._needs)  # what is wrong with the settings is told before anything starts
 
     @property
     def guarantees(self) -> Guarantees:
         return Guarantees(
             self.kind,
-            writes="only the workspace, /tmp of its own, and the agent's own state",
-            secrets="home hidden but for tools and the agent's own state; environment cleared to a list",
+            writes=self._policy.writes_promise("only the workspace, /tmp of its own, the agent's own state"),
+            secrets=self._policy.secrets_promise(
+                "home hidden but for tools and the agent's own state; environment cleared to a list"
+            ),
             network=network_promise(self._policy, self._rules),
             tree="ended with the run, even if ralph is killed",
             limits=self._limiter.promise,
@@ -103,7 +103,6 @@ class BwrapSandbox:
         self._limiter = await self._make_limiter(runner)
         self._folder = Path(tempfile.mkdtemp(prefix="ralph-"))  # short: a socket's path has 107 characters
         py_compile.compile(str(_INSIDE), cfile=str(self._folder / "inside.pyc"), doraise=True)
-        self._made = make_protected(self._site.home, self._needs)
         if self._rules:
             socket = self._folder / "proxy.sock"
             self._proxy = AllowListProxy(
@@ -112,6 +111,7 @@ class BwrapSandbox:
             await self._proxy.start()
 
     def wrap(self, command: Command) -> Command:
+        make_protected(self._site.home, self._needs)
         environment = {**command.environment, **self._added()}
         kept = self._kept() | environment.keys()
         dropped = [argument for name in sorted(self._site.environ.keys() - kept) for argument in ("-u", name)]
@@ -136,9 +136,6 @@ class BwrapSandbox:
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
         return  # the namespace took everything with it
 
-    async def resync(self, runner: ProcessRunner) -> None:
-        return  # files are the same inside and outside
-
     async def close(self, runner: ProcessRunner) -> None:
         if self._proxy is not None:
             await self._proxy.stop()
@@ -146,10 +143,6 @@ class BwrapSandbox:
         if self._folder != Path():
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = Path()
-        for path in self._made:
-            with contextlib.suppress(OSError):
-                path.rmdir() if path.is_dir() else path.unlink()
-        self._made = []
         self._limiter.close()
 
     async def _make_limiter(self, runner: ProcessRunner) -> Limiter:

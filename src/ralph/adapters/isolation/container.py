@@ -58,8 +58,10 @@ class ContainerSandbox:
         said += [f"{limits.pids} processes"] if limits.pids is not None else []
         return Guarantees(
             self.kind,
-            writes="only the workspace and the agent's own state",
-            secrets="only what is mounted is there; environment cleared to a list",
+            writes=self._policy.writes_promise("only the workspace, the agent's own state"),
+            secrets=self._policy.secrets_promise(
+                "only what is mounted is there; environment cleared to a list"
+            ),
             network="off" if self._policy.network is Network.OFF else "",
             tree="ended with the run; if ralph itself is killed, when the next run begins",
             limits=" and ".join(said),
@@ -112,9 +114,6 @@ class ContainerSandbox:
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
         # Ending the client ends nothing inside, and a daemon would live on.
         await ask(runner, self._program, "exec", self.name, *_CLEAN_UP)
-
-    async def resync(self, runner: ProcessRunner) -> None:
-        return  # files are the same inside and outside
 
     async def close(self, runner: ProcessRunner) -> None:
         await ask(runner, self._program, "stop", "--time=2", self.name)

@@ -79,7 +79,7 @@ class SystemdScope:
 class ControlGroup:
     """A group below our own: nothing that limits us already is left."""
 
-    def __init__(self, limits: Limits, folder: Path, *, left: Limits, promise: str) -> None:
+    def __init__(self, folder: Path, *, left: Limits, promise: str) -> None:
         self.inside = left
         self.promise = promise
         self._folder = folder
@@ -137,16 +137,14 @@ def _control_group(limits: Limits, name: str) -> ControlGroup | None:
                 "pids.max": limits.pids,
             }
             if _make(folder, values):
-                return ControlGroup(
-                    limits, folder, left=Limits(), promise=_sum_promise(limits, "control group")
-                )
+                return ControlGroup(folder, left=Limits(), promise=_sum_promise(limits, "control group"))
         if "pids" in controllers and limits.pids is not None:  # version 1, one tree per controller
             folder = own / name
             if _make(folder, {"pids.max": limits.pids}):
                 left = Limits(memory=limits.memory)
                 per_process = PerProcess(left, is_root=True).promise
                 said = [f"{limits.pids} processes (control group)", *([per_process] if per_process else [])]
-                return ControlGroup(limits, folder, left=left, promise=", ".join(said))
+                return ControlGroup(folder, left=left, promise=", ".join(said))
     return None
 
 
@@ -175,6 +173,8 @@ def _can_divide(group: Path, limits: Limits) -> bool:
 
 
 def _make(folder: Path, values: dict[str, int | None]) -> bool:
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # of the same run, before it was killed
     try:
         folder.mkdir()
     except OSError:

@@ -80,18 +80,18 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     return _in_order(found)
 
 
-def make_protected(home: Path, needs: AgentNeeds) -> list[Path]:
-    """What is protected but missing is made, empty, or the agent would make it; gives back what is new."""
-    made = []
+def make_protected(home: Path, needs: AgentNeeds) -> None:
+    """What is protected but missing is made, empty, or the agent would make it.
+
+    It stays: to take it away would uncover it in the sandboxes of other runs.
+    """
     for name in needs.protected:
         path = home / name
         if path.parent.is_dir() and not path.exists():
             if name.endswith("/"):
-                path.mkdir()
+                path.mkdir(exist_ok=True)
             else:
                 path.write_text("{}\n" if path.suffix == ".json" else "")
-            made.append(path)
-    return made
 
 
 def links_into_hidden(paths: Iterable[Path], hidden: Iterable[Path]) -> Iterator[tuple[Path, Path]]:

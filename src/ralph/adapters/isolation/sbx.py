@@ -66,8 +66,10 @@ class SbxSandbox:
     def guarantees(self) -> Guarantees:
         return Guarantees(
             self.kind,
-            writes="only the workspace",
-            secrets="a machine of its own; keys of known services stay outside of it",
+            writes=self._policy.writes_promise("only the workspace"),
+            secrets=self._policy.secrets_promise(
+                "a machine of its own; keys of known services stay outside of it"
+            ),
             network=", ".join(("only what sbx allows", *self._allowed())) if self._network_is_on else "off",
             tree="ended with the run: the machine is stopped; if ralph itself is killed, when the next run begins",
             limits=_limits_promise(self._policy.limits),
@@ -111,9 +113,6 @@ class SbxSandbox:
             exit_.ending is not Ending.EXITED
         ):  # ending the client ends nothing inside; the next one starts it again
             await ask(runner, "sbx", "stop", self.name)
-
-    async def resync(self, runner: ProcessRunner) -> None:
-        return  # files are the same inside and outside
 
     async def close(self, runner: ProcessRunner) -> None:
         await ask(runner, "sbx", "stop", self.name)

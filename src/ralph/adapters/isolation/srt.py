@@ -49,8 +49,10 @@ class SrtSandbox:
     def guarantees(self) -> Guarantees:
         return Guarantees(
             self.kind,
-            writes="only the workspace, /tmp and the agent's own state",
-            secrets="the usual places of keys are hidden, the rest of the home is not; environment cleared to a list",
+            writes=self._policy.writes_promise("only the workspace, /tmp, the agent's own state"),
+            secrets=self._policy.secrets_promise(
+                "the usual places of keys are hidden, the rest of the home is not; environment cleared to a list"
+            ),
             network=f"only {', '.join(self._domains)}" if self._domains else "off",
         )
 
@@ -75,9 +77,6 @@ class SrtSandbox:
 
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
         return
-
-    async def resync(self, runner: ProcessRunner) -> None:
-        return  # files are the same inside and outside
 
     async def close(self, runner: ProcessRunner) -> None:
         if self._folder is not None:

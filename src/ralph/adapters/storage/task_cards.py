@@ -14,6 +14,7 @@ from ralph.domain.run_view import is_alive
 from ralph.domain.task import Task, TaskStatus
 from ralph.domain.task_view import TaskView, view_of
 from ralph.engine.queries import Board, Card, CardDetail, CardKind, HistoryEntry, StageCriteria, laned
+from ralph.errors import StoreError
 
 Query = Callable[..., list[tuple[Any, ...]]]
 StartedOf = Callable[[int], str | None]
@@ -112,7 +113,7 @@ def _readable(row: tuple[Any, ...]) -> Task | None:
     """A row that somebody damaged, or a later ralph wrote, must not take the others from the board."""
     try:
         return task_of(row)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except StoreError:
         return None
 
 
@@ -123,7 +124,11 @@ def _roles(task: Task) -> list[str]:
 
 
 def _criteria(task: Task, role: str) -> StageCriteria:
-    criteria = criteria_for(task, role)
+    """A spec that makes no sense is shown as it stands, by its role alone."""
+    try:
+        criteria = criteria_for(task, role)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return StageCriteria(role=role)
     return StageCriteria(
         role=role,
         method=str(criteria.verification_method),
@@ -146,7 +151,7 @@ def _card(view: TaskView) -> Card:
         status=view.state.value,
         role=role if is_open else "",
         iteration=task.used if is_open else task.iteration,
-        maximum=criteria_for(task, role).max_iterations if is_open else None,
+        maximum=_criteria(task, role).maximum if is_open else None,
         rounds=task.rejections,
         note=task.reason or waits or (task.remarks[-1] if task.remarks and is_open else ""),
         priority=task.priority,

@@ -10,13 +10,13 @@ from ralph.adapters.storage.task_rows import COLUMNS, PLACES, row_of
 from ralph.adapters.storage.tasks import EVENT, TaskStore
 from ralph.domain.decision import Accept, Decision, GiveUp
 from ralph.domain.evidence import Evidence
-from ralph.domain.task import Task
+from ralph.domain.task import Task, with_progress_of
 from ralph.domain.task_change import changes
 
 Statement = tuple[str, tuple[object, ...]]
 
 # A task that was cancelled meanwhile stays cancelled.
-UPDATE = f"UPDATE tasks SET ({COLUMNS}) = ({PLACES}) WHERE id = ? AND status = 'open'"  # noqa: S608
+UPDATE = f"UPDATE tasks SET ({COLUMNS}) = ({PLACES}) WHERE id = ? AND status <> 'cancelled'"  # noqa: S608
 ADD_VERIFICATION = """INSERT INTO verifications
     (task_id, at, role, iteration, method, promise_found, verified, reason, seconds, run_id)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -40,6 +40,7 @@ class TaskSettling:
         methods: Mapping[str, str],
         enlist: Callable[[Iterable[Statement]], None],
         now: Callable[[], float],
+        warn: Callable[[str], None],
     ) -> None:
         self._store = store
         self._task_id = task_id
@@ -47,9 +48,14 @@ class TaskSettling:
         self._methods = methods
         self._enlist = enlist
         self._now = now
+        self._warn = warn
 
     def task(self) -> Task:
         return self._store.get(self._task_id)
+
+    def put_back(self, task: Task) -> None:
+        self._warn(f"{task.id} was changed on record while it was worked on; that was undone")
+        self._store.change(self._task_id, lambda now: with_progress_of(task, now), at=self._now())
 
     def settle(
         self, before: Task, after: Task, *, evidence: Evidence | None, decision: Decision, role: str

@@ -9,7 +9,7 @@ from ralph.domain.assignment import Assignment, Drained, Offer
 from ralph.domain.decision import Accept, Continue, Decision, GiveUp
 from ralph.domain.evidence import Evidence
 from ralph.domain.state import LoopState
-from ralph.domain.task import Task, TaskStatus, iterated
+from ralph.domain.task import Task, TaskStatus, iterated, moved, with_progress_of
 from ralph.domain.workflows.pipeline import Pipeline
 
 Objective = Callable[[Task, str], str]
@@ -20,6 +20,10 @@ class TaskRecord(Protocol):
     """The task as it is on record, and how it goes on."""
 
     def task(self) -> Task: ...
+
+    def put_back(self, task: Task) -> None:
+        """Somebody changed what only the harness may: how far it is, and by what it is judged."""
+        ...
 
     def settle(
         self, before: Task, after: Task, *, evidence: Evidence | None, decision: Decision, role: str
@@ -35,9 +39,10 @@ class TaskWork:
         self._record = record
         self._pipeline = pipeline
         self._objective = objective
+        self._known: Task | None = None  # as we left it
 
     async def next(self, state: LoopState) -> Offer:
-        task = self._record.task()
+        task = self._known = self._untouched()
         step = self._pipeline.next_step(task)
         if step is None:
             if task.status in (TaskStatus.FAILED, TaskStatus.CANCELLED):
@@ -56,7 +61,7 @@ class TaskWork:
         )
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
-        before = self._record.task()
+        before = self._untouched()
         step = self._pipeline.next_step(before)
         used = before.used if step is not None and before.stage == step.role else 0
         if step is None or step.role != assignment.role or used != assignment.used:
@@ -71,4 +76,15 @@ class TaskWork:
                 pass
             case _:
                 return  # not judged: it does not count
+        self._known = after
         self._record.settle(before, after, evidence=evidence, decision=decision, role=step.role)
+
+    def _untouched(self) -> Task:
+        """An agent has a shell and could write to the record: then it is as we left it. Cancelling is the user's right."""
+        task = self._record.task()
+        known = self._known
+        if known is None or task.status is TaskStatus.CANCELLED or not moved(known, task):
+            return task
+        restored = with_progress_of(known, task)
+        self._record.put_back(restored)
+        return restored

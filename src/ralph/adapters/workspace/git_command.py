@@ -24,7 +24,13 @@ QUIET = (
     "-c", "diff.external=",
     "-c", "submodule.recurse=false",
 )  # fmt: skip
-ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what it was when it was made
+    "LC_ALL": "C",
+}
 OWN = (".ralph", ".ralph-active")
 NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
 """What ralph itself writes is never part of the work."""

@@ -7,11 +7,11 @@ from itertools import islice
 from pathlib import Path
 
 from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.figures import compact, duration, money, plural, totals
 from ralph.domain.iteration_view import IterationView
 from ralph.domain.run_view import RunView
-from ralph.interfaces.cli.console.figures import compact, duration, money, plural, totals
+from ralph.domain.safe_text import clean, clean_line
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
-from ralph.interfaces.cli.console.safe_text import clean, clean_line
 from ralph.interfaces.cli.console.terminal import Look
 from ralph.interfaces.cli.run_table import why
 

@@ -39,6 +39,7 @@ COMMANDS = {
     "config": "Show, check and explain the settings.",
     "doctor": "Check agents, sandboxes, git, disk and settings; say what to do.",
     "guard": "Say whether a shell command is dangerous.",
+    "plugin": "Install and check the plugin for Claude Code.",
     "demo": "Watch a real loop on a small repository; no account needed.",
     "completion": "Print the shell completion script.",
 }

@@ -47,6 +47,12 @@ def run_on_console(
         status=status,
     )
     shown: list[Listener] = [console, *listeners]
+    if os.environ.get("GITHUB_ACTIONS") and not json_lines:
+        from ralph.interfaces.cli.console.github import GithubActions, is_github
+
+        if is_github(os.environ):
+            summary = os.environ.get("GITHUB_STEP_SUMMARY", "")
+            shown.insert(0, GithubActions(sys.stderr, summary=summary))
     if json_lines:
         from ralph.interfaces.cli.console.json_lines import JsonLines
 

@@ -11,8 +11,8 @@ import click
 
 from ralph.config.root import STATE_FOLDER, find_root
 from ralph.domain.run_view import LAST, matching
+from ralph.domain.safe_text import clean_line
 from ralph.errors import UsageError
-from ralph.interfaces.cli.console.safe_text import clean_line
 
 if TYPE_CHECKING:
     from ralph.adapters.storage.run_reader import RunReader

@@ -36,11 +36,11 @@ def _module(name):
         _loaded[name] = _MODULES[name]()
     return _loaded[name]
 '''
-FOOT = '''
+FOOT = """
 
 def main(arguments):
     return _module("{entry}")["main"](arguments)
-'''
+"""
 
 
 def build() -> str:

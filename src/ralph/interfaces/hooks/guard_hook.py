@@ -27,7 +27,11 @@ def guard_tool(event: HookEvent) -> Answer | None:
     given = event.fields.get("tool_input")
     command = given.get("command") if isinstance(given, dict) else None
     if not isinstance(command, str):
-        return deny("ralph's guard: the command is not a text") if event.text("tool_name") == SHELL_TOOL else None
+        return (
+            deny("ralph's guard: the command is not a text")
+            if event.text("tool_name") == SHELL_TOOL
+            else None
+        )
     judgement = judge(command, rules_for(event))
     return deny(f"ralph's guard refuses this command: {judgement.reason}") if judgement.is_blocked else None
 

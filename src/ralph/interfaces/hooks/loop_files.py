@@ -1,5 +1,6 @@
 """The state file of a loop inside a session, as ``ralph`` itself keeps it: ``.ralph/state/ralph-loop.json``."""
-# ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+# Importing pathlib alone would cost a hook a quarter of its start.
+# ruff: noqa: PTH108, PTH118
 
 from __future__ import annotations
 

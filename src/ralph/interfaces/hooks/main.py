@@ -58,6 +58,7 @@ def answer_of(name: str, event: HookEvent) -> Answer | None:
     if name == "session":
         from ralph.interfaces.hooks.session_hook import tidy_session
 
-        return tidy_session(event)
+        tidy_session(event)
+        return None
     message = "there is no such hook"
     raise ValueError(message)

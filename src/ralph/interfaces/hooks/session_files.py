@@ -1,5 +1,6 @@
 """Small notes of one session, in the temporary folder: which alerts were given, how often a stop was refused."""
-# ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+# Importing pathlib alone would cost a hook a quarter of its start.
+# ruff: noqa: PTH108, PTH118
 
 from __future__ import annotations
 

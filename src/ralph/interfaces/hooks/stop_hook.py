@@ -41,14 +41,20 @@ def _refused(event: HookEvent, reason: str) -> Answer:
     """After the last block that Claude Code respects the session may stop: the engine is the judge anyway."""
     blocks, cap = blocks_before(event), block_cap(event)
     if blocks >= cap:
-        return say(f"ralph: the stop was refused {blocks} times in a row and is allowed now, although: {reason}")
+        return say(
+            f"ralph: the stop was refused {blocks} times in a row and is allowed now, although: {reason}"
+        )
     count_block(event)
     return block(reason)
 
 
 def block_cap(event: HookEvent) -> int:
     given = event.environ.get(CAP_VARIABLE, "")
-    return int(given) if given.isascii() and given.isdigit() and 0 < len(given) < 10 and int(given) else DEFAULT_CAP
+    return (
+        int(given)
+        if given.isascii() and given.isdigit() and 0 < len(given) < 10 and int(given)
+        else DEFAULT_CAP
+    )
 
 
 def blocks_before(event: HookEvent) -> int:

@@ -1,5 +1,6 @@
 """The end of a session's transcript, newest line first. It may be huge, and is never read whole."""
-# ruff: noqa: PTH (pathlib alone would cost a hook a quarter of its start)
+# Importing pathlib alone would cost a hook a quarter of its start.
+# ruff: noqa: PTH116, PTH123
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from ralph.adapters.storage.feed import Feed
 from ralph.domain.run_view import RunState, RunView
-from ralph.engine.queries import Changes, Figures, IterationSummary, Note, figures_of, is_newest
+from ralph.engine.changes import Changes
+from ralph.engine.queries import Figures, IterationSummary, Note, figures_of, is_newest
 from ralph.errors import UsageError
 from ralph.wiring.faces import changes_in, prompt_of
 

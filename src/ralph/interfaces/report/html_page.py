@@ -11,7 +11,8 @@ from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.figures import compact, duration, money, plural
 from ralph.domain.run_view import RunState
 from ralph.domain.safe_text import clean, clean_line
-from ralph.engine.queries import Changes, IterationSummary
+from ralph.engine.changes import Changes
+from ralph.engine.queries import IterationSummary
 from ralph.interfaces.report.charts import Bar, bars
 from ralph.interfaces.report.content import ReportContent
 

@@ -6,7 +6,8 @@ import re
 
 from ralph.domain.figures import compact, duration, money, plural
 from ralph.domain.safe_text import clean, clean_line
-from ralph.engine.queries import Changes, IterationSummary
+from ralph.engine.changes import Changes
+from ralph.engine.queries import IterationSummary
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 30

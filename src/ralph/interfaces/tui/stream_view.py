@@ -58,6 +58,7 @@ class StreamView(ScrollView, can_focus=True):
         self.following = True
         self.shown_kind: Kind | None = None
         self.sought = ""
+        self.was_cut = False  # the newest lines were let go: the reader is far above them
         self._lines: list[Line] = []
         self._rows: list[_Row] = []
         self._tail_rows = 0  # of the last line, which may go on
@@ -70,7 +71,7 @@ class StreamView(ScrollView, can_focus=True):
         self._lines.clear()
         self._rows.clear()
         self._tail_rows = 0
-        self.following = True
+        self.was_cut = False
         self._resized()
         self.scroll_to(0, 0, animate=False, immediate=True)
 
@@ -91,16 +92,14 @@ class StreamView(ScrollView, can_focus=True):
         if not lines:
             return
         at = self.scroll_offset.y
-        before = len(self._rows)
+        added = self._rows_of(lines)
         self._lines[:0] = lines
+        if len(self._lines) > 2 * MOST_LINES:
+            del self._lines[2 * MOST_LINES :]
+            self.was_cut = True
         self._lay_out()
         self._resized()
-        self.scroll_to(y=at + len(self._rows) - before, animate=False, immediate=True)
-
-    @property
-    def is_full(self) -> bool:
-        """As many as it keeps: the reader is far from the end, and new ones need not be kept for now."""
-        return len(self._lines) >= MOST_LINES
+        self.scroll_to(y=at + added, animate=False, immediate=True)
 
     def _take(self, lines: Iterable[Line]) -> None:
         for line in lines:
@@ -126,6 +125,14 @@ class StreamView(ScrollView, can_focus=True):
         self._rows.append(_Row(line.style, rows[0], line.head))
         self._rows += [_Row(line.style, row, 0) for row in rows[1:]]
         self._tail_rows = len(rows)
+
+    def _rows_of(self, lines: Sequence[Line]) -> int:
+        kept, self._rows = self._rows, []
+        for line in lines:
+            if self._is_wanted(line):
+                self._put(line)
+        count, self._rows = len(self._rows), kept
+        return count
 
     def _is_wanted(self, line: Line) -> bool:
         if self.shown_kind is not None and line.kind not in (self.shown_kind, Kind.LOOP):

@@ -190,8 +190,8 @@ class Pages:
         if len(text) > MOST_STEER:
             raise HTTPException(413, f"The text is longer than {MOST_STEER:,} characters.")
         run_id, folder = request.path_params["run"], self._hub.state_folder
-        asked = await asyncio.to_thread(ask, folder, run_id, wanted, text=text)
-        return _json(encode({"answer": asked.answer.value, "number": asked.number}))
+        answer = await asyncio.to_thread(ask, folder, run_id, wanted, text=text)
+        return _json(encode({"answer": answer.value}))
 
     async def ask_of_task(self, request: Request) -> Response:
         try:

@@ -9,16 +9,8 @@ from typing import Any
 from ralph.domain.evidence import CheckResult
 from ralph.domain.run_view import RunState, RunView
 from ralph.domain.safe_text import clean, clean_line
-from ralph.engine.queries import (
-    Board,
-    Card,
-    CardDetail,
-    CardKind,
-    Changes,
-    FeedEvent,
-    IterationSummary,
-    Timeline,
-)
+from ralph.engine.changes import Changes
+from ralph.engine.queries import Board, Card, CardDetail, CardKind, FeedEvent, IterationSummary, Timeline
 
 LONGEST_TEXT = 4_000
 LONGEST_LINE = 500

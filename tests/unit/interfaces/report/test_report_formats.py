@@ -17,7 +17,8 @@ from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.loop_events import ActionEnded
 from ralph.domain.report import Spend
 from ralph.domain.run_view import RunState, RunView
-from ralph.engine.queries import Changes, CommitLine, FileChange, IterationSummary, Note, figures_of
+from ralph.engine.changes import Changes, CommitLine, FileChange
+from ralph.engine.queries import IterationSummary, Note, figures_of
 from ralph.interfaces.report.content import ReportContent
 from ralph.interfaces.report.html_page import html_report
 from ralph.interfaces.report.json_data import json_report

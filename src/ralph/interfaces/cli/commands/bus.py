@@ -253,7 +253,7 @@ class _Page:
 
 
 def _text(message: BusMessage) -> str:
-    from ralph.interfaces.cli.console.safe_text import clean, clean_line
+    from ralph.domain.safe_text import clean, clean_line
 
     about = [f"{name} {value}" for name, value in (("task", message.task), ("run", message.run)) if value]
     lines = [clean_line("  ".join([_iso(message.time), message.type, *about, message.id]))]

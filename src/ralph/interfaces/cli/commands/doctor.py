@@ -81,8 +81,8 @@ def _json(findings: Sequence[Finding], *, ready: bool) -> str:
 
 def _lines(findings: Sequence[Finding], in_the_way: Sequence[Finding], look: Look) -> Iterator[str]:
     from ralph.domain.health import Area, Health
+    from ralph.domain.safe_text import clean_line
     from ralph.interfaces.cli.console.marks import colors_of, marks_of
-    from ralph.interfaces.cli.console.safe_text import clean_line
     from ralph.interfaces.cli.console.terminal import display_width
 
     marks, colors = marks_of(look), colors_of(look)

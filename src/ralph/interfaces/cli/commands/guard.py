@@ -92,7 +92,7 @@ def _show(text: str, judgement: Judgement, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"command": text, **_as_data(judgement)}))
         return
-    from ralph.interfaces.cli.console.safe_text import clean_line
+    from ralph.domain.safe_text import clean_line
 
     print(clean_line(f"{judgement.decision}: {judgement.reason}" if judgement.reason else judgement.decision))
 

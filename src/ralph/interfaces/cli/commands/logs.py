@@ -65,8 +65,8 @@ def command(
 def _print_events(
     reader: RunReader, view: RunView, folder: Path, iteration: int | None, *, follow: bool, as_json: bool
 ) -> None:
+    from ralph.adapters.storage.restored_events import restore
     from ralph.interfaces.cli.console.outlet import Outlet
-    from ralph.interfaces.cli.stored_events import restore
 
     outlet = Outlet(sys.stdout)
     page = _Page(outlet, folder.parent, as_json=as_json)
@@ -224,7 +224,7 @@ class _RawLogs:
 def _write_raw(chunk: bytes) -> None:
     """Every byte into a pipe or file. A terminal would obey some of them, so there they are made visible."""
     if sys.stdout.isatty():
-        from ralph.interfaces.cli.console.safe_text import clean
+        from ralph.domain.safe_text import clean
 
         sys.stdout.write(clean(chunk.decode(errors="replace")))
     else:

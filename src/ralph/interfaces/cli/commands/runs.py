@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ralph.domain.safe_text import clean_line
 from ralph.errors import RalphError, UsageError
-from ralph.interfaces.cli.console.safe_text import clean_line
 from ralph.interfaces.cli.exit_codes import ExitCode
 from ralph.interfaces.cli.stored_runs import find_run, project_dir_option, reading, state_folder
 

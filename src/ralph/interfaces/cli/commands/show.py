@@ -54,8 +54,8 @@ def command(run: str, iteration: int | None, as_json: bool, receipt: bool, proje
 
 
 def _iterations(reader: RunReader, view: RunView, iteration: int | None) -> Iterator[IterationView]:
+    from ralph.adapters.storage.restored_events import restore
     from ralph.domain.iteration_view import iterations_of
-    from ralph.interfaces.cli.stored_events import restore
 
     rows = reader.events(view.id, iteration=iteration)
     events = ((event, row.at) for row in rows if (event := restore(row.data)) is not None)

@@ -22,9 +22,9 @@ from ralph.domain.agent_events import (
     TurnEnded,
     Unknown,
 )
-from ralph.interfaces.cli.console.figures import plural, totals
+from ralph.domain.figures import plural, totals
+from ralph.domain.safe_text import clean, clean_line, is_harmless
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
-from ralph.interfaces.cli.console.safe_text import clean, clean_line, is_harmless
 from ralph.interfaces.cli.console.terminal import Look
 from ralph.interfaces.cli.console.timestamps import Timestamps
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TextIO
 
 from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.figures import duration, money, plural
 from ralph.domain.loop_events import CheckEnded, IterationStarted, LoopEvent, RunEnded, RunStarted, Warned
+from ralph.domain.safe_text import clean_line
 from ralph.engine.queries import IterationSummary, Timeline
-from ralph.interfaces.cli.console.figures import duration, money, plural
 from ralph.interfaces.cli.console.outlet import Outlet
-from ralph.interfaces.cli.console.safe_text import clean_line
 
 ROWS = 100
 """Iterations in the summary; a step may have one megabyte of it."""

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 from ralph.domain.decision import Outcome
 from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.feedback import Placement
+from ralph.domain.figures import duration, plural, totals
 from ralph.domain.loop_events import (
     ActionEnded,
     ActionStarted,
@@ -32,11 +33,10 @@ from ralph.domain.loop_events import (
     Warned,
 )
 from ralph.domain.report import Ending, Fatal, RateLimited
+from ralph.domain.safe_text import clean, clean_line
 from ralph.interfaces.cli.console.agent_view import AgentView
-from ralph.interfaces.cli.console.figures import duration, plural, totals
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.outlet import Outlet
-from ralph.interfaces.cli.console.safe_text import clean, clean_line
 from ralph.interfaces.cli.console.status_line import StatusLine
 from ralph.interfaces.cli.console.terminal import Look, display_width, fit, same_place
 from ralph.interfaces.cli.console.timestamps import Timestamps

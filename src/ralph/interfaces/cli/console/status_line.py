@@ -7,6 +7,7 @@ from datetime import tzinfo
 from typing import Protocol, TextIO
 
 from ralph.domain.agent_events import ToolStarted
+from ralph.domain.figures import money, plural, whole_duration
 from ralph.domain.loop_events import (
     ActionEnded,
     ActionStarted,
@@ -21,10 +22,9 @@ from ralph.domain.loop_events import (
     RunEnded,
     StopRequested,
 )
-from ralph.interfaces.cli.console.figures import money, plural, whole_duration
+from ralph.domain.safe_text import clean_line
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.outlet import Outlet
-from ralph.interfaces.cli.console.safe_text import clean_line
 from ralph.interfaces.cli.console.terminal import Look, fit, terminal_width
 from ralph.interfaces.cli.console.timestamps import Timestamps
 

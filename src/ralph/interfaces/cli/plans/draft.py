@@ -135,7 +135,7 @@ def _converse(
 
 def _show(files: PlanFiles) -> None:
     from ralph.domain.iteration_mode import DEFAULT_REVIEW_CAP, estimate_text
-    from ralph.interfaces.cli.console.safe_text import clean_line
+    from ralph.domain.safe_text import clean_line
     from ralph.interfaces.cli.plans.place import sound_document
     from ralph.interfaces.cli.plans.status import table
 

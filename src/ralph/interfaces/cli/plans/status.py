@@ -15,9 +15,9 @@ from ralph.domain.iteration_mode import (
     mode_for,
     waits_for,
 )
+from ralph.domain.safe_text import clean_line
 from ralph.domain.story import Review, Story
 from ralph.domain.tasks_document import TasksDocument
-from ralph.interfaces.cli.console.safe_text import clean_line
 from ralph.interfaces.cli.console.terminal import display_width, fit
 from ralph.interfaces.cli.plans.place import (
     HELP_NAMES,

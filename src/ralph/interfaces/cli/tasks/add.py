@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
+from ralph.domain.safe_text import clean_line
 from ralph.domain.task import Task
 from ralph.domain.task_problems import KeyPath, Problem
 from ralph.errors import UsageError
-from ralph.interfaces.cli.console.safe_text import clean_line
 from ralph.interfaces.cli.tasks.opening import (
     CONTEXT,
     has_record,

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from ralph.domain.completion import CompletionCriteria, VerificationMethod
 from ralph.domain.criteria import concerns_about, criteria_for
+from ralph.domain.figures import duration, money
 from ralph.domain.role_defaults import CompletionDefaults
+from ralph.domain.safe_text import clean, clean_line
 from ralph.domain.task import Task, TaskBudget
 from ralph.domain.task_change import TaskEvent
 from ralph.domain.task_view import TaskView
 from ralph.domain.verification_record import VerificationRecord
-from ralph.interfaces.cli.console.figures import duration, money
 from ralph.interfaces.cli.console.marks import Colors, Marks, colors_of, marks_of
-from ralph.interfaces.cli.console.safe_text import clean, clean_line
 from ralph.interfaces.cli.console.terminal import Look
 from ralph.interfaces.cli.run_table import age
 from ralph.interfaces.cli.tasks.table import COLOR_OF

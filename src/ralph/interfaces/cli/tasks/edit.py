@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
+from ralph.domain.safe_text import clean_line
 from ralph.domain.task import Task
 from ralph.domain.task_entry import Known
 from ralph.errors import UsageError
-from ralph.interfaces.cli.console.safe_text import clean_line
 from ralph.interfaces.cli.tasks.flags import description_options, entry_from
 from ralph.interfaces.cli.tasks.making import made
 from ralph.interfaces.cli.tasks.opening import (

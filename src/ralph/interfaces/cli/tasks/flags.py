@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from ralph.domain.completion import Role, VerificationMethod
+from ralph.domain.safe_text import clean_line
 from ralph.domain.task_problems import KeyPath, Problem
 from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
-from ralph.interfaces.cli.console.safe_text import clean_line
 
 ROLES = tuple(role.value for role in Role)
 _METHODS = "|".join(VerificationMethod)

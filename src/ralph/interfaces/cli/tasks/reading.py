@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ralph.domain.safe_text import clean_line
 from ralph.domain.task import Task
 from ralph.domain.task_entry import Known, read_document
 from ralph.domain.task_problems import KeyPath, Problem
 from ralph.errors import UsageError
-from ralph.interfaces.cli.console.safe_text import clean_line
 
 
 @dataclass(frozen=True, slots=True)

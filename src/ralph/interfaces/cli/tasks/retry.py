@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from ralph.domain.safe_text import clean_line
 from ralph.domain.task import can_be_reopened, reopened
 from ralph.errors import UsageError
-from ralph.interfaces.cli.console.safe_text import clean_line
 from ralph.interfaces.cli.tasks.opening import (
     CONTEXT,
     json_option,

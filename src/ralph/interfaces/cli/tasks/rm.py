@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from ralph.domain.safe_text import clean_line
 from ralph.errors import UsageError
-from ralph.interfaces.cli.console.safe_text import clean_line
 from ralph.interfaces.cli.tasks.opening import CONTEXT, json_option, opened, print_json, project_dir_option
 
 HELP = """Remove tasks with their history. Tasks that waited for them wait no longer: they are named first. A task that

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.domain.agent_events import Usage
-from ralph.interfaces.cli.console.figures import compact, duration, money, plural, totals, whole_duration
+from ralph.domain.figures import compact, duration, money, plural, totals, whole_duration
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ from ralph.domain.loop_events import (
     Warned,
 )
 from ralph.domain.report import Fatal, RateLimited, Spend, Transient
-from ralph.interfaces.cli.stored_events import restore
+from ralph.adapters.storage.restored_events import restore
 
 SPEND = Spend(0.5, Usage(1, 2, 3, 4), 5.0)
 ACTED: list[AgentEvent] = [

@@ -1,0 +1,144 @@
+"""The proof must stay the proof: tests, settings and scripts that verify the work are compared with where it began."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha1, sha256
+from pathlib import Path
+from typing import Protocol
+
+from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.feedback import Feedback
+from ralph.domain.protected_paths import FOREIGN, Protection, is_test
+from ralph.domain.protection_findings import FileState, findings, summary, told
+from ralph.engine.ports import Judging, When
+from ralph.errors import GitFailed
+
+
+class Baseline(Protocol):
+    """The files as they were where the task began."""
+
+    async def files(self) -> Mapping[str, str]:
+        """Git's id of each, by path."""
+        ...
+
+    async def content(self, object_id: str) -> bytes: ...
+
+
+class ProtectionCheck:
+    """Looks at files, not at what git says has changed: what an agent can hide from git is seen all the same."""
+
+    name = "protection"
+    command = ""
+    when = When.ON_CLAIM
+
+    def __init__(
+        self, protection: Protection, baseline: Baseline, *, root: Path, base: str, settings: Sequence[Path] = ()
+    ) -> None:
+        """``settings`` were read when the work began: a change of them does nothing now, but is told."""
+        self._protection = protection
+        self._baseline = baseline
+        self._root = root
+        self._base = base
+        self._settings = {file: _read(file) for file in settings}
+
+    async def run(self, judging: Judging) -> CheckResult:
+        try:
+            before = await self._baseline.files()
+            states = await self._differing(before)
+        except GitFailed as error:
+            return CheckResult(
+                self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
+            )
+        found = findings(self._protection, states, had_tests=any(map(is_test, before)))
+        reason = summary(found, [state.path for state in states])
+        concern = self._changed_settings()
+        if not found:
+            return CheckResult(self.name, Verdict.PASSED, reason=reason, concern=concern)
+        text = told(found, self._base)
+        lines = tuple(f"{one.path}: {one.what}" for one in found[:5])
+        return CheckResult(
+            self.name,
+            Verdict.FAILED,
+            feedback=Feedback(text),
+            reason=reason,
+            last_lines=lines,
+            concern=concern,
+        )
+
+    def _changed_settings(self) -> str:
+        """Told once for each change."""
+        changed = []
+        for file, content in self._settings.items():
+            if (now := _read(file)) != content:
+                changed.append(file.name)
+                self._settings[file] = now
+        if not changed:
+            return ""
+        return f"{', '.join(changed)} changed during the work, which goes on with what it said before"
+
+    async def _differing(self, before: Mapping[str, str]) -> list[FileState]:
+        guarded = {path: name for path, name in before.items() if self._protection.guard(path) is not None}
+        now = await asyncio.to_thread(self._look, guarded, before.keys())
+        states = []
+        for path, content in now.items():
+            if path not in guarded:
+                states.append(FileState(path, None, content))
+            elif content is None or _object_id(content, guarded[path]) != guarded[path]:
+                states.append(FileState(path, await self._baseline.content(guarded[path]), content))
+        return states
+
+    def _look(self, guarded: Iterable[str], known: Iterable[str]) -> dict[str, bytes | None]:
+        """Protected files as they are: those that were there, and those that are new, tracked or ignored or not."""
+        present = set(_files(self._root))
+        found: dict[str, bytes | None] = {
+            path: _read(self._root / path) if path in present else _read_alone(self._root, path)
+            for path in guarded
+        }
+        for path in present.difference(known):
+            if self._protection.guard(path) is not None:
+                found[path] = _read(self._root / path)
+        return found
+
+
+def _files(root: Path) -> Iterable[str]:
+    """All below ``root``, without folders of installed programs; links to folders are not followed."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in FOREIGN]
+        start = os.path.relpath(folder, root)
+        prefix = "" if start == "." else f"{start}{os.sep}"
+        for name in files:
+            yield f"{prefix}{name}".replace(os.sep, "/")
+
+
+def _read_alone(root: Path, path: str) -> bytes | None:
+    """One that lies where the walk does not go; not through a link that took the place of a folder."""
+    file = root / path
+    return _read(file) if file.resolve().is_relative_to(root.resolve()) and not _has_link(root, path) else None
+
+
+def _has_link(root: Path, path: str) -> bool:
+    place = root
+    for part in Path(path).parts[:-1]:
+        place /= part
+        if place.is_symlink():
+            return True
+    return False
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        if file.is_symlink():
+            return os.fsencode(file.readlink())  # as git keeps a link
+        return file.read_bytes() if file.is_file() else None  # a pipe would never end
+    except OSError:
+        return None
+
+
+def _object_id(content: bytes, like: str) -> str:
+    hashed = sha1(usedforsecurity=False) if len(like) == 40 else sha256()
+    hashed.update(b"blob %d\0" % len(content))
+    hashed.update(content)
+    return hashed.hexdigest()

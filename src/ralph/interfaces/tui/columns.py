@@ -1,0 +1,185 @@
+"""What the tables of runs, stories and iterations show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.content import Content
+
+from ralph.domain.evidence import Verdict
+from ralph.domain.figures import compact, duration, money
+from ralph.domain.run_tree import TreeRow, branch
+from ralph.engine.queries import Card, IterationSummary
+from ralph.interfaces.tui.charts import sparkline
+from ralph.interfaces.tui.marks import DECISION_STYLES, STATE_MARKS, ago, line, reason_of, verdict_mark
+from ralph.interfaces.tui.table import Column
+
+Now = Callable[[], float]
+MOST_MARKS = 8
+
+
+def styled(text: str, style: str = "") -> Content:
+    return Content.styled(text, style) if style else Content(text)
+
+
+# --- runs ---
+
+
+def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
+    return (
+        Column("run", 27, _run_name),
+        Column("state", 13, _run_state),
+        Column("iter", 7, _run_iterations, rank=1, right=True),
+        Column("spent", 9, _run_cost, rank=2, right=True),
+        Column("last check", 20, _run_check, rank=4),
+        Column("active", 8, lambda row: styled(ago(now() - row.run.active_at), "$text-muted"), rank=3),
+        Column("agent", 10, lambda row: Content(line(row.run.agent)), rank=6),
+        Column("profile", 10, lambda row: Content(line(row.run.profile)), rank=5),
+        Column("why", 0, lambda row: styled(reason_of(row.run), "$text-muted"), rank=1),
+    )
+
+
+def _run_name(row: TreeRow) -> Content:
+    return Content.assemble((branch(row.last), "$text-muted"), line(row.run.id))
+
+
+def _run_state(row: TreeRow) -> Content:
+    mark, style = STATE_MARKS[row.run.state]
+    return styled(f"{mark} {row.run.state.value}", style)
+
+
+def _run_iterations(row: TreeRow) -> Content:
+    return Content(f"{row.run.iteration}/{row.run.maximum}" if row.run.maximum else str(row.run.iteration))
+
+
+def _run_cost(row: TreeRow) -> Content:
+    run = row.run
+    if run.cost_usd is None:
+        return styled(f"{compact(run.tokens)} t" if run.tokens else "-", "$text-muted")
+    return Content(("≥" if run.cost_is_partial else "") + money(run.cost_usd))
+
+
+def _run_check(row: TreeRow) -> Content:
+    check = row.run.last_check
+    if check is None:
+        return styled("-", "$text-muted")
+    mark, style = verdict_mark(check.verdict)
+    return styled(f"{mark} {line(check.name)}", style)
+
+
+# --- the plan ---
+
+_REVIEWS = {
+    "todo": ("☐ to do", "$text-muted"),
+    "needs_review": ("◔ needs review", "$text-primary"),
+    "changes_requested": ("↩ changes", "$text-warning"),
+    "approved": ("✔ approved", "$text-success"),
+}
+
+
+def story_columns() -> Sequence[Column[Card]]:
+    return (
+        Column("#", 3, lambda card: styled(str(card.priority), "$text-muted"), rank=3, right=True),
+        Column("story", 10, lambda card: Content(line(card.id))),
+        Column("review", 15, _review),
+        Column("passes", 6, _passes, rank=1),
+        Column("rounds", 6, lambda card: Content(str(card.rounds or "-")), rank=2, right=True),
+        Column("title", 0, _story_title),
+    )
+
+
+def _review(card: Card) -> Content:
+    text, style = _REVIEWS.get(card.lane, (line(card.lane), "$text-warning"))
+    return styled(text, style)
+
+
+def _passes(card: Card) -> Content:
+    return styled("yes", "$text-success") if card.status == "passes" else styled("no", "$text-muted")
+
+
+def _story_title(card: Card) -> Content:
+    note = f"  ↩ {line(card.note)}" if card.note and card.lane == "changes_requested" else ""
+    return Content.assemble(line(card.title), (note, "$text-warning"))
+
+
+# --- iterations ---
+
+
+class IterationColumns:
+    """Bars are drawn beside the greatest value of all iterations."""
+
+    def __init__(self) -> None:
+        self._most_cost = 0.0
+        self._most_seconds = 0.0
+
+    def measure(self, iterations: Sequence[IterationSummary]) -> None:
+        self._most_cost = max((each.spend.cost_usd or 0.0 for each in iterations), default=0.0)
+        self._most_seconds = max((each.seconds for each in iterations), default=0.0)
+
+    def columns(self) -> Sequence[Column[IterationSummary]]:
+        return (
+            Column("#", 6, _number, right=True),
+            Column("decision", 10, _decision),
+            Column("checks", 9, _checks),
+            Column("claim", 7, _claim, rank=3),
+            Column("role", 9, lambda each: styled(line(each.role) or "-", "$text-muted"), rank=4),
+            Column("cost", 9, self._cost, rank=1, right=True),
+            Column("time", 10, self._time, rank=2, right=True),
+            Column("tools", 6, _tools, rank=5, right=True),
+            Column("why", 0, _why, rank=1),
+        )
+
+    def _cost(self, each: IterationSummary) -> Content:
+        cost = each.spend.cost_usd
+        if cost is None:
+            return styled("-", "$text-muted")
+        return Content.assemble(f"{money(cost)} ", (_height(cost, self._most_cost), "$text-warning"))
+
+    def _time(self, each: IterationSummary) -> Content:
+        if not each.seconds:
+            return styled("-", "$text-muted")
+        height = _height(each.seconds, self._most_seconds)
+        return Content.assemble(f"{duration(each.seconds)} ", (height, "$text-primary"))
+
+
+def _height(value: float, most: float) -> str:
+    return sparkline([value, most], 2)[0]
+
+
+def _number(each: IterationSummary) -> Content:
+    return Content(f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else ""))
+
+
+def _decision(each: IterationSummary) -> Content:
+    if each.decision:
+        return styled(line(each.decision.replace("_", " ")), DECISION_STYLES.get(each.decision, ""))
+    if each.last_seq is None:
+        return styled("● now", "$text-success")
+    return styled("cut short", "$text-error")
+
+
+def _checks(each: IterationSummary) -> Content:
+    if not each.checks:
+        return styled("-", "$text-muted")
+    # What is red must not be hidden behind what is green.
+    ordered = sorted(each.checks, key=lambda check: check.verdict is Verdict.PASSED)
+    marks = [("■", verdict_mark(check.verdict.value)[1]) for check in ordered[:MOST_MARKS]]
+    more = "+" if len(each.checks) > MOST_MARKS else ""
+    return Content.assemble(*marks, more)
+
+
+def _claim(each: IterationSummary) -> Content:
+    if not each.claimed and not each.claims:
+        return styled("-", "$text-muted")
+    if each.denied:
+        return styled("denied", "$text-error")
+    return styled("proven" if each.proven else "claims", "$text-success" if each.proven else "$text-warning")
+
+
+def _tools(each: IterationSummary) -> Content:
+    failed = (f" {each.tool_errors}✘", "$text-error") if each.tool_errors else ""
+    return Content.assemble(str(each.tools), failed)
+
+
+def _why(each: IterationSummary) -> Content:
+    return styled(line(each.fault or each.reason), "$text-error" if each.fault else "$text-muted")

@@ -1,0 +1,201 @@
+"""Everything about one card, or about one iteration, to read in a dialog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import tzinfo
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Static
+
+from ralph.domain.figures import compact, duration, money
+from ralph.domain.safe_text import clean
+from ralph.engine.queries import Card, CardDetail, HistoryEntry, IterationSummary, StageCriteria
+from ralph.interfaces.tui.marks import DECISION_STYLES, clock_time, line, verdict_mark
+
+LONGEST_TEXT = 20_000
+MOST_HISTORY = 100
+
+
+class Detail(ModalScreen[str]):
+    """A text to scroll through. Answers with what was asked for meanwhile, or an empty text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss('')", "Back"),
+        Binding("up,k", "scroll(-1)", "Up", show=False),
+        Binding("down,j", "scroll(1)", "Down", show=False),
+    ]
+
+    def __init__(self, parts: Sequence[Content]) -> None:
+        super().__init__()
+        self._parts = parts
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(classes="dialog large"):
+            yield Static(Content("\n").join(self._parts))
+        yield Footer()
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+
+    def on_click(self, event: events.Click) -> None:
+        if event.widget is self:
+            self.dismiss("")
+
+
+class CardDialog(Detail):
+    """A task or a story."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "dismiss('cancel')", "Cancel task"),
+        Binding("r", "dismiss('retry')", "Try again"),
+        Binding("enter", "dismiss('run')", "Its run"),
+    ]
+
+    def __init__(self, detail: CardDetail, zone: tzinfo | None) -> None:
+        super().__init__(list(_card(detail, zone)))
+
+
+class IterationDialog(Detail):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "dismiss('logs')", "Logs")]
+
+    def __init__(self, each: IterationSummary, prompt: str, zone: tzinfo | None) -> None:
+        super().__init__(list(_iteration(each, prompt, zone)))
+
+
+def title(text: str) -> Content:
+    return Content.styled(f"\n{text}", "bold $text-accent")
+
+
+def field(name: str, text: str, style: str = "") -> Content:
+    return Content.assemble((f"{name:<12}", "$text-muted"), (text, style))
+
+
+# --- a card ---
+
+
+def _card(detail: CardDetail, zone: tzinfo | None) -> Iterator[Content]:
+    card = detail.card
+    yield Content.assemble((line(card.id), "bold $text-accent"), "  ", (line(card.title), "bold"))
+    yield from _card_figures(card)
+    if detail.depends_on:
+        yield field("depends on", line(", ".join(detail.depends_on)))
+    if card.note:
+        yield title("What was said about it")
+        yield Content.styled(_block(card.note), "$text-warning")
+    if detail.description:
+        yield title("Description")
+        yield Content(_block(detail.description))
+    if detail.criteria:
+        yield title("Acceptance criteria")
+        for criterion in detail.criteria:
+            yield Content(f"• {line(criterion)}")
+    if detail.completion:
+        yield title("Completion criteria")
+        for stage in detail.completion:
+            yield from _stage(stage, card)
+    yield title("History of verifications")
+    if not detail.history:
+        yield Content.styled("nothing yet", "$text-muted")
+    for entry in detail.history[:MOST_HISTORY]:
+        yield _entry(entry, zone)
+
+
+def _card_figures(card: Card) -> Iterator[Content]:
+    yield field("stage", line(card.lane.replace("_", " ")) + (f" · {line(card.status)}" if card.status else ""))
+    if card.iteration or card.maximum:
+        yield field("iterations", f"{card.iteration}" + (f" of {card.maximum}" if card.maximum else ""))
+    if card.rounds:
+        yield field("came back", f"{card.rounds} times" if card.rounds > 1 else "once", "$text-warning")
+    yield field("priority", str(card.priority))
+    if card.run_id:
+        yield field("run", line(card.run_id), "$text-success")
+
+
+def _stage(stage: StageCriteria, card: Card) -> Iterator[Content]:
+    is_now = stage.role == card.role
+    limit = f" · at most {stage.maximum} iterations" if stage.maximum else ""
+    promise = f" · promises {line(stage.promise)}" if stage.promise else ""
+    yield Content.assemble(
+        ("▸ " if is_now else "  ", "$text-accent"),
+        (f"{line(stage.role):<10}", "bold" if is_now else ""),
+        (f"{line(stage.method).replace('_', ' ')}{promise}{limit}", "$text-muted"),
+    )
+    if stage.description:
+        yield Content(f"            {line(stage.description)}")
+
+
+def _entry(entry: HistoryEntry, zone: tzinfo | None) -> Content:
+    mark, style = verdict_mark(entry.verdict) if entry.verdict else ("·", "$text-muted")
+    number = f" #{entry.iteration}" if entry.iteration else ""
+    return Content.assemble(
+        (f"{clock_time(entry.at, zone)} ", "$text-muted"),
+        (f"{mark} ", style),
+        f"{line(entry.role)}{number} {line(entry.what).replace('_', ' ')}".strip(),
+        (f"  {line(entry.reason)}" if entry.reason else "", "$text-muted"),
+    )
+
+
+# --- an iteration ---
+
+
+def _iteration(each: IterationSummary, prompt: str, zone: tzinfo | None) -> Iterator[Content]:
+    attempt = f", attempt {each.attempt}" if each.attempt > 1 else ""
+    yield Content.styled(f"Iteration {each.iteration}{attempt}", "bold $text-accent")
+    yield field("began", clock_time(each.started_at, zone))
+    if each.assignment not in ("", "prompt"):
+        yield field("about", line(each.assignment))
+    if each.role:
+        yield field("role", line(each.role))
+    yield field(
+        "decision",
+        f"{line(each.decision.replace('_', ' ')) or 'none yet'}: {line(each.reason)}".rstrip(": "),
+        DECISION_STYLES.get(each.decision, ""),
+    )
+    if each.fault:
+        yield field("fault", line(each.fault), "$text-error")
+    if each.ending:
+        code = f" {each.exit_code}" if each.exit_code is not None else ""
+        yield field("session", f"{line(each.ending)}{code}, {each.tools} tools, {each.tool_errors} failed")
+    cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else "not known"
+    yield field("spent", f"{cost} · {compact(each.spend.usage.total)} tokens · {duration(each.seconds)}")
+    if each.commit:
+        yield field("commit", line(each.commit[:12]))
+    yield title("Claims")
+    yield Content(line(", ".join(each.claims)) or "none")
+    if each.denied:
+        yield Content.styled("denied by the checks", "$text-error")
+    yield title("Checks")
+    yield from _checks(each)
+    for action in each.actions:
+        mark, style = ("✔", "$text-success") if action.ok else ("✘", "$text-error")
+        yield Content.assemble((f"{mark} ", style), f"{line(action.name)}  ", (line(action.message), "$text-muted"))
+    yield title("What was asked")
+    yield Content.styled(_block(prompt), "$text-muted")
+
+
+def _checks(each: IterationSummary) -> Iterator[Content]:
+    if not each.checks:
+        yield Content.styled("none", "$text-muted")
+    for check in each.checks:
+        mark, style = verdict_mark(check.verdict.value)
+        code = f", exit {check.exit_code}" if check.exit_code is not None else ""
+        yield Content.assemble(
+            (f"{mark} {line(check.name)}", style),
+            (f"  {check.verdict.value} in {duration(check.seconds)}{code}  {line(check.command)}", "$text-muted"),
+        )
+        if check.reason:
+            yield Content(f"  {line(check.reason)}")
+        for row in check.last_lines[-10:]:
+            yield Content.styled(f"  │ {line(row)}", "$text-muted")
+
+
+def _block(text: str) -> str:
+    more = f"\n… {len(text) - LONGEST_TEXT:,} more characters" if len(text) > LONGEST_TEXT else ""
+    return clean(text[:LONGEST_TEXT]).strip() + more

@@ -1,0 +1,96 @@
+"""Small dialogs: a question, a word to the agent, the keys."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static, TextArea
+
+HELP = (
+    ("1 … 6", "runs, board, plan, stream, iterations, about the run"),
+    ("tab", "the next part of the screen"),
+    ("↑ ↓ ← →  j k", "move; on the board between lanes"),
+    ("enter", "open what the cursor is on; a second click does too"),
+    ("[ ]", "the run before, the next run"),
+    ("f / end", "follow the end of the stream again"),
+    ("v", "all lines of the stream, or only words, tools, checks"),
+    ("/", "show only what contains a text; empty shows all"),
+    ("b", "the other board"),
+    ("p  u", "pause the run after this session; let it go on"),
+    ("s", "steer: put a word into the next prompt"),
+    ("x", "stop the run: after this step, or now"),
+    ("c  r", "cancel the task under the cursor; try it again"),
+    ("o", "open the run's logs"),
+    ("t", "light or dark"),
+    ("q", "quit; runs go on"),
+)
+
+
+class Question(ModalScreen[str]):
+    """Answers with the name of the chosen button, or an empty text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss('')", "Back"),
+        Binding("left", "app.focus_previous", show=False),
+        Binding("right", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, text: str, answers: dict[str, str]) -> None:
+        super().__init__()
+        self._text = text
+        self._answers = answers
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog small"):
+            yield Static(Content(self._text))
+            with Horizontal(classes="buttons"):
+                for name, label in self._answers.items():
+                    yield Button(Content(label), name=name, variant="primary" if name else "default")
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.name or "")
+
+
+class SteerDialog(ModalScreen[str]):
+    """Answers with the text, or an empty one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss('')", "Back"),
+        Binding("ctrl+s", "send", "Send", priority=True),
+    ]
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__()
+        self._run_id = run_id
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog small"):
+            yield Static(Content(f"Say something to the agent of {self._run_id}: it is told in the next prompt, once."))
+            yield TextArea(id="steer")
+            yield Static(Content.styled("ctrl+s sends · escape goes back", "$text-muted"))
+
+    def action_send(self) -> None:
+        self.dismiss(self.query_one(TextArea).text)
+
+
+class HelpDialog(ModalScreen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark", "dismiss", "Back"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        width = max(len(keys) for keys, _ in HELP) + 2
+        rows = [Content.assemble((keys.ljust(width), "bold $text-accent"), what) for keys, what in HELP]
+        with VerticalScroll(classes="dialog"):
+            yield Static(Content.styled("Keys\n", "bold"))
+            yield Static(Content("\n").join(rows))
+
+    def on_click(self, event: events.Click) -> None:
+        if event.widget is self:
+            self.dismiss()

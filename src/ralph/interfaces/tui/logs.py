@@ -1,0 +1,112 @@
+"""The files a run wrote: prompts, the agent's raw output, the checks' logs. The end of one is shown, made harmless."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from ralph.domain.safe_text import clean
+from ralph.interfaces.tui.marks import line
+from ralph.interfaces.tui.stream_text import LONGEST_LINE, Kind, Line
+from ralph.interfaces.tui.stream_view import StreamView
+from ralph.interfaces.tui.table import Column, Table
+
+END_BYTES = 256 * 1024
+MOST_FILES = 5_000
+
+
+class LogFile(NamedTuple):
+    path: Path
+    size: int
+    changed_at: float
+
+
+def files_of(folder: Path) -> list[LogFile]:
+    """The newest first. Files may come and go meanwhile."""
+    found: list[LogFile] = []
+    try:
+        entries = list(folder.iterdir())[:MOST_FILES]
+    except OSError:
+        return []
+    for path in entries:
+        try:
+            status = path.lstat()
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode):  # a pipe would let us wait, a link would lead away
+            found.append(LogFile(path, status.st_size, status.st_mtime))
+    return sorted(found, key=lambda file: (-file.changed_at, file.path.name))
+
+
+def end_of(path: Path) -> list[Line]:
+    """The last of it as lines, and how much was left out."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            start = max(0, size - END_BYTES)
+            file.seek(start)
+            data = file.read(END_BYTES)
+    except OSError as error:
+        return [Line(Kind.LOOP, "bad", f"cannot be read: {error.strerror or error}")]
+    rows = clean(data.decode(errors="replace")).split("\n")
+    lines = [Line(Kind.WORDS, "text", row[:LONGEST_LINE]) for row in rows]
+    if start:
+        lines[:1] = [Line(Kind.LOOP, "dim", f"… the first {start:,} bytes are not shown")]
+    return lines
+
+
+class LogsDialog(ModalScreen[None]):
+    """Choose a file, read its end."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "back", "Back")]
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def compose(self) -> ComposeResult:
+        columns = (
+            Column[LogFile]("file", 0, lambda file: Content(line(file.path.name))),
+            Column[LogFile]("bytes", 12, lambda file: Content(f"{file.size:,}"), right=True),
+        )
+        with Vertical(classes="dialog large"):
+            yield Static(Content.styled(str(self._folder), "$text-muted"), id="log-name")
+            yield Table(columns, lambda file: file.path, empty="no files here", id="log-files")
+            yield StreamView(id="log-text")
+
+    def on_mount(self) -> None:
+        self.query_one("#log-text").display = False
+        table = self.query_one("#log-files", Table)
+        table.show(files_of(self._folder))
+        table.focus()
+
+    def on_table_chosen(self, event: Table.Chosen) -> None:
+        event.stop()
+        file: LogFile = event.row
+        view = self.query_one("#log-text", StreamView)
+        self.query_one("#log-files").display = False
+        self.query_one("#log-name", Static).update(Content(line(file.path.name)))
+        view.display = True
+        view.clear()
+        lines = end_of(file.path)
+        self.call_after_refresh(view.add, lines)
+        view.focus()
+
+    def action_back(self) -> None:
+        view = self.query_one("#log-text", StreamView)
+        if not view.display:
+            self.dismiss()
+            return
+        view.display = False
+        self.query_one("#log-name", Static).update(Content.styled(str(self._folder), "$text-muted"))
+        table = self.query_one("#log-files", Table)
+        table.display = True
+        table.focus()

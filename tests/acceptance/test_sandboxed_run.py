@@ -1,0 +1,97 @@
+"""``--sandbox`` through the command line, with the real bubblewrap."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import DONE, PROMPT, Project
+
+_WORKS = (
+    shutil.which("bwrap") is not None
+    and subprocess.run(
+        ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True, check=False
+    ).returncode
+    == 0
+)
+needs_bwrap = pytest.mark.skipif(not _WORKS, reason="bubblewrap cannot make namespaces on this machine")
+
+
+@pytest.fixture
+def confined(project: Project) -> Project:
+    # The fake agent counts its sessions beside its script; a real one keeps its state in its own folder.
+    project.settings(agent={"command": "claude"}, sandbox={"writable": [str(project.programs)]})
+    return project
+
+
+@needs_bwrap
+def test_a_confined_agent_works_in_the_project_and_nowhere_else(confined: Project, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    confined.agent([{"run": f"echo in > inside; echo out > {outside}; echo x > .ralph/x"}, {"say": DONE}])
+    ran = confined.ralph("run", "-p", PROMPT, "--sandbox", "--guardrail", "test -f inside", check=0)
+    assert (confined.root / "inside").read_text() == "in\n"
+    assert not outside.exists()
+    assert not (confined.root / ".ralph" / "x").exists()
+    assert "sandbox" in ran.stderr
+    assert "writes: only the workspace" in ran.stderr
+    assert "will run guardrail: test -f inside (--guardrail)" in ran.stderr
+
+
+@needs_bwrap
+def test_guardrails_are_confined_too_unless_the_settings_say_otherwise(
+    confined: Project, tmp_path: Path
+) -> None:
+    confined.agent([{"say": DONE}])
+    guardrail = f"touch {tmp_path / 'by-guardrail'}"
+    confined.ralph("run", "-p", PROMPT, "--sandbox=bwrap", "--guardrail", guardrail, check=0)
+    assert not (tmp_path / "by-guardrail").exists()
+    settings = json.loads((confined.root / ".ralph" / "settings.json").read_text())
+    confined.settings(**settings, sandboxChecks=False)
+    confined.ralph("run", "-p", PROMPT, "--sandbox=bwrap", "--guardrail", guardrail, check=0)
+    assert (tmp_path / "by-guardrail").exists()
+
+
+@needs_bwrap
+def test_secrets_of_the_environment_and_of_home_are_not_seen_inside(
+    confined: Project, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id").write_text("private")
+    confined.agent([{"run": "env > seen; cat ~/.ssh/id >> seen 2>&1; true"}, {"say": DONE}])
+    confined.ralph("run", "-p", PROMPT, "--sandbox", check=0, HOME=str(home), MY_DEPLOY_KEY="hush")
+    seen = (confined.root / "seen").read_text()
+    assert "hush" not in seen
+    assert "private" not in seen
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--sandbox=fortress"], "there is no sandbox 'fortress'"),
+        (["--sandbox", "--no-sandbox"], "contradict each other"),
+    ],
+)
+def test_flags_that_make_no_sense_are_told(confined: Project, flags: list[str], told: str) -> None:
+    confined.agent([{"say": DONE}])
+    assert told in confined.ralph("run", "-p", PROMPT, *flags, check=2).stderr
+
+
+def test_a_sandbox_that_is_not_there_is_an_error_and_leaves_nothing_to_resume(confined: Project) -> None:
+    confined.agent([{"say": DONE}])
+    ran = confined.ralph("run", "-p", PROMPT, "--sandbox=sbx", check=4)
+    assert "sbx" in ran.stderr
+    assert "--no-sandbox" in ran.stderr
+    assert "no interrupted run" in confined.ralph("resume", check=2).stderr
+
+
+def test_without_a_word_a_run_has_no_sandbox(confined: Project, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    confined.agent([{"run": f"touch {outside}"}, {"say": DONE}])
+    ran = confined.ralph("run", "-p", PROMPT, check=0)
+    assert outside.exists()
+    assert "writes: only" not in ran.stderr
