@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The tests start ralph thousands of times: compiling it each time would be most of what they do.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-again check static crash-test test-agents test-agents-again bench pictures fix docs clean
 
