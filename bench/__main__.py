@@ -18,6 +18,7 @@ from bench import (
     bus,
     feed,
     guard,
+    isolation,
     iterations,
     memory,
     plan_audit,
@@ -41,6 +42,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "bus": ("The message bus: 10,000 messages from 20 writers", bus.measure),
     "supervised": ("Supervising: 200 children over 1,000 restarts", supervised.measure),
     "feed": ("The feed of the faces: a million events", feed.measure),
+    "isolation": ("Isolation: a process in a sandbox, baseline without", isolation.measure),
     "guard": ("The guard: CPU of a decision and of its start, baseline `python -c pass`", guard.measure),
     "memory": ("Memory: peak, baseline a session of three lines", memory.measure),
 }

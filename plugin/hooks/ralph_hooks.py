@@ -438,7 +438,7 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
         severity, message = THRESHOLDS[threshold]
         about = "" if is_exact else "about "
         return (
-            f"[{severity}] Context usage: {about}{100 * tokens / window:.0f}% "
+            f"[{severity}] Context usage: {about}{min(100, 100 * tokens / window):.0f}% "
             f"({about}{tokens:,} of {window:,} tokens). {message}"
         )
     return locals()
@@ -6477,7 +6477,6 @@ def ralph_interfaces_hooks_guard_hook():
     """PreToolUse: refuses dangerous shell commands. Fails closed: what cannot be judged does not run."""
 
     import json
-    import signal
     from typing import TYPE_CHECKING
 
     _m = _module("ralph.domain.danger.guard"); judge = _m["judge"]
@@ -6488,11 +6487,8 @@ def ralph_interfaces_hooks_guard_hook():
     SETTINGS = ("settings.json", "settings.local.json")
     LARGEST_SETTINGS = 1_000_000
     SHELL_TOOL = "Bash"
-    MOST_SECONDS = 20
-    """Claude Code lets a tool run whose hook takes too long: so we end long before, and that refuses it."""
 
     def guard_tool(event: HookEvent) -> Answer | None:
-        signal.alarm(MOST_SECONDS)
         given = event.fields.get("tool_input")
         command = given.get("command") if isinstance(given, dict) else None
         if not isinstance(command, str):
@@ -6644,6 +6640,7 @@ The guard fails closed: 2 refuses the tool call.
 
     import json
     import os
+    import signal
     import sys
     from typing import TYPE_CHECKING
 
@@ -6652,9 +6649,13 @@ The guard fails closed: 2 refuses the tool call.
     GUARD = "guard"
     FAILED = 1
     REFUSED = 2
+    MOST_SECONDS = 20
+    """Claude Code lets a tool run whose hook takes too long: so the guard ends long before, and that refuses it."""
 
     def main(arguments: Sequence[str]) -> int:
         name = arguments[0] if arguments else ""
+        if name == GUARD:
+            signal.alarm(MOST_SECONDS)
         try:
             answer = answer_of(name, read_event(sys.stdin.buffer, os.environ))
         except Exception as error:

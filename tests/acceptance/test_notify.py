@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -21,6 +22,27 @@ def test_a_notifier_that_fails_never_changes_how_the_run_ends(project: Project) 
     project.agent([{"say": DONE}])
     ran = project.ralph("run", "-p", PROMPT, check=0)
     assert ran.stderr.count("could not notify") == 2
+
+
+def test_nonsense_from_a_server_or_as_an_address_is_one_line_of_complaint(project: Project) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(10_000)
+                connection.sendall(b"HTTP/1.1 500 \x1b[31mno\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        project.settings(agent={"command": "claude"}, notify=[address, "http://[bad"])
+        project.agent([{"say": DONE}])
+        ran = project.ralph("run", "-p", PROMPT, check=0)
+        thread.join(timeout=10)
+    assert ran.stderr.count("could not notify") == 2
+    assert "Traceback" not in ran.stderr
+    assert "\x1b" not in ran.stderr
 
 
 def test_a_webhook_gets_json(project: Project) -> None:

@@ -76,6 +76,51 @@ def test_a_run_that_cost_too_much_can_be_given_more(project: Project) -> None:
     project.ralph("resume", "--max-cost", "1", check=0)
 
 
+def test_a_limit_given_on_resume_stays_if_that_is_killed_too(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent(
+        [{"say": "no"}],
+        [{"touch": "started"}, {"sleep": 60}],
+        [{"say": "no"}],
+        [{"say": "no"}],
+        [{"say": DONE}],
+    )
+    project.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    interrupt(project, "-m", "3", command="resume")
+    assert "maximum iterations reached (3)" in project.ralph("resume", check=1).stderr
+    project.ralph("resume", "-m", "4", check=0)
+    (request,) = (project.root / ".ralph" / "runs").glob("*/request.json")
+    assert json.loads(request.read_text())["flags"] == [
+        [["maximumIterations"], 4, "--maximum-iterations"],
+    ], "one limit, the newest"
+
+
+def test_a_run_that_was_cut_off_in_another_worktree_is_not_offered_here(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "start")
+    other = project.root.parent / "other"
+    project.git("worktree", "add", "-q", str(other))
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"sleep": 60}], [{"say": DONE}])
+    interrupt(project, "-p", PROMPT)
+    assert "was interrupted" not in project.ralph("run", "-p", PROMPT, check=0, cwd=other).stderr
+    assert "no interrupted run here" in project.ralph("resume", check=2, cwd=other).stderr
+    project.ralph("resume", check=0)
+
+
+def test_a_run_whose_working_tree_is_gone_is_not_resumed(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "start")
+    other = project.root.parent / "other"
+    project.git("worktree", "add", "-q", str(other))
+    project.settings(agent={"command": "claude"})
+    project.agent([{"say": "no"}])
+    project.ralph("run", "-p", PROMPT, "-m", "1", check=1, cwd=other)
+    project.git("worktree", "remove", "--force", str(other))
+    assert f"is gone: {other}" in project.ralph("resume", "last", "-m", "2", check=2).stderr
+    assert project.rows("SELECT outcome FROM runs") == [("exhausted",)]
+
+
 def test_after_stop_now_the_next_session_is_told(project: Project) -> None:
     project.settings(agent={"command": "claude"})
     project.agent([{"touch": "started"}, {"sleep": 60}], [{"say": DONE}])
@@ -179,6 +224,14 @@ def test_a_damaged_request_is_told(project: Project, content: str) -> None:
     assert "request.json" in ran.stderr
 
 
+def is_on_record(project: Project) -> bool:
+    """It is before its first event is, and from then on `ralph resume` goes on with it."""
+    try:
+        return bool(project.rows("SELECT id FROM runs"))
+    except sqlite3.OperationalError:
+        return False
+
+
 def marked(run_id: str) -> list[str]:
     """Processes that carry the run's mark."""
     found = []
@@ -216,7 +269,7 @@ def test_killed_at_a_random_instant_nothing_is_lost_or_counted_twice(project: Pr
                 kills -= 1
                 os.kill(process.pid, signal.SIGKILL)
                 process.wait(timeout=10)
-        begun = "run_started" in kinds(project)
+        begun = is_on_record(project)
     ((run_id, outcome, state),) = project.rows("SELECT id, outcome, state FROM runs")
 
     assert outcome == "completed"

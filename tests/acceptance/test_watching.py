@@ -307,6 +307,11 @@ def test_show_tells_each_iteration_from_prompt_to_decision(done: Project) -> Non
     assert "has no iteration 5" in done.ralph("show", "last", "--iteration", "5", check=2).stderr
 
 
+def test_without_a_name_the_newest_run_is_shown(done: Project) -> None:
+    assert f"run {run_id(done)}" in done.ralph("show", check=0).stdout
+    assert json.loads(done.ralph("show", "--receipt", check=0).stdout)["run"] == run_id(done)
+
+
 def test_show_as_json(done: Project) -> None:
     record = json.loads(done.ralph("show", "last", "--json", check=0).stdout)
     assert record["run"]["id"] == run_id(done)
@@ -323,6 +328,7 @@ def test_an_iteration_under_way_is_told_as_such(busy: Project) -> None:
         process.kill()
         process.wait(timeout=10)
         assert "interrupted: it was never judged" in busy.ralph("show", "last", check=0).stdout
+        assert "it is written when the run ends" in busy.ralph("show", "--receipt", check=2).stderr
 
 
 def test_the_receipt_is_printed_or_said_to_be_missing(done: Project) -> None:

@@ -82,12 +82,6 @@ def _qwen(home: Path, model: str) -> Variables:
     folder.mkdir(exist_ok=True)
     settings = {
         "model": {"generationConfig": {"contextWindowSize": 2_000_000}},
-        # After its answer it would look for something worth remembering, with tools and requests of its own.
-        "memory": {
-            "enableManagedAutoMemory": False,
-            "enableManagedAutoDream": False,
-            "enableAutoSkill": False,
-        },
         "privacy": {"usageStatisticsEnabled": False},
     }
     (folder / "settings.json").write_text(json.dumps(settings))

@@ -64,15 +64,15 @@ class LiveProject:
         folder.mkdir(exist_ok=True)
         (folder / "settings.json").write_text(json.dumps({"agent": agent, **values}))
 
-    def ralph(self, *arguments: str, check: int) -> str:
+    def ralph(self, *arguments: str, check: int, command: str = "run") -> str:
         """Run it to its end; its stderr."""
-        with self.running(*arguments) as process:
+        with self.running(*arguments, command=command) as process:
             return ended(process, check)
 
     @contextmanager
-    def running(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    def running(self, *arguments: str, command: str = "run") -> Iterator[subprocess.Popen[str]]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "ralph", "run", *arguments],
+            [sys.executable, "-m", "ralph", command, *arguments],
             cwd=self.root,
             env=self._env(),
             stdin=subprocess.DEVNULL,

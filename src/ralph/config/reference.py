@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ralph.config.kinds import Kind, ListOf, Nullable, Setting, Table
+from ralph.config.kinds import Kind, ListOf, Named, Nullable, Setting, Table
 from ralph.config.schema import SETTINGS
 from ralph.config.sources import PREFIX, RESERVED
 
@@ -35,8 +35,13 @@ A file needs no more than this:
 
 Environment variables hold plain text. Lists and objects are written as JSON; a list of strings may also be given as
 words like in a shell: `RALPH_AGENT__FLAGS="--model opus"`. Inside free objects the rest of the name is the key:
-`RALPH_AGENT__ENVIRONMENT__HTTP_PROXY`. Never settings, because ralph gives them to agents: {reserved}.
+`RALPH_AGENT__ENVIRONMENT__HTTP_PROXY`. Where `<NAME>` stands for a name of your own, it is written in capitals:
+`RALPH_AGENTS__HELPER__MODEL`; one with a `-` or `.` in it fits only into JSON. Never settings, because ralph gives them to agents: {reserved}.
 """
+
+
+_Section = tuple[str, Table[Any], tuple[str, ...], str | None]
+"""Its title, what it lists, the key it lies below, and how its variables begin (None: it has none)."""
 
 
 def reference() -> str:
@@ -49,26 +54,28 @@ def _section(title: str, table: Table[Any], path: tuple[str, ...], variable: str
     yield f"## {title}\n"
     if path:
         yield f"{table.doc}\n"
-    below: list[tuple[str, Table[Any], tuple[str, ...], str | None]] = []
+    below: list[_Section] = []
     for setting in table.settings:
         name = f"{variable}{setting.name.upper()}" if variable else None
-        inner, is_list = _table_in(setting.kind)
-        if inner is not None:
-            key = (*path, setting.key)
-            below.append(
-                (f"`{'.'.join(key)}{'[]' if is_list else ''}`", inner, key, None if is_list else f"{name}__")
-            )
+        below += _inside(setting.kind, (*path, setting.key), name)
         yield from _entry(setting, path, name)
     for section in below:
         yield from _section(*section)
 
 
-def _table_in(kind: Kind[Any]) -> tuple[Table[Any] | None, bool]:
+def _inside(kind: Kind[Any], key: tuple[str, ...], name: str | None) -> Iterator[_Section]:
+    """The table that a setting is, or has for each of its entries or names."""
     if isinstance(kind, Nullable):
         kind = kind.kind
-    is_list = isinstance(kind, ListOf)
-    inner = kind.kind if isinstance(kind, ListOf) else kind
-    return (inner if isinstance(inner, Table) else None), is_list
+    title = ".".join(key)
+    variables = f"{name}__" if name else None
+    if isinstance(kind, ListOf):
+        kind, title, variables = kind.kind, f"{title}[]", None
+    elif isinstance(kind, Named):
+        kind, key, variables = kind.kind, (*key, "<name>"), variables and f"{variables}<NAME>__"
+        title = ".".join(key)
+    if isinstance(kind, Table):
+        yield f"`{title}`", kind, key, variables
 
 
 def _entry(setting: Setting, path: tuple[str, ...], variable: str | None) -> Iterator[str]:

@@ -187,10 +187,10 @@ class PriceSettings:
     input: float = setting(Number(), 0.0, "Tokens that go in.", required=True)
     output: float = setting(Number(), 0.0, "Tokens that come out.", required=True)
     cache_read: float | None = setting(
-        Nullable(Number()), None, "Tokens read from a cache; null: as the model's family does."
+        Nullable(Number()), None, "Tokens read from a cache; null: what tokens that go in cost."
     )
     cache_write: float | None = setting(
-        Nullable(Number()), None, "Tokens written to a cache; null: as the model's family does."
+        Nullable(Number()), None, "Tokens written to a cache; null: what tokens that go in cost."
     )
 
 

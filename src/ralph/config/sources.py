@@ -133,22 +133,16 @@ def _target(name: str) -> tuple[tuple[str, ...], Callable[[str], object]] | None
         if isinstance(table, Variables):
             # The rest is a variable's own name, which may hold "__" itself.
             return (*path, "__".join(words)), str
-        if isinstance(table, Named):
-            return (*path, *(camel(word.lower()) for word in words)), _json_or_text
-        if not isinstance(table, Table) or not words[0]:
+        if not isinstance(table, Table | Named) or not words[0]:
             return None
+        if isinstance(table, Named):
+            kind, path, words = table.kind, (*path, camel(words[0].lower())), words[1:]
+            continue
         found = next((setting for setting in table.settings if setting.name.upper() == words[0]), None)
         if found is None:
             return None
         kind, path, words = found.kind, (*path, found.key), words[1:]
     return path, kind.parse
-
-
-def _json_or_text(text: str) -> object:
-    try:
-        return parse_json(text)[0]
-    except BadJson:
-        return text
 
 
 def _nested(path: tuple[str, ...], value: object) -> dict[str, object]:

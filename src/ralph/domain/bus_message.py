@@ -100,14 +100,15 @@ class Selection:
         return self.since is None or message.time >= self.since
 
 
-_SPAN = re.compile(r"(\d+)([smhd])")
+_SPAN = re.compile(r"(\d{1,30})([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_LONGEST = 10**9
 
 
 def moment(text: str, *, now: float) -> float | None:
     """``10m`` ago, an ISO 8601 date or time (UTC unless it says otherwise), or seconds since the epoch."""
     if span := _SPAN.fullmatch(text):
-        return now - int(span[1]) * _SECONDS[span[2]]
+        return now - min(int(span[1]), _LONGEST) * _SECONDS[span[2]]
     if re.fullmatch(r"\d{9,11}(\.\d+)?", text):
         return float(text)
     try:

@@ -29,6 +29,7 @@ from ralph.domain.bus_message import BusMessage
 _ID = rb"\d{8}T\d{6}\.\d{6}Z-[0-9a-f]{8}"
 _HEAD = re.compile(rb"## ([A-Za-z][A-Za-z0-9_.-]{0,63}) (" + _ID + rb")\r?")
 _END = re.compile(rb"<!-- end (" + _ID + rb") ([0-9a-f]{8}) -->\r?")
+_YEAR_9999 = 253_370_764_800.0
 _FIELD = re.compile(r"- (time|project|task|run|parents): (.*)")
 
 
@@ -144,7 +145,10 @@ def _iso(time: float) -> str:
 
 
 def _epoch(text: str) -> float:
+    """0 for what is no time of ours: agents write files too, and the years before 1 and after 9999 have no date."""
     try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        time = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
         return 0.0
+    return time if 0 <= time < _YEAR_9999 else 0.0

@@ -108,6 +108,6 @@ def alert(threshold: int, *, tokens: int, window: int, is_exact: bool) -> str:
     severity, message = THRESHOLDS[threshold]
     about = "" if is_exact else "about "
     return (
-        f"[{severity}] Context usage: {about}{100 * tokens / window:.0f}% "
+        f"[{severity}] Context usage: {about}{min(100, 100 * tokens / window):.0f}% "
         f"({about}{tokens:,} of {window:,} tokens). {message}"
     )

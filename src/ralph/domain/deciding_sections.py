@@ -38,7 +38,9 @@ def _counts_when_new(name: str, old: Mapping[str, object]) -> bool:
     kind, _, rest = name.partition(" ")
     if kind != "scripts":
         return True
-    return any(f"scripts {rest.removeprefix(word)}" in old for word in ("pre", "post") if rest.startswith(word))
+    return any(
+        f"scripts {rest.removeprefix(word)}" in old for word in ("pre", "post") if rest.startswith(word)
+    )
 
 
 def _deciding(path: str, text: str, targets: Iterable[str]) -> dict[str, object]:

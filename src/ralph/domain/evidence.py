@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 
 from ralph.domain.feedback import Feedback
 from ralph.domain.report import AgentReport, Spend
 from ralph.domain.signals import Claim, Signal
 
 _PASSING = re.compile(
-    r"\b\d+(?:[.,]\d+)?\s?(?:ns|us|µs|ms|s|sec|secs|seconds?|m|min|minutes?)\b"  # 0.12s, 3 ms
+    r"(?P<path>/[^\s'\"]+)"  # looked at by itself: only temporary ones differ each time
+    r"|\b\d+(?:[.,]\d+)?\s?(?:ns|us|µs|ms|s|sec|secs|seconds?|m|min|minutes?)\b"  # 0.12s, 3 ms
     r"|\b\d+:\d\d(?::\d\d)?(?:[.,]\d+)?\b"  # 12:34:56
     r"|\b\d{4}-\d\d-\d\d\b"
     r"|\b0x[0-9a-fA-F]+\b"
-    r"|(?:/[^\s/'\"]+)*/(?:tmp|T)/[^\s'\"]*"  # temporary files
     r"|\bpid \d+\b|\[\d+\]"
 )
+_OWN_FILE = re.compile(r"\b(?:guardrail|agent|prompt)_\d{3,}")
+"""Files of ours have the iteration's number in their names."""
 
 
 class Verdict(StrEnum):
@@ -90,12 +93,14 @@ class Evidence:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """How the failing checks failed, without what differs each time: how long it took, when, and where in memory.
+        """How the failing checks failed, one digest each: of all that is known of their output, since many tools end
+        with the same lines whatever went wrong before, but without what differs each time: how long it took, when,
+        and where in memory.
 
         Other figures count: two failed tests where there were five are progress.
         """
         return tuple(
-            _PASSING.sub("", f"{result.name} {result.exit_code} {result.last_lines or result.reason}")
+            _digest(result)
             for result in self.results
             if not result.holds and result.verdict is not Verdict.SKIPPED
         )
@@ -108,3 +113,17 @@ class Evidence:
             for result in self.results
             if not result.holds and result.verdict is not Verdict.SKIPPED
         )
+
+
+def _digest(result: CheckResult) -> str:
+    told = result.feedback.text if result.feedback is not None else ""
+    lasting = [_PASSING.sub(_lasting, text) for text in (result.reason, told, *result.last_lines)]
+    said = "\n".join((result.name, str(result.exit_code), *lasting))
+    return sha256(said.encode(errors="replace")).hexdigest()[:16]
+
+
+def _lasting(found: re.Match[str]) -> str:
+    path = found["path"] or ""
+    if "/tmp/" in path or "/T/" in path:  # noqa: S108 (a word in a message)
+        return ""
+    return _OWN_FILE.sub("", path)

@@ -7,8 +7,25 @@ import shlex
 from collections.abc import Iterator
 
 _INTERPRETERS = re.compile(r"(?:.*/)?(?:(?:ba|da|z|k|fi)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|pwsh)")
-_BEFORE = {"exec", "time", "env", "nice", "nohup", "command", "sudo", "!", "then", "do", "else", "if", "while", "run"}
-_SAYS_CHECK = re.compile(r"test|check|verif|valid|lint|spec|smoke|accept|e2e|\bci\b|gate|prove|assert", re.IGNORECASE)
+_BEFORE = {
+    "exec",
+    "time",
+    "env",
+    "nice",
+    "nohup",
+    "command",
+    "sudo",
+    "!",
+    "then",
+    "do",
+    "else",
+    "if",
+    "while",
+    "run",
+}
+_SAYS_CHECK = re.compile(
+    r"test|check|verif|valid|lint|spec|smoke|accept|e2e|\bci\b|gate|prove|assert", re.IGNORECASE
+)
 _FOLDERS = re.compile(r"(?:^|/)(?:scripts?|ci|\.ci|tools?|bin|hack|dev)/")
 _SHELL = re.compile(r"\.(?:sh|bash|zsh|ps1)$|(?:^|/)(?:gradlew|mvnw)$")
 
@@ -20,15 +37,16 @@ def scripts_in(command: str, working_dir: str = ".") -> frozenset[str]:
     for words in _simple_commands(command):
         if words[0] == "cd" and len(words) > 1:
             folder = f"{folder}/{words[1]}"
-        elif script := _script(words):
-            if (path := _normal(f"{folder}/{script}")) is not None:
-                found.add(path)
+        elif (script := _script(words)) and (path := _normal(f"{folder}/{script}")) is not None:
+            found.add(path)
     return frozenset(found)
 
 
 def _simple_commands(command: str) -> Iterator[list[str]]:
     try:
-        lexer = shlex.shlex(command.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=True)
+        lexer = shlex.shlex(
+            command.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=True
+        )
         lexer.commenters = ""
         lexer.whitespace_split = True
         words = list(lexer)

@@ -35,7 +35,9 @@ def findings(protection: Protection, states: Sequence[FileState], *, had_tests: 
     for state in states:
         guard = protection.guard(state.path)
         if guard is not None:
-            found += [Finding(state.path, what) for what in _of(guard, state, protection, had_tests=had_tests)]
+            found += [
+                Finding(state.path, what) for what in _of(guard, state, protection, had_tests=had_tests)
+            ]
     return tuple(found)
 
 

@@ -13,7 +13,9 @@ _HOOKS = frozenset(
         "__init_subclass__", "setup", "teardown",
     )
 )  # fmt: skip
-_SPECIAL = frozenset(("pytestmark", "__test__", "collect_ignore", "collect_ignore_glob", "pytest_plugins", "__name__"))
+_SPECIAL = frozenset(
+    ("pytestmark", "__test__", "collect_ignore", "collect_ignore_glob", "pytest_plugins", "__name__")
+)
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -104,7 +106,8 @@ def _is_harmless(node: ast.stmt, known: set[str]) -> bool:
         return False
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return all(
-        isinstance(target, ast.Name) and target.id not in known and target.id not in _SPECIAL for target in targets
+        isinstance(target, ast.Name) and target.id not in known and target.id not in _SPECIAL
+        for target in targets
     )
 
 

@@ -68,7 +68,8 @@ class LoopState:
             failures=evidence.failures,
             accepted=self.assignment if isinstance(decision, Accept) else self.accepted,
             fingerprint=evidence.fingerprint,
-            unchanged=self.unchanged + 1 if unchanged else 0,
+            # Who accepts somebody else's work has nothing to change, and is a step forward all the same.
+            unchanged=self.unchanged + 1 if unchanged and not isinstance(decision, Accept) else 0,
             repeated=self.repeated + 1 if repeated else 0,
         )
 

@@ -149,7 +149,16 @@ def iterated(task: Task, role: str) -> Task:
     return replace(task, stage=role, used=used, iterations=counts)
 
 
-PROGRESS = ("status", "stage", "used", "iterations", "rejections", "remarks", "completion_spec", "base_commit")
+PROGRESS = (
+    "status",
+    "stage",
+    "used",
+    "iterations",
+    "rejections",
+    "remarks",
+    "completion_spec",
+    "base_commit",
+)
 """What only the harness changes while a task is worked on."""
 
 

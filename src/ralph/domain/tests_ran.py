@@ -111,9 +111,7 @@ _UNITTEST = re.compile(
 
 def _unittest(text: str) -> Iterator[Tally]:
     for found in _UNITTEST.finditer(text):
-        parts = {
-            name.strip(): int(number) for name, number in re.findall(r"([a-z ]+)=(\d+)", found[3] or "")
-        }
+        parts = {name.strip(): int(number) for name, number in re.findall(r"([a-z ]+)=(\d+)", found[3] or "")}
         failed = parts.get("failures", 0) + parts.get("errors", 0) + parts.get("unexpected successes", 0)
         idle = parts.get("skipped", 0) + parts.get("expected failures", 0)
         yield Tally(max(0, int(found[1]) - idle - failed), failed)
@@ -125,7 +123,7 @@ _JEST = re.compile(r"^Tests:\s+(.*\btotal)\b", re.MULTILINE)
 _VITEST = re.compile(r"^\s*Tests\s{2}(no tests|.*\(\d+\))", re.MULTILINE)
 _NO_FILES = re.compile(r"^No test(?:s| files) found, exiting with code 0", re.MULTILINE)
 _MOCHA = re.compile(r"^\s*(\d+) passing \([^)\n]+\)((?:\n\s*\d+ (?:pending|failing))*)", re.MULTILINE)
-_NODE = re.compile(r"^(?:#|ℹ) tests \d+\n((?:(?:#|ℹ) \w+ [\d.]+\n?)+)", re.MULTILINE)
+_NODE = re.compile(r"^(?:#|\u2139) tests \d+\n((?:(?:#|\u2139) \w+ [\d.]+\n?)+)", re.MULTILINE)
 
 
 def _jest(text: str) -> Iterator[Tally]:
@@ -182,7 +180,9 @@ def _cargo(text: str) -> Iterator[Tally]:
 RUNNERS = (
     Runner("pytest", _at(r"(?:python[\d.]*\s+(?:-\w+\s+)*-m\s+)?(?:pytest|py\.test)\b"), _pytest),
     Runner(
-        "unittest", _at(r"(?:python[\d.]*\s+(?:-[A-Za-z]+\s+)*-m\s+unittest\b|\S*manage\.py\s+test\b)"), _unittest
+        "unittest",
+        _at(r"(?:python[\d.]*\s+(?:-[A-Za-z]+\s+)*-m\s+unittest\b|\S*manage\.py\s+test\b)"),
+        _unittest,
     ),
     Runner("jest", _at(r"(?:npx\s+|yarn\s+|pnpm\s+(?:exec\s+)?)?(?:jest|vitest)\b"), _jest),
     Runner("mocha", _at(r"(?:npx\s+)?mocha\b"), _mocha),

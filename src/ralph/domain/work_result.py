@@ -16,6 +16,8 @@ class TaskResult:
     task: str
     outcome: Outcome
     reason: str
+    iterations: int = 0  # in all
+    rejections: int = 0
 
 
 def outcome_of(
@@ -34,14 +36,17 @@ def outcome_of(
     return Outcome.COMPLETED
 
 
+WORDS = {
+    Outcome.COMPLETED: "done",
+    Outcome.FAILED: "failed",
+    Outcome.EXHAUSTED: "unfinished",  # a limit ended it; it is still open
+    Outcome.CANCELLED: "cancelled",
+    Outcome.WAITING: "waiting",
+}
+
+
 def reason_of(results: Sequence[TaskResult], *, left: Sequence[str], is_stopped: bool) -> str:
-    words = {
-        Outcome.COMPLETED: "done",
-        Outcome.FAILED: "failed",
-        Outcome.EXHAUSTED: "failed",
-        Outcome.CANCELLED: "stopped" if is_stopped else "cancelled",
-        Outcome.WAITING: "waiting",
-    }
+    words = {**WORDS, **({Outcome.CANCELLED: "stopped"} if is_stopped else {})}
     counts = Counter(words[result.outcome] for result in results)
     told = [f"{number} {word}" for word, number in counts.items()]
     named = {result.task for result in results}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,3 +38,29 @@ class Changes:
     @property
     def removed(self) -> int:
         return sum(file.removed or 0 for file in self.files)
+
+
+def combined(parts: Iterable[Changes]) -> Changes:
+    """What several runs changed, as one; what none of them can tell is told by the last one's note."""
+    files: dict[str, FileChange] = {}
+    commits: list[CommitLine] = []
+    patches: list[str] = []
+    is_cut, note = False, ""
+    for part in parts:
+        for path, added, removed in part.files:
+            before = files.get(path, FileChange(path, 0, 0))
+            files[path] = FileChange(path, _sum(before.added, added), _sum(before.removed, removed))
+        commits += part.commits
+        patches += [part.patch] if part.patch else []
+        is_cut, note = is_cut or part.is_cut, part.note or note
+    return Changes(
+        files=tuple(files.values()),
+        commits=tuple(commits),
+        patch="\n".join(patches),
+        is_cut=is_cut,
+        note="" if files else note,
+    )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other

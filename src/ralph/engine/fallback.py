@@ -48,6 +48,7 @@ class FallbackAgent:
         *,
         show_time: Callable[[float], str] = in_utc,
         backoff: Backoff = LIMIT_BACKOFF,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         if not agents:
             message = "a fallback chain needs an agent"
@@ -58,6 +59,7 @@ class FallbackAgent:
         self._clock = clock
         self._show_time = show_time
         self._backoff = backoff
+        self._is_stopping = is_stopping
         self._last = 0  # who worked last
 
     @property
@@ -77,7 +79,8 @@ class FallbackAgent:
             self._last = place
             report = await self._agents[place].run(own, publish, stop=stop)
             spent += report.spend
-            if not self._note(place, report.fault):
+            # A stop lets the present session finish; nobody else begins one for it.
+            if not self._note(place, report.fault) or self._is_stopping():
                 return replace(report, spend=spent)
         # Nobody is free. What the last one left behind is the report, if anybody was asked at all.
         fault = self._all_out()

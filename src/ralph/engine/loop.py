@@ -49,7 +49,7 @@ async def run_loop(parts: LoopParts) -> RunResult:
 
     while True:
         try:
-            stop, state = await _turn(parts, state.timed(elapsed()), elapsed)
+            stop, state = await _turn(parts, state, elapsed)
         except RalphError as error:
             with contextlib.suppress(RalphError):  # it may be the record itself that failed
                 _end(parts, state.timed(elapsed()), Stop(Outcome.FAILED, error.message, error.hint))
@@ -71,7 +71,9 @@ async def _turn(
 ) -> tuple[Stop | None, LoopState]:
     """One time round: what is next, whether it may be done, doing it, taking the decision in."""
     stopping = await parts.control.checkpoint()
-    match await parts.work.next(state):
+    offered = await parts.work.next(state.timed(elapsed()))
+    state = state.timed(elapsed())  # a pause takes time, and so may looking for work
+    match offered:
         case Drained(reason, unfinished):  # also if a stop was requested: what is done is done
             return Stop(Outcome.EXHAUSTED if unfinished else Outcome.COMPLETED, reason), state
         case Blocked(reason):
@@ -87,6 +89,7 @@ async def _turn(
     if assignment.is_exhausted:
         given_up = GiveUp(f"{assignment.key}: limit of {assignment.limit} iterations reached")
         await parts.work.settle(assignment, None, given_up)
+        parts.journal.commit(state)  # the work is asked again at once, and must know of it
         return None, state
 
     state, evidence, decision = await iterate(parts, assignment, state, elapsed=elapsed)

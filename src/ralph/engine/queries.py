@@ -23,6 +23,7 @@ from ralph.domain.loop_events import (
 )
 from ralph.domain.report import Spend
 from ralph.domain.run_view import RunView
+from ralph.domain.signals import Claim
 
 NOTES_KEPT = 200
 
@@ -91,13 +92,27 @@ class IterationSummary:
         return self.decision not in ("", "retry")
 
     @property
+    def step(self) -> str:
+        """Which task or story in which role; empty where there is only the prompt."""
+        if not self.role:
+            return ""
+        is_named = self.role in self.assignment.split("/")
+        return self.assignment if is_named else f"{self.role} {self.assignment}".strip()
+
+    @property
     def passed(self) -> int:
         return sum(check.verdict is Verdict.PASSED for check in self.checks)
 
     @property
     def denied(self) -> bool:
         """It claimed to be done, and the harness's proof said otherwise."""
-        return self.claimed and bool(self.decision) and not self.proven
+        failing = any(not check.holds and check.verdict is not Verdict.SKIPPED for check in self.checks)
+        return self.claimed and failing and self.decision not in ("", "accept")
+
+    @property
+    def sent_back(self) -> bool:
+        """A reviewer, tester or qa found fault: the task goes back, the role itself did its work."""
+        return self.decision == "giveup" and any(claim.startswith(Claim.REJECTED) for claim in self.claims)
 
 
 @dataclass(slots=True)
@@ -229,8 +244,8 @@ def figures_of(iterations: Sequence[IterationSummary]) -> Figures:
 
 
 def is_newest(run: RunView, runs: Iterable[RunView]) -> bool:
-    """Nothing was started since: what lies about uncommitted may be its work."""
-    return all(run.started_at >= other.started_at for other in runs)
+    """Nothing was started there since: what lies about uncommitted may be its work."""
+    return all(run.started_at >= other.started_at for other in runs if other.root == run.root)
 
 
 # --- the board ---

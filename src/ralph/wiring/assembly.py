@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from time import gmtime, strftime
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.interrupted import interrupted_run
 from ralph.adapters.storage.journal import SqliteJournal, TakenUp
-from ralph.adapters.storage.run_request import save_request
+from ralph.adapters.storage.run_request import save_flags, save_request
 from ralph.domain.claim import Mode
 from ralph.domain.loop_events import Warned
 from ralph.domain.state import LoopState
@@ -43,7 +44,7 @@ from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
 from ralph.wiring.children import spared
 from ralph.wiring.isolation import confinement_of, opened_sandbox
-from ralph.wiring.kit import Kit, end_unbegun
+from ralph.wiring.kit import Kit, end_unbegun, pricing
 from ralph.wiring.plan import Driven, Plan
 
 if TYPE_CHECKING:
@@ -64,8 +65,12 @@ async def opened(
     complain: Callable[[str], None],
     environ: Mapping[str, str] = os.environ,
     listeners_for: Callable[[str], Sequence[Listener]] = lambda _: (),
+    by_program: bool = False,
 ) -> AsyncIterator[Kit]:
-    """A run with its workspace claimed, its record open and its watcher on guard until the block ends."""
+    """A run with its workspace claimed, its record open and its watcher on guard until the block ends.
+
+    ``by_program``: the parts of the run may be changed by who asked for it, so only he can resume it.
+    """
     settings, clock = plan.settings, SystemClock()
     workspace = plan.root.workspace
     run_id = plan.resumes or new_run_id(clock.now())
@@ -90,16 +95,18 @@ async def opened(
         if plan.resumes:
             # Whatever an earlier process of this run could not end; its child runs live on.
             end_run_processes(run_id, spared=[child.owner.pid for child in children.active()])
-            taken_up = journal.take_up(options=options)
+            taken_up = journal.take_up(options=options, price=pricing(plan))
+            if plan.flags:
+                save_flags(journal.run_folder, plan.flags)
         else:
             if not plan.parent_id:
                 left = interrupted_run(
-                    database, plan.state_folder / "ralph.db", here=me, started_of=started_of
+                    database, plan.state_folder / "ralph.db", workspace, here=me, started_of=started_of
                 )
             if left is not None:
                 end_run_processes(left)  # its watcher may have been killed with it
             # Before the run is on record: one that can be seen can be resumed.
-            save_request(journal.run_folder, plan.request())
+            save_request(journal.run_folder, replace(plan.request(), by_program=by_program))
             journal.begin(
                 profile=plan.profile.name,
                 agent=plan.agent,
@@ -140,6 +147,12 @@ async def opened(
             except RalphError as error:
                 end_unbegun(publish, journal, taken_up.state, error)
                 raise
+            outside = runner
+            if confinement.sandbox is not None:
+                from ralph.adapters.isolation.outside_git import safe_git_variables
+
+                safe = {**environ, **safe_git_variables(environ)}
+                outside = PosixProcessRunner(run_id=run_id, base_environment=safe, redactor=redactor)
             kit = Kit(
                 plan=plan,
                 run_id=run_id,
@@ -154,7 +167,7 @@ async def opened(
                 environment=environment,
                 runner=confinement.around(runner) if settings.sandbox_checks else runner,
                 agent_runner=confinement.around(agent_runner),
-                outside=runner,
+                outside=outside,
                 confinement=confinement,
                 environ=environ,
                 budget=budget,
@@ -187,7 +200,7 @@ async def assembled(
 ) -> AsyncIterator[LoopParts]:
     """The parts of a run that is a loop, for who wants to run or change them by himself."""
     async with (
-        opened(plan, control, listeners, complain=complain, environ=environ) as kit,
+        opened(plan, control, listeners, complain=complain, environ=environ, by_program=True) as kit,
         parts_of(kit) as parts,
     ):
         yield parts

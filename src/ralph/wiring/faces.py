@@ -11,6 +11,7 @@ from pathlib import Path
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.storage.board_reader import BoardRules
 from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
 from ralph.adapters.storage.database import open_database
 from ralph.adapters.storage.feed import Feed
@@ -19,7 +20,7 @@ from ralph.adapters.workspace.changes import GitChanges
 from ralph.domain.run_view import RunState
 from ralph.domain.task import can_be_cancelled, can_be_reopened, cancelled, reopened
 from ralph.engine.queries import IterationSummary
-from ralph.errors import UsageError
+from ralph.errors import RalphError, UsageError
 
 __all__ = [
     "Answer",
@@ -37,12 +38,54 @@ PROMPT_CHARS = 20_000
 
 def open_feed(state_folder: Path) -> Feed:
     """The feed of a project; there need not be a record yet. For one thread."""
-    return Feed(state_folder, here=this_process(), started_of=started_of)
+    return Feed(state_folder, here=this_process(), started_of=started_of, rules=_Rules(state_folder))
 
 
-def changes_in(root: str) -> GitChanges:
-    """What was changed in a run's directory."""
-    return GitChanges(Path(root), PosixProcessRunner(run_id="", base_environment=os.environ))
+class _Rules:
+    """What the settings say about the boards; read again when a file of theirs changed."""
+
+    def __init__(self, state_folder: Path) -> None:
+        self._root = state_folder.parent
+        self._files = [state_folder / name for name in ("settings.json", "settings.local.json")]
+        self._seen: list[tuple[int, int]] | None = None
+        self._rules = BoardRules(self._root / "ralph")
+
+    def __call__(self) -> BoardRules:
+        seen = [_identity(path) for path in self._files]
+        if seen != self._seen:
+            self._seen, self._rules = seen, _board_rules(self._root)
+        return self._rules
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_ino
+
+
+def _board_rules(root: Path) -> BoardRules:
+    """Settings that cannot be used make a board less right, never a face fail."""
+    from ralph.config.loading import load
+    from ralph.wiring.roles import completion_defaults
+
+    try:
+        settings = load(root, environ=os.environ).settings
+        roles = completion_defaults(settings)
+    except RalphError:
+        problem = "the settings cannot be used (`ralph config validate`): roles and limits are the usual ones"
+        return BoardRules(root / "ralph", problem=problem)
+    return BoardRules(root / settings.profiles.reviewed.plan_folder, roles)
+
+
+def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
+    """What was changed in a run's directory. That of a task is gone when its work was taken in: the commits are
+    in the project's own repository then."""
+    path = Path(root)
+    is_gone = state_folder is not None and not path.is_dir()
+    runner = PosixProcessRunner(run_id="", base_environment=os.environ)
+    return GitChanges(state_folder.parent if is_gone and state_folder else path, runner, has_tree=not is_gone)
 
 
 def prompt_of(state_folder: Path, iteration: IterationSummary) -> str:
@@ -96,7 +139,10 @@ class TaskAsk(StrEnum):
 
 
 def ask_of_task(state_folder: Path, task_id: str, request: TaskAsk) -> str:
-    """Do it, and say how the task stands now. Raises UsageError if there is no such task, or it makes no sense."""
+    """Do it, and say how the task stands now. Raises UsageError if there is no such task, or it makes no sense.
+
+    Whoever works on a task that is cancelled is told to end now; what was done so far stays in its branch.
+    """
     path = state_folder / "ralph.db"
     if not path.exists():
         message = f"there is no task {task_id}"
@@ -113,8 +159,12 @@ def ask_of_task(state_folder: Path, task_id: str, request: TaskAsk) -> str:
                 else "only what failed or was cancelled can be tried again"
             )
             raise UsageError(message, hint=hint)
-        rule = cancelled if request is TaskAsk.CANCEL else reopened
-        return store.change(before.id, rule, at=time.time()).status.value
+        rule, now = cancelled if request is TaskAsk.CANCEL else reopened, time.time()
+        claim = store.claim_of(before.id)
+        after = store.change(before.id, rule, at=now)
+        if request is TaskAsk.CANCEL and claim is not None and claim.run_id:
+            Controls(database, path, claim.run_id).ask(Ask.STOP_NOW, at=now)
+        return after.status.value
 
 
 def _is_utf8(text: str) -> bool:

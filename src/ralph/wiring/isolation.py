@@ -44,22 +44,13 @@ async def confinement_of(
     settings = plan.settings
     asked = settings.sandbox.kind or plan.profile.sandbox
     if asked == SandboxKind.NONE:
-        return Confinement()
+        # Settings, which a repository brings along, may turn off what the profile would do: not silently.
+        told = settings.sandbox.kind is not None and plan.profile.sandbox != SandboxKind.NONE
+        return Confinement(notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ())
     from ralph.adapters.isolation.choosing import chosen_sandbox
     from ralph.adapters.isolation.site import Site
-    from ralph.domain.allow_list import parse_rule
-    from ralph.domain.isolation import Limits, SandboxPolicy
+    from ralph.wiring.sandboxing import policy_of
 
-    own = settings.sandbox
-    policy = SandboxPolicy(
-        network=own.network,
-        allow=tuple(map(parse_rule, own.allow)),
-        writable=own.writable,
-        readonly=own.readonly,
-        env=own.env,
-        limits=Limits(own.memory, own.pids),
-        image=own.image or "",
-    )
     site = Site(
         workspace=plan.root.workspace,
         state_folder=plan.state_folder,
@@ -73,7 +64,7 @@ async def confinement_of(
         network_log=run_folder / "network.log",
         report=report,
     )
-    chosen = await chosen_sandbox(asked, site, policy, runner)
+    chosen = await chosen_sandbox(asked, site, policy_of(settings.sandbox), runner)
     promises = chosen.guarantees.lines() if chosen.sandbox is not None else ()
     return Confinement(chosen.sandbox, (chosen.why, *promises))
 

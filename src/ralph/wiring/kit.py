@@ -23,7 +23,7 @@ from ralph.domain.budget import Budget
 from ralph.domain.decision import Outcome
 from ralph.domain.loop_events import RunEnded, RunStarted, Warned
 from ralph.domain.state import LoopState
-from ralph.domain.transcript import Transcript
+from ralph.domain.transcript import PriceOf, Transcript
 from ralph.engine.metering import Meter
 from ralph.engine.ports import Agent, Check, Control, ProcessRunner, Timeouts
 from ralph.engine.recording import Listener, Recorder
@@ -124,7 +124,7 @@ class Kit:
                 show=lambda argv: self.redactor.redact(redact_argv(argv)),
                 timeouts=timeouts or Timeouts(settings.timeout, settings.idle_timeout),
                 watch=self._watch,
-                price=self._price,
+                price=pricing(self.plan),
                 reset_time=_reset_time,
                 attendants=attendants,
             )
@@ -139,7 +139,7 @@ class Kit:
             return sessions[0]
         from ralph.engine.fallback import FallbackAgent
 
-        return FallbackAgent(sessions, self.clock)
+        return FallbackAgent(sessions, self.clock, is_stopping=lambda: self.control.stopping)
 
     def guardrails(self) -> list[Check]:
         return [self.guardrail(guardrail) for guardrail in self.plan.guardrails]
@@ -179,11 +179,16 @@ class Kit:
     def _watch(self, transcript: Transcript) -> str | None:
         return self.meter.watch(transcript) or (self.plan.watch(transcript) if self.plan.watch else None)
 
-    def _price(self, usage: Usage, model: str) -> float | None:
-        """The table is loaded when the first agent leaves the price of its tokens open."""
+
+def pricing(plan: Plan) -> PriceOf:
+    """What tokens cost in this run. The table is loaded when the first agent leaves that open."""
+
+    def price(usage: Usage, model: str) -> float | None:
         from ralph.domain.prices import cost_of, with_own
 
-        return cost_of(usage, model, with_own(self.plan.own_prices))
+        return cost_of(usage, model, with_own(plan.own_prices))
+
+    return price
 
 
 def _reset_time(text: str) -> float | None:

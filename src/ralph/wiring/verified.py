@@ -23,10 +23,10 @@ from ralph.adapters.workspace.worktrees import Worktree
 from ralph.config.root import Root
 from ralph.config.schema import Settings
 from ralph.domain.assignment import Assignment
-from ralph.domain.budget import Budget
 from ralph.domain.completion import CompletionCriteria
 from ralph.domain.criteria import concerns_about, criteria_for
 from ralph.domain.loop_events import Warned
+from ralph.domain.part_budget import PartBudget
 from ralph.domain.protected_paths import Protection
 from ralph.domain.role_prompts import RolePrompt, objective
 from ralph.domain.task import Task
@@ -184,8 +184,9 @@ def plan_task(
     parent_id: str,
     resumes: str = "",
     watch: Watch | None = None,
+    exceeded: Callable[[], str | None],
 ) -> Plan:
-    """A run of ``task`` in its worktree; ``root`` is the main checkout's."""
+    """A run of ``task`` in its worktree; ``root`` is the main checkout's. ``exceeded``: a limit of the whole is reached."""
     budget = task.budget
     return Plan(
         profile=load_profile("verified"),
@@ -198,11 +199,12 @@ def plan_task(
         own_prices=prices_of(settings) if settings.prices else {},
         resumes=resumes,
         parent_id=parent_id,
-        own_budget=Budget(
+        own_budget=PartBudget(
             cost_usd=budget.cost_usd,
             tokens=budget.tokens,
             seconds=budget.seconds,
             stuck_after=settings.limits.stuck_after,
+            whole=exceeded,
         ),
         watch=watch,
     )

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ralph.adapters.control.part_control import PartControl
 from ralph.adapters.control.run_control import RunControl
 from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.task_runs import run_to_go_on_with
 from ralph.adapters.storage.tasks import TaskFilter, TaskStore
 from ralph.adapters.workspace.git_command import Git
-from ralph.adapters.workspace.integration import Conflict, Integration, Merged, NotTaken, Unverified
 from ralph.adapters.workspace.worktrees import Worktree, Worktrees
 from ralph.config.root import Root, git_top
 from ralph.config.schema import Settings
@@ -22,20 +20,20 @@ from ralph.config.sources import Flag
 from ralph.domain.decision import Outcome
 from ralph.domain.loop_events import AgentEnded, LoopEvent, RunEnded, Warned
 from ralph.domain.profile import Profile
-from ralph.domain.task import Task, TaskStatus, merged
-from ralph.domain.task_change import TaskEvent
+from ralph.domain.state import LoopState
+from ralph.domain.task import Task, TaskStatus
 from ralph.domain.work_result import TaskResult, outcome_of, reason_of
 from ralph.domain.workflows.pipeline import Pipeline
 from ralph.engine.loop import RunResult
 from ralph.errors import ConfigError, RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.assembly import drive, opened
-from ralph.wiring.final_verification import FinalVerification
 from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Plan
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import prices_of, require_settings, require_system
+from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
 from ralph.wiring.roles import pipeline_of
+from ralph.wiring.taking_in import TakingIn
 from ralph.wiring.verified import plan_task
 
 
@@ -47,6 +45,7 @@ class WorkComposition:
     max_parallel: int
     target: str  # the branch that finished work is merged into
     pipeline: Pipeline
+    results: list[TaskResult] = field(default_factory=list, compare=False)  # as tasks end
 
     def arguments(self) -> Mapping[str, object]:
         return {"tasks": list(self.tasks), "maxParallel": self.max_parallel, "target": self.target}
@@ -99,10 +98,10 @@ class Working:
         self._kit = kit
         self._composition = composition
         self._store = TaskStore(kit.database, me=this_process(), started_of=started_of)
-        self._history = TaskHistory(kit.database, kit.plan.state_folder / "ralph.db")
-        git = Git(kit.workspace, kit.outside)
-        self._worktrees = Worktrees(git, kit.plan.state_folder)
-        self._integration = Integration(git, self._worktrees, target=composition.target)
+        self._worktrees = Worktrees(Git(kit.workspace, kit.outside), kit.plan.state_folder)
+        self._taking_in = TakingIn(
+            kit, self._store, self._worktrees, composition.pipeline, target=composition.target
+        )
         self._merging = asyncio.Lock()
         self._results: dict[str, TaskResult] = {}
         self._begun: set[str] = set()
@@ -112,18 +111,18 @@ class Working:
             if self._is_wanted(task.id)
         ]
         self._spend = kit.state.spend
+        self._began = kit.clock.monotonic() - kit.state.seconds
         assert isinstance(kit.control, RunControl)
         self._control = kit.control
 
     async def run(self) -> RunResult:
         active: dict[asyncio.Task[TaskResult], str] = {}
-        began = self._kit.clock.monotonic() - self._kit.state.seconds
         limit = ""
+        await self._tidy_up()
         try:
             while True:
                 stopping = await self._control.checkpoint()
-                state = replace(self._kit.state, spend=self._spend).timed(self._kit.clock.monotonic() - began)
-                limit = limit or self._kit.budget.exceeded(state) or ""
+                limit = limit or self._exceeded() or ""
                 if not stopping and not limit:
                     self._start_ready(active)
                 if not active:
@@ -131,15 +130,35 @@ class Working:
                 done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
                 for finished in done:
                     name = active.pop(finished)
-                    self._results[name] = finished.result()
-                    self._kit.journal.commit(state)
+                    task = self._store.get(name)
+                    self._results[name] = replace(
+                        finished.result(), iterations=task.iteration, rejections=task.rejections
+                    )
+                    self._composition.results.append(self._results[name])
+                    self._kit.journal.commit(self._state())
         finally:
-            for task in active:
-                task.cancel()
+            for under_way in active:
+                under_way.cancel()
             await asyncio.gather(*active, return_exceptions=True)
             for name in self._begun:
                 self._store.release(name)
-        return self._end(began, limit)
+        return self._end(limit)
+
+    def _state(self) -> LoopState:
+        seconds = self._kit.clock.monotonic() - self._began
+        return replace(self._kit.state, spend=self._spend).timed(seconds)
+
+    def _exceeded(self) -> str | None:
+        """A limit of the whole work is reached: nothing more is begun, no task and no iteration."""
+        return self._kit.budget.exceeded(self._state())
+
+    async def _tidy_up(self) -> None:
+        """Worktrees of merged tasks that an earlier process could not remove any more."""
+        for name in self._worktrees.names():
+            task = self._store.find(name)
+            if task is not None and task.status is TaskStatus.DONE and task.branch:
+                left = Worktree(self._worktrees.place(name), task.branch, task.base_commit)
+                await self._worktrees.close(left, merged_into=self._composition.target)
 
     def _start_ready(self, active: dict[asyncio.Task[TaskResult], str]) -> None:
         while len(active) < self._composition.max_parallel and (name := self._next()) is not None:
@@ -178,6 +197,8 @@ class Working:
         task = self._changed(
             name, lambda now: replace(now, branch=worktree.branch, base_commit=worktree.base)
         )
+        if task.status is TaskStatus.OPEN:
+            await self._taking_in.catch_up(worktree)
         while True:
             if task.status is TaskStatus.OPEN:
                 result = await self._loop(task, worktree)
@@ -185,10 +206,11 @@ class Working:
                 if task.status is not TaskStatus.ACCEPTED:
                     return TaskResult(name, *_of_loop(task, result))
             async with self._merging:
-                back = await self._merge(task, worktree)
+                back = await self._taking_in.take_in(task, worktree)
             if isinstance(back, TaskResult):
                 return back
-            task = back
+            task, worktree = back, replace(worktree, base=back.base_commit)
+            await self._taking_in.catch_up(worktree)
             if self._control.stopping:
                 return TaskResult(
                     name, Outcome.CANCELLED, "stopped by the user; `ralph work` goes on with it"
@@ -206,6 +228,7 @@ class Working:
             parent_id=kit.run_id,
             resumes=run_to_go_on_with(kit.database, path, task.id),
             watch=kit.meter.watch,
+            exceeded=self._exceeded,
         )
         control = PartControl(kit.clock, self._control)
         async with opened(
@@ -223,65 +246,16 @@ class Working:
             self._spend += event.spend
             self._kit.meter(event, at)
 
-    async def _merge(self, task: Task, worktree: Worktree) -> TaskResult | Task:
-        """The task again: it must be worked on once more."""
-        kit, name = self._kit, task.id
-        final = FinalVerification(kit, task, self._composition.pipeline)
-        taken = await self._integration.take_in(
-            worktree, message=f"Merge {name}: {task.title}", verify=final.verify
-        )
-        match taken:
-            case Merged(commit):
-                self._changed(name, merged)
-                self._note(name, "merged", f"into {self._composition.target} as {commit[:12]}")
-                await self._worktrees.close(worktree, merged_into=self._composition.target)
-                return TaskResult(name, Outcome.COMPLETED, f"merged as {commit[:12]}")
-            case NotTaken(reason):
-                self._note(name, "not merged", reason)
-                return TaskResult(name, Outcome.WAITING, f"accepted, but not merged: {reason}")
-            case Conflict(files, target):
-                reason = f"merge conflict with {self._composition.target} in {', '.join(files)}"
-                git = Git(worktree.path, kit.outside)
-                await git.commit_all(f"{name}: before the merge")
-                await git.run("merge", "--no-edit", target)  # leaves the conflict for the coder to resolve
-                return self._sent_back(task, f"{reason}: resolve it in your worktree and commit the merge")
-            case Unverified(reason, target):
-                await Git(worktree.path, kit.outside).run("merge", "--no-edit", "--no-verify", target)
-                return self._sent_back(task, f"after merging with {self._composition.target}: {reason}")
-
-    def _sent_back(self, task: Task, reason: str) -> TaskResult | Task:
-        pipeline = self._composition.pipeline
-        if task.rejections >= pipeline.max_rejections:
-            self._changed(
-                task.id,
-                lambda now: replace(now, status=TaskStatus.FAILED, reason=reason, stage=pipeline.roles[0]),
-            )
-            return TaskResult(task.id, Outcome.FAILED, reason)
-        return self._changed(
-            task.id,
-            lambda now: replace(
-                now,
-                status=TaskStatus.OPEN,
-                stage=pipeline.roles[0],
-                used=0,
-                rejections=now.rejections + 1,
-                remarks=(*now.remarks, f"merge: {reason}"),
-            ),
-        )
-
     def _changed(self, name: str, rule: Callable[[Task], Task]) -> Task:
         return self._store.change(name, rule, at=self._kit.clock.now())
 
-    def _note(self, name: str, kind: str, text: str) -> None:
-        self._history.note(name, TaskEvent(kind, text, self._kit.clock.now()))
-
-    def _end(self, began: float, limit: str) -> RunResult:
+    def _end(self, limit: str) -> RunResult:
         kit = self._kit
         results = tuple(self._results.values())
         left = self._left()
         outcome = outcome_of(results, left=left, is_stopped=self._control.stopping, limit=limit)
         reason = limit or reason_of(results, left=left, is_stopped=self._control.stopping)
-        state = replace(kit.state, spend=self._spend).timed(kit.clock.monotonic() - began)
+        state = self._state()
         kit.publish(
             RunEnded(
                 outcome=outcome,
@@ -351,6 +325,7 @@ def plan_work(
             pipeline_of(settings),
         ),
         maximum=None,
+        guardrails=guardrails_of(settings),
         own_prices=prices_of(settings) if settings.prices else {},
         flags=tuple(flags),
         resumes=resumes,

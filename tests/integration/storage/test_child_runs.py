@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -100,7 +101,18 @@ def test_a_child_of_another_project_is_known_by_its_file_while_it_runs(
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"owner": 5}', '{"owner": {"pid": "x"}}', "null", "[" * 5000, "\0\0"]
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"owner": 5}',
+        '{"owner": {"pid": "x"}}',
+        '{"owner": {"pid": Infinity}}',
+        "null",
+        "[" * 5000,
+        "\0\0",
+    ],
 )
 def test_a_file_that_is_no_registration_is_passed_over(
     tmp_path: Path, database: sqlite3.Connection, content: str
@@ -109,6 +121,16 @@ def test_a_file_that_is_no_registration_is_passed_over(
     folder.mkdir(parents=True)
     (folder / "odd.json").write_text(content)
     (folder / "folder.json").mkdir()
+    os.mkfifo(folder / "pipe.json")  # nobody writes to it: reading would wait for ever
+    assert children(database, tmp_path).active() == []
+
+
+def test_a_registration_is_not_read_through_a_link(tmp_path: Path, database: sqlite3.Connection) -> None:
+    folder = tmp_path / "runs" / "root" / "children"
+    folder.mkdir(parents=True)
+    owner = {"pid": 7, "process_started": "70", "boot_id": "boot", "host": "host"}
+    (tmp_path / "elsewhere.json").write_text(json.dumps({"owner": owner}))
+    (folder / "linked.json").symlink_to(tmp_path / "elsewhere.json")
     assert children(database, tmp_path).active() == []
 
 

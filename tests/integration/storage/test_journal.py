@@ -19,7 +19,7 @@ from ralph.adapters.storage.database import open_database, open_state_database
 from ralph.adapters.storage.files import point_link, write_atomic
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
-from ralph.domain.agent_events import Text, Usage, UsageReported
+from ralph.domain.agent_events import SessionStarted, Text, Usage, UsageReported
 from ralph.domain.claim import Owner
 from ralph.domain.decision import Outcome
 from ralph.domain.feedback import Feedback, Placement
@@ -241,3 +241,64 @@ def test_an_iteration_ends_and_counts_in_one_transaction(tmp_path: Path) -> None
         assert rows(tmp_path, "SELECT ended_at FROM iterations") == [(None,)]
         record.commit(LoopState(iteration=1))
         assert rows(tmp_path, "SELECT ended_at FROM iterations") == [(4.0,)]
+
+
+def test_who_is_killed_while_taking_up_loses_no_time_and_counts_nothing_twice(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        record.append(AgentStarted("agent", 9), at=6.0)
+        record.append(AgentActed((UsageReported(Usage(100, 20)),)), at=9.0)
+    stood = []
+    for now in (100.0, 200.0):  # the first one dies before it has done anything
+        with (
+            closing(open_state_database(tmp_path)) as database,
+            SqliteJournal(tmp_path, database, "r1", owner=Owner(2, "2", "b", "h"), now=now) as record,
+        ):
+            stood.append(record.take_up(options={}).state)
+    assert stood[0] == stood[1]
+    assert (stood[1].seconds, stood[1].spend.usage) == (8.0, Usage(100, 20))
+
+
+def test_what_a_killed_session_used_is_priced(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        record.append(AgentStarted("agent", 9), at=6.0)
+        record.append(AgentActed((SessionStarted("s", "m1"), UsageReported(Usage(100, 20)))), at=9.0)
+    with (
+        closing(open_state_database(tmp_path)) as database,
+        SqliteJournal(tmp_path, database, "r1", owner=Owner(2, "2", "b", "h"), now=100.0) as record,
+    ):
+        spend = record.take_up(
+            options={}, price=lambda used, model: {"m1": 0.01}[model] * used.total
+        ).state.spend
+    assert spend.cost_usd == pytest.approx(1.2)
+    assert not spend.is_partly_unknown
+
+
+def test_a_run_whose_state_is_damaged_is_left_as_it_was(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        record.append(RunEnded(Outcome.EXHAUSTED, "limit", 1, Spend(), 3.0), at=5.0)
+    with closing(sqlite3.connect(tmp_path / "ralph.db")) as database, database:
+        database.execute("UPDATE runs SET state = 'x'")
+    with (
+        closing(open_state_database(tmp_path)) as database,
+        SqliteJournal(tmp_path, database, "r1", owner=Owner(2, "2", "b", "h"), now=100.0) as record,
+        pytest.raises(StoreError, match="cannot be read"),
+    ):
+        record.take_up(options={})
+    assert rows(tmp_path, "SELECT pid, outcome FROM runs") == [(1, "exhausted")]
+
+
+def test_of_a_session_without_end_only_what_it_uses_stays_on_record(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        record.append(IterationStarted(1, 1, 10, "prompt"), at=2.0)
+        record.append(AgentStarted("agent", 9), at=6.0)
+        for _ in range(12):
+            record.append(AgentActed((Text("x" * 1_000_000), UsageReported(Usage(100, 20)))), at=9.0)
+    ((size, count),) = rows(tmp_path, "SELECT sum(length(data)), count(*) FROM events")
+    assert isinstance(size, int)
+    assert size < 10_000_000
+    assert count == 14
+    with (
+        closing(open_state_database(tmp_path)) as database,
+        SqliteJournal(tmp_path, database, "r1", owner=Owner(2, "2", "b", "h"), now=100.0) as record,
+    ):
+        assert record.take_up(options={}).state.spend.usage == Usage(1200, 240)

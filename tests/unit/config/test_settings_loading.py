@@ -305,6 +305,22 @@ def test_what_one_layer_lacks_another_may_have(tmp_path: Path) -> None:
         ("RALPH_SCM__TASKS", "commit push", "scm.tasks", ["commit", "push"]),
         ("RALPH_SCM", "null", "scm", None),
         ("RALPH_OUTPUT__MAX_LINES", "0", "output.maxLines", 0),
+        # Below a name of one's own everything is read as what it is, too.
+        ("RALPH_AGENTS__HELPER", '{"command": "x"}', "agents.helper", {"command": "x"}),
+        ("RALPH_AGENTS__HELPER__COMMAND", "7", "agents.helper.command", "7"),
+        (
+            "RALPH_PROFILES__VERIFIED__ROLES__QA__MAX_ITERATIONS",
+            "3",
+            "profiles.verified.roles.qa.maxIterations",
+            3,
+        ),
+        ("RALPH_PROFILES__VERIFIED__ROLES__QA__MODEL", "5", "profiles.verified.roles.qa.model", "5"),
+        (
+            "RALPH_PROFILES__VERIFIED__ROLES__QA__MAY_CHANGE",
+            "a b",
+            "profiles.verified.roles.qa.mayChange",
+            ["a", "b"],
+        ),
         ("RALPH_PROFILES__PROMISE__MAXIMUM_ITERATIONS", "3", "profiles.promise.maximumIterations", 3),
         ("RALPH_PROFILES__PROMISE__COMPLETION_PROMISE", "go", "profiles.promise.completionPromise", "go"),
     ],

@@ -156,5 +156,9 @@ def test_the_reference_names_every_key_and_variable() -> None:
         "`RALPH_AGENT__IDLE_TIMEOUT`",
         "`guardrails.failAction`",
         "`scm.tasks`",
+        "`agents.<name>.output`",
+        "`RALPH_AGENTS__<NAME>__OUTPUT`",
+        "`prices.<name>.cacheRead`",
+        "`profiles.verified.roles.<name>.maxIterations`",
     ):
         assert word in text

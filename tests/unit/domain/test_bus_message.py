@@ -66,6 +66,8 @@ def test_an_ordinary_message_has_no_problem() -> None:
         ("soon", None),
         ("", None),
         ("-5m", None),
+        ("9" * 20 + "d", 1000.0 - 86_400 * 10**9),
+        ("9" * 5000 + "d", None),
     ],
 )
 def test_a_moment_is_a_span_back_a_date_or_seconds(text: str, expected: float | None) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +50,24 @@ def test_whatever_is_rendered_is_read_back_the_same(posted: list[BusMessage]) ->
     assert not reading.problems
     assert reading.torn_tail is None
     assert reading.settled == len(data)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("1970-01-01T00:05:00Z", 300.0),
+        ("1970-01-01T00:05:00", 300.0),
+        ("soon", 0.0),
+        ("0001-01-01T00:00:00", 0.0),
+        ("0001-01-01T00:00:00+23:59", 0.0),
+        ("9999-12-31T23:59:59.999999-23:59", 0.0),
+        ("9999-12-31T23:59:59.999999Z", 0.0),
+    ],
+)
+def test_a_time_that_nobody_could_write_down_again_is_none(written: str, expected: float) -> None:
+    block = f"## FACT {ID}\n\n- time: {written}\n\n> by hand\n\n".encode()
+    (read,) = parse_bus(block + f"<!-- end {ID} {crc32(block):08x} -->\n".encode()).messages
+    assert read.time == expected
 
 
 @given(messages, messages)

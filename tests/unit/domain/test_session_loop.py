@@ -51,12 +51,17 @@ def test_only_a_prompt_that_begins_with_the_command_is_one(
     ("arguments", "task", "maximum", "promise"),
     [
         ("Fix it", "Fix it", None, None),
-        ("don't stop \"here\" -- or there", "don't stop \"here\" -- or there", None, None),
+        ('don\'t stop "here" -- or there', 'don\'t stop "here" -- or there', None, None),
         ("--max-iterations 20 Fix it", "Fix it", 20, None),
         ("Fix it --max-iterations=20", "Fix it", 20, None),
         ('--completion-promise "ALL GREEN" Fix it', "Fix it", None, "ALL GREEN"),
         ("Fix it --completion-promise 'OK' --max-iterations 2", "Fix it", 2, "OK"),
-        ("keep the flag --max-iterationsX of the tool", "keep the flag --max-iterationsX of the tool", None, None),
+        (
+            "keep the flag --max-iterationsX of the tool",
+            "keep the flag --max-iterationsX of the tool",
+            None,
+            None,
+        ),
     ],
 )
 def test_options_may_stand_anywhere_and_the_rest_is_the_task(
@@ -73,7 +78,7 @@ def test_options_may_stand_anywhere_and_the_rest_is_the_task(
         ("Fix it --max-iterations", "--max-iterations needs a value"),
         ("--max-iterations many Fix it", "must be a whole number, not 'many'"),
         ("--max-iterations 99999999999 Fix it", "must be a whole number"),
-        ("--max-iterations ² Fix it", "must be a whole number"),  # noqa: RUF001
+        ("--max-iterations ² Fix it", "must be a whole number"),
         ("--max-iterations 0 Fix it", "must be 1 or more"),
         ('--completion-promise "" Fix it', "must not be empty"),
         ("x" * 100_001, "put it into a file"),
@@ -122,7 +127,9 @@ def test_a_stop_without_the_promise_continues_and_counts() -> None:
     assert turn.prompt.endswith("Original task:\nBuild it")
 
 
-@pytest.mark.parametrize("said", ["<promise>DONE</promise>", "Well. <Promise> done </Promise>", "a\n<promise>DONE\n</promise>"])
+@pytest.mark.parametrize(
+    "said", ["<promise>DONE</promise>", "Well. <Promise> done </Promise>", "a\n<promise>DONE\n</promise>"]
+)
 def test_the_promise_ends_the_loop(said: str) -> None:
     turn = next_turn(loop(iteration=2), said, blocks=0, cap=CAP)
     assert turn.state is None

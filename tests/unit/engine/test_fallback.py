@@ -202,3 +202,14 @@ def test_an_attempt_asks_each_agent_once_however_short_its_limit() -> None:
 def test_a_chain_of_nobody_is_refused() -> None:
     with pytest.raises(ValueError, match="needs an agent"):
         FallbackAgent([], FakeClock())
+
+
+def test_nobody_stands_in_once_a_stop_was_asked_for() -> None:
+    agents = [
+        ScriptedAgent([Turn(fault=RateLimited("5 hours", NOW + HOUR))], name="claude"),
+        ScriptedAgent([Turn("worked")], name="codex"),
+    ]
+    chain = FallbackAgent(agents, FakeClock(), is_stopping=lambda: True)
+    report = asyncio.run(chain.run(REQUEST, lambda event: None))
+    assert isinstance(report.fault, RateLimited)
+    assert agents[1].prompts == []

@@ -361,3 +361,47 @@ def test_a_clock_that_is_set_back_neither_gives_time_back_nor_stretches_a_delay(
     result = loop.run()
     assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 5)
     assert loop.clock.slept == [2.0, 2.0, 2.0, 2.0, 1.0]
+
+
+def test_the_time_of_a_pause_counts_before_the_next_launch() -> None:
+    class Paused(StopToken):
+        async def checkpoint(self) -> bool:
+            if agent.prompts:
+                clock.time += 60.0
+            return await super().checkpoint()
+
+    async def run() -> RunResult:
+        journal = MemoryJournal()
+        return await run_loop(
+            LoopParts(
+                agent=agent,
+                journal=journal,
+                clock=clock,
+                control=Paused(),
+                publish=Recorder(journal, clock),
+                work=PromptWork(lambda: "task"),
+                budget=Budget(seconds=30.0),
+            )
+        )
+
+    agent, clock = ScriptedAgent([Turn("no")]), FakeClock()
+    result = asyncio.run(run())
+    assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 1)
+
+
+def test_a_clock_that_is_set_back_neither_stretches_a_delay_nor_gives_time_back() -> None:
+    class SetBack(FakeClock):
+        """Each look at the time of day finds it an hour earlier; what is measured goes on."""
+
+        looks = 0
+
+        def now(self) -> float:
+            self.looks += 1
+            return self.time - 3600.0 * self.looks
+
+    loop = Loop(
+        ScriptedAgent([Turn("no")]), {"pace": Pace(2.0), "budget": Budget(seconds=9.0)}, clock=SetBack()
+    )
+    result = loop.run()
+    assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 5)
+    assert sum(loop.clock.slept) == 9.0

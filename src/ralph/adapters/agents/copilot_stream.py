@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
+from ralph.adapters.agents.faults import INTERRUPTED
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
 from ralph.adapters.agents.open_tools import OpenTools
 from ralph.adapters.agents.tool_summary import tool_summary
@@ -205,8 +206,8 @@ class CopilotStreamParser:
                 is_news = info.message and info.info_type != "model_retry"
                 return (Notice(one_line(info.message)),) if is_news else _NOTHING
             case "abort":
-                self._error = f"aborted: {_decode_reason(event.data).reason or 'no reason given'}"
-                return _NOTHING
+                self._error = head(f"aborted: {_decode_reason(event.data).reason or 'no reason given'}")
+                return (ErrorReported(self._error, None, INTERRUPTED, True),)
             case "result":
                 return self._result(_decode_result(line))
             case known if known in _PASSED_OVER:

@@ -80,8 +80,9 @@ class DefinedAdapter:
         return self._adapter.linger
 
     def command(self, request: AgentRequest) -> Command:
-        command = self._adapter.command(request)
-        return replace(command, environment={**self._definition.environment, **command.environment})
+        # Its own variables outrank those that the adapter sets by itself, but not the run's.
+        environment = {**self._definition.environment, **request.environment}
+        return self._adapter.command(replace(request, environment=environment))
 
     def parser(self, request: AgentRequest) -> StreamParser:
         return self._adapter.parser(request)

@@ -96,13 +96,15 @@ def classify(
 
 
 def _before_our_signal(events: Sequence[AgentEvent]) -> Sequence[AgentEvent]:
-    """Without an end of the turn that says no more than that it was ended: that was us."""
-    turn, error = last(events, TurnEnded), last(events, ErrorReported)
-    if turn is None or turn is not events[-1] or not turn.error:
-        return events
+    """Without an error, and the end of a turn, that say no more than that it was ended: that was us."""
+    error = last(events, ErrorReported)
     if error is None or not error.final or error.status is not None or error.code != INTERRUPTED:
         return events
-    return [event for event in events if event is not turn and event is not error]
+    at = next(place for place, event in enumerate(events) if event is error)
+    after = events[at + 1 :]
+    if any(not (isinstance(event, TurnEnded) and event.error) for event in after):
+        return events  # it went on: what it said then counts
+    return events[:at]
 
 
 def _while_retrying(exit_: Exit, error: ErrorReported, *, is_empty: bool, explain: Explain) -> Fault | None:

@@ -49,10 +49,9 @@ class OpencodeAdapter(StructuredAdapter):
             argv.append(AUTO)
         if request.continues:
             argv.append(f"--session={request.continues}")
-        environment = {"OPENCODE_DISABLE_AUTOUPDATE": "true"}
+        environment = {"OPENCODE_DISABLE_AUTOUPDATE": "true", **request.environment}
         if request.read_only:
             environment["OPENCODE_PERMISSION"] = NO_WRITING
-        environment |= request.environment
         return Command(tuple(argv), request.cwd, environment, request.prompt_file)
 
     def parser(self, request: AgentRequest) -> StreamParser:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from ralph.adapters.agents import faults
@@ -20,6 +21,11 @@ from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamPa
 
 YOLO: Final = "--yolo"
 CHOOSES_PERMISSIONS: Final = ("-y", YOLO, "--approval-mode", "--allowed-tools")
+
+DEFAULTS: Final = Path(__file__).with_name("qwen_defaults.json")
+"""What it remembers of one session it would tell the next, and ask the model in between what is worth it. There is no
+flag against that; this file is the lowest layer of its settings, so that who wants it can have it. Its version is beyond
+all that are: qwen writes to files of an older one than its own."""
 
 ADVICE: Final = Advice(
     install=KNOWN_AGENTS["qwen"],
@@ -55,6 +61,7 @@ class QwenAdapter(StructuredAdapter):
         environment = {
             "QWEN_CODE_NO_RELAUNCH": "true",
             "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1",
+            "QWEN_CODE_SYSTEM_DEFAULTS_PATH": str(DEFAULTS),
             **request.environment,
         }
         return Command(tuple(argv), request.cwd, environment, request.prompt_file)

@@ -35,7 +35,13 @@ class ProtectionCheck:
     when = When.ON_CLAIM
 
     def __init__(
-        self, protection: Protection, baseline: Baseline, *, root: Path, base: str, settings: Sequence[Path] = ()
+        self,
+        protection: Protection,
+        baseline: Baseline,
+        *,
+        root: Path,
+        base: str,
+        settings: Sequence[Path] = (),
     ) -> None:
         """``settings`` were read when the work began: a change of them does nothing now, but is told."""
         self._protection = protection
@@ -116,7 +122,9 @@ def _files(root: Path) -> Iterable[str]:
 def _read_alone(root: Path, path: str) -> bytes | None:
     """One that lies where the walk does not go; not through a link that took the place of a folder."""
     file = root / path
-    return _read(file) if file.resolve().is_relative_to(root.resolve()) and not _has_link(root, path) else None
+    return (
+        _read(file) if file.resolve().is_relative_to(root.resolve()) and not _has_link(root, path) else None
+    )
 
 
 def _has_link(root: Path, path: str) -> bool:

@@ -33,12 +33,17 @@ class Semantic:
     async def _judged(self, verifying: Verifying, criteria: Sequence[str], diff: str) -> MethodVerdict:
         spent = Spend()
         failure = ""
+        before = await verifying.tools.fingerprint()
         for number in range(1, TRIES + 1):
             tag = f"verdict-{secrets.token_hex(4)}"  # the change cannot know it, and so cannot answer for the judge
             report = await self._ask(verifying, criteria, diff, tag, number)
             spent += report.spend
             if report.ending is Ending.STOPPED:
                 return MethodVerdict(Verdict.ERRORED, "the judge was stopped", spend=spent)
+            if await verifying.tools.fingerprint() != before:
+                reason = "the judge changed the working tree, so its answer does not count"
+                told = f"{reason}. Look at `git status` and `git diff`, and keep what is yours only."
+                return MethodVerdict(Verdict.ERRORED, reason, told=told, spend=spent)
             if report.fault is not None or report.ending is not Ending.EXITED:
                 failure = report.fault.reason if report.fault is not None else f"it {report.ending}"
                 continue

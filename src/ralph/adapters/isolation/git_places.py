@@ -6,60 +6,80 @@ configuration and hooks alone, so these are read-only, and so are the files that
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*\"?(.+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
+from ralph.adapters.isolation.git_config import entries, included
+from ralph.errors import ConfigError
+
+MARKER = ".git"
+# Old ways to name a remote: pushing to a repository of the agent's runs that one's hooks.
+_FOLDERS = ("hooks", "branches", "remotes")
 
 
 @dataclass(frozen=True, slots=True)
 class GitPlaces:
+    """``barred``: nothing is there, and nothing may be made there."""
+
     writable: tuple[Path, ...] = ()
     readonly: tuple[Path, ...] = ()
+    barred: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GitFolders:
+    """``own`` is ``common`` but in a worktree, whose own folder lies in the main checkout's."""
+
+    top: Path
+    own: Path
+    common: Path
+
+
+def git_folders(start: Path) -> GitFolders | None:
+    """Of the repository that ``start`` lies in; None if it lies in none, or git could not tell either."""
+    top = next((folder for folder in (start, *start.parents) if (folder / MARKER).exists()), None)
+    if top is None:
+        return None
+    marker = top / MARKER
+    own = marker.resolve() if marker.is_dir() else _worktree_folder(marker)
+    return None if own is None else GitFolders(top, own, _common_folder(own))
 
 
 def git_places(workspace: Path) -> GitPlaces:
-    """Of the repository that ``workspace`` lies in; nothing if it lies in none."""
-    top = next((folder for folder in (workspace, *workspace.parents) if (folder / ".git").exists()), None)
-    if top is None:
-        return GitPlaces()
-    marker = top / ".git"
-    if marker.is_dir():
-        common = own = marker.resolve()
-    else:
-        found = _worktree_folder(marker)
-        if found is None:
-            return GitPlaces(readonly=(marker,))
-        own = found
-        common = _common_folder(own)
-    writable = [common] if own == common or common in own.parents else [common, own]
+    """Of the repository that ``workspace`` lies in. A repository that the agent would make is none to be trusted."""
+    marker = workspace / MARKER
+    barred = () if marker.exists() else (marker,)
+    _refuse_link(marker)
+    found = git_folders(workspace)
+    if found is None:
+        return GitPlaces(readonly=() if barred else (marker,), barred=barred)
+    top, own, common = found.top, found.own, found.common
+    writable = [common] if own == common else [common, own]
     readonly = [*_running(common)]
-    if marker.is_file():
-        readonly.append(marker)
-    if own != common:
-        # The main checkout and other worktrees are somebody else's work.
-        readonly += [path for name in ("HEAD", "index") if (path := common / name).exists()]
-        readonly += [
-            path for name in ("commondir", "gitdir", "config.worktree") if (path := own / name).exists()
-        ]
+    if (top / MARKER).is_file():
+        readonly.append(top / MARKER)
     worktrees = common / "worktrees"
-    if worktrees.is_dir():
-        readonly += [path for path in sorted(worktrees.iterdir()) if path != own]
-    readonly += _own_hooks(common, top)
-    return GitPlaces(tuple(writable), tuple(dict.fromkeys(readonly)))
+    if own != common:
+        # The main checkout and other worktrees, those to come too, are somebody else's work.
+        readonly += [path for name in ("HEAD", "index") if (path := common / name).exists()]
+        readonly += [path for name in ("commondir", "gitdir") if (path := own / name).exists()]
+        readonly += [*_configuration(own), *([worktrees] if worktrees in own.parents else [])]
+    elif worktrees.is_dir():
+        readonly += sorted(worktrees.iterdir())
+    readonly += _in_the_project(common / "config", top)
+    return GitPlaces(tuple(writable), tuple(dict.fromkeys(readonly)), barred)
 
 
 def _running(folder: Path) -> Iterator[Path]:
     """The files of one git folder, and of the submodules' folders in it, that make git run something."""
-    hooks = folder / "hooks"
-    if not hooks.exists():
-        hooks.mkdir()  # or the agent would make it
-    yield hooks
-    for name in ("config", "config.worktree"):
-        if (folder / name).exists():
-            yield folder / name
+    for name in _FOLDERS:
+        path = folder / name
+        _refuse_link(path)
+        if not path.exists():
+            path.mkdir()  # or the agent would make it
+        yield path
+    yield from _configuration(folder)
     modules = folder / "modules"
     if modules.is_dir():
         for config in sorted(modules.rglob("config")):
@@ -67,14 +87,40 @@ def _running(folder: Path) -> Iterator[Path]:
                 yield from _running(config.parent)
 
 
-def _own_hooks(common: Path, top: Path) -> list[Path]:
-    """A ``core.hooksPath`` inside of the project, as some hook managers have it."""
-    try:
-        config = (common / "config").read_text(errors="replace")
-    except OSError:
-        return []
-    folders = (top / Path(found).expanduser() for found in _HOOKS_PATH.findall(config))
-    return [folder for folder in folders if folder.is_dir()]
+def _configuration(folder: Path) -> Iterator[Path]:
+    config, extra = folder / "config", folder / "config.worktree"
+    for path in (config, extra):
+        _refuse_link(path)
+    common = _common_folder(folder) / "config"
+    if not extra.exists() and dict(entries(common)).get("extensions.worktreeconfig"):
+        extra.touch()  # or the agent would make it
+    yield from (path for path in (config, extra) if path.exists())
+
+
+def _in_the_project(config: Path, top: Path) -> Iterator[Path]:
+    """Hooks and parts of the configuration that lie among the project's files, as some tools have it."""
+    parts = [config, *included(config)]
+    for part in parts[1:]:
+        if {top, config.parent} & {*part.resolve().parents}:
+            _refuse_link(part)
+            if not part.exists() and part.parent.is_dir():
+                part.touch()  # or the agent would make it
+            if part.is_file():
+                yield part.resolve()
+    for key, value in (entry for part in parts for entry in entries(part)):
+        if key == "core.hookspath" and value:
+            folder = top / Path(value).expanduser()
+            if top in folder.resolve().parents:
+                _refuse_link(folder)
+                folder.mkdir(parents=True, exist_ok=True)
+            if folder.is_dir():
+                yield folder.resolve()
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        message = f"{path} is a link: in a sandbox the agent could put a folder of its own in its place"
+        raise ConfigError(message, hint="put what it leads to in its place, or use --no-sandbox")
 
 
 def _worktree_folder(marker: Path) -> Path | None:

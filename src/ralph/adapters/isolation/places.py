@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -25,6 +25,7 @@ class How(IntEnum):
     WRITABLE = 2
     PROTECTED = 3  #: readable, although it lies in something writable
     MASKED = 4  #: an empty file in its place
+    BARRED = 5  #: nothing is there, and nothing can be made there
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ def places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tuple[Place,
     found = [Place(path, How.HIDDEN) for path in hidden]
     found += [Place(path, How.MASKED) for path in _readable_secrets()]
     found += [Place(path, How.READABLE) for path in _tools(site, home, hidden)]
+    found += [Place(path, How.BARRED) for path in git_places(site.workspace.resolve()).barred]
     return _in_order((*found, *project))
 
 
@@ -129,7 +131,26 @@ def _in_order(found: Iterable[Place]) -> tuple[Place, ...]:
     chosen: dict[Path, How] = {}
     for place in found:
         chosen[place.path] = max(place.how, chosen.get(place.path, How.HIDDEN))
+    for path in _renamable(chosen):
+        chosen[path] = How.WRITABLE
     return tuple(Place(path, chosen[path]) for path in sorted(chosen, key=lambda path: path.parts))
+
+
+def _renamable(chosen: Mapping[Path, How]) -> list[Path]:
+    """Folders between something writable and what is protected in it.
+
+    Unless it is a place itself, a folder could be renamed with what is protected, and another put where it was.
+    """
+    found: list[Path] = []
+    for path, how in chosen.items():
+        if how > How.WRITABLE:
+            between: list[Path] = []
+            for folder in path.parents:
+                if folder in chosen:
+                    found += between if chosen[folder] is How.WRITABLE else ()
+                    break
+                between.append(folder)
+    return found
 
 
 def _hidden(home: Path) -> list[Path]:

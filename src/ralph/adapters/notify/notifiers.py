@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ralph.domain.loop_events import LoopEvent
 from ralph.domain.notice import Notification, notification
+from ralph.domain.safe_text import clean_line
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 from ralph.errors import ConfigError
 
@@ -46,10 +47,12 @@ class Notifying:
                 problem = await notifier(told)
         except TimeoutError:
             problem = f"no answer within {SECONDS:g} s"
-        except OSError as error:
-            problem = str(error)
+        except (
+            Exception
+        ) as error:  # whatever a server answers, or an address that is none: never the run's end
+            problem = str(error) or type(error).__name__
         if problem:
-            self._complain(f"could not notify: {problem}")
+            self._complain(f"could not notify: {clean_line(problem)}")
 
     async def finish(self) -> None:
         if self._tasks:
@@ -84,7 +87,7 @@ def _desktop(told: Notification) -> tuple[str, ...]:
     if sys.platform == "darwin":
         script = f"display notification {json.dumps(told.text)} with title {json.dumps('ralph')}"
         return ("osascript", "-e", script)
-    return ("notify-send", "--app-name=ralph", f"ralph: {told.subject}", told.text)
+    return ("notify-send", "--app-name=ralph", "--", f"ralph: {told.subject}", told.text)
 
 
 async def _run(runner: ProcessRunner, root: Path, argv: tuple[str, ...], told: Notification) -> str:

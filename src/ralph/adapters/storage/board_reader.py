@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ralph.adapters.storage.task_cards import TaskCards
+from ralph.domain.role_defaults import CompletionDefaults
 from ralph.engine.queries import Board, Card, CardDetail, CardKind, laned
 
 MOST_PLAN_BYTES = 8 * 1024 * 1024
@@ -19,16 +21,33 @@ STORY_LANES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class BoardRules:
+    """What the project's settings say about its boards. ``problem``: why these may not be what it wants."""
+
+    plan_folder: Path
+    roles: CompletionDefaults = CompletionDefaults()
+    problem: str = ""
+
+    @property
+    def plan(self) -> Path:
+        return self.plan_folder / "tasks.json"
+
+
 class BoardReader:
     """Reads anew each time it is asked: the agent itself edits the plan. ``tasks`` None: the record has none."""
 
-    def __init__(self, tasks: TaskCards | None, plan: Path) -> None:
+    def __init__(self, tasks: TaskCards | None, rules: BoardRules) -> None:
         self._tasks = tasks
-        self._plan = plan
+        self._plan = rules.plan
+        self._problem = rules.problem
 
     def boards(self) -> tuple[Board, ...]:
         tasks = None if self._tasks is None else self._tasks.board()
-        return tuple(board for board in (tasks, self._stories()) if board is not None)
+        found = [board for board in (tasks, self._stories()) if board is not None]
+        return tuple(
+            replace(board, problem="; ".join(filter(None, (board.problem, self._problem)))) for board in found
+        )
 
     def card(self, kind: CardKind, card_id: str) -> CardDetail | None:
         if kind is CardKind.STORY:

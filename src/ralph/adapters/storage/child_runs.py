@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -93,9 +95,10 @@ class ChildRuns:
             return
         for file in files:
             # The agent may write there too: whatever is no registration is passed over.
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-                with file.open("rb") as opened:
-                    owner = json.loads(opened.read(MAX_FILE_BYTES))["owner"]
+            with contextlib.suppress(
+                OSError, ValueError, ArithmeticError, TypeError, KeyError, RecursionError
+            ):
+                owner = json.loads(_content(file))["owner"]
                 yield ChildRun(
                     file.stem,
                     Owner(
@@ -105,6 +108,15 @@ class ChildRuns:
                         host=str(owner["host"]),
                     ),
                 )
+
+
+def _content(file: Path) -> bytes:
+    """Of a plain file: a pipe of that name would be waited for, a link could lead anywhere."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        return os.read(descriptor, MAX_FILE_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shlex
 import sqlite3
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import gmtime, strftime
 
-from ralph.adapters.storage.database import store_errors
+from ralph.adapters.storage.database import store_errors, transaction
 from ralph.domain.claim import Claim, Mode, Owner, is_stale
 from ralph.errors import WorkspaceBusy
 
@@ -55,7 +54,7 @@ class Claims:
         not own it (False).
         """
         values = (workspace, mode, run_id, *_row(self._me), now, json.dumps(dict(details or {})))
-        with self._writing():
+        with store_errors(self._path), transaction(self._database):
             # Looked at under the write lock: of two processes that find a stale claim only one takes it over.
             holder = self.holder(workspace)
             if holder is not None:
@@ -118,18 +117,6 @@ class Claims:
     def _is_live(self, claim: Claim) -> bool:
         owner = claim.owner
         return not is_stale(owner, here=self._me, started_of=self._started_of(owner.pid))
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with store_errors(self._path):
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._database.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._database.execute("ROLLBACK")
-                raise
 
 
 def _row(owner: Owner) -> tuple[int, str, str, str]:

@@ -64,19 +64,13 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     if version == 0 and tables and application != APPLICATION_ID:
         message = f"{path} is a database, but not one of ralph's"
         raise StoreError(message, hint="Move the file away; ralph will not write into it.")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         # Another process may have migrated while this one waited for the lock.
         for number in range(_version(connection), len(migrations)):
             for statement in _statements(migrations[number]):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):  # a full disk may have ended the transaction already
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -97,6 +91,19 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, with the write lock held from the beginning."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # a full disk may have ended the transaction already
+            connection.execute("ROLLBACK")
+        raise
 
 
 @contextmanager

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-from ralph.adapters.storage.board_reader import BoardReader
+from ralph.adapters.storage.board_reader import BoardReader, BoardRules
 from ralph.adapters.storage.restored_events import restore
 from ralph.adapters.storage.run_reader import RunReader, StartedOf, open_reader
 from ralph.adapters.storage.task_cards import TaskCards
@@ -22,37 +23,50 @@ from ralph.engine.queries import (
     IterationSummary,
     Timeline,
 )
+from ralph.engine.run_labels import RunLabel, label_of
 
 DEFAULT_LIMIT = 500
 LANDMARKS_AT_ONCE = 1000
 TIMELINES_KEPT = 64
+MOST_PARTS = 500
+LABELS_KEPT = 2000
 
 _ROW = "SELECT seq, iteration, at, kind, data FROM events"
 _AFTER = f"{_ROW} WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 _BEFORE = f"{_ROW} WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
 _LANDMARKS = f"{_ROW} WHERE run_id = ? AND seq > ? AND kind <> 'agent_acted' ORDER BY seq LIMIT ?"
 _HAS_TASKS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tasks'"
+_HAS_PARENTS = "SELECT 1 FROM pragma_table_info('runs') WHERE name = 'parent_id'"
+_PARTS = "SELECT id FROM runs WHERE parent_id = ? ORDER BY started_at, id LIMIT ?"
+_OPTIONS = "SELECT options FROM runs WHERE id = ?"
 _NEVER = 2**63 - 1
 
 
 class Feed:
     """One reader, for one thread. There need not be a record yet, and it may be replaced meanwhile.
 
-    ``here`` and ``started_of`` tell live runs from interrupted ones; ``wiring.faces.open_feed`` gives them.
+    ``here`` and ``started_of`` tell live runs from interrupted ones, ``rules`` what the settings say about the
+    boards, whenever it is asked; ``wiring.faces.open_feed`` gives them.
     Everything raises StoreError if the record cannot be read.
     """
 
     def __init__(
-        self, state_folder: Path, *, here: Owner, started_of: StartedOf, plan_folder: Path | None = None
+        self,
+        state_folder: Path,
+        *,
+        here: Owner,
+        started_of: StartedOf,
+        rules: Callable[[], BoardRules] | None = None,
     ) -> None:
         self._path = state_folder / "ralph.db"
         self._folder = state_folder
         self._here = here
         self._started_of = started_of
-        self._plan = (plan_folder or state_folder.parent / "ralph") / "tasks.json"
+        self._rules = rules or (lambda: BoardRules(state_folder.parent / "ralph"))
         self._reader: RunReader | None = None
         self._file = 0
         self._timelines: dict[str, Timeline] = {}
+        self._labels: dict[str, RunLabel] = {}
 
     @property
     def state_folder(self) -> Path:
@@ -63,6 +77,7 @@ class Feed:
             self._reader.close()
         self._reader, self._file = None, 0
         self._timelines.clear()
+        self._labels.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -73,7 +88,7 @@ class Feed:
     def head(self) -> Head:
         """Costs microseconds: ask it often, and the rest only when it differs."""
         reader = self._open()
-        plan = _changed_at(self._plan)
+        plan = _changed_at(self._rules().plan)
         if reader is None:
             return Head(plan=plan)
         version = reader.query("PRAGMA data_version")[0][0]
@@ -93,6 +108,29 @@ class Feed:
         """None: there is no such run, or it was removed."""
         reader = self._open()
         return None if reader is None else reader.run(run_id, here=self._here, started_of=self._started_of)
+
+    def parts(self, run_id: str) -> list[RunView]:
+        """The runs that are a part of it, in the order in which they began: tasks of a `ralph work`, children."""
+        reader = self._open()
+        if reader is None or not reader.query(_HAS_PARENTS):
+            return []
+        found = (self.run(name) for (name,) in reader.query(_PARTS, run_id, MOST_PARTS))
+        return [part for part in found if part is not None]
+
+    def label(self, run_id: str) -> RunLabel:
+        """What it was asked for; empty if there is no such run."""
+        reader = self._open()
+        if reader is None:
+            return RunLabel()
+        known = self._labels.get(run_id)
+        if known is None:
+            rows = reader.query(_OPTIONS, run_id)
+            if not rows:
+                return RunLabel()
+            if len(self._labels) >= LABELS_KEPT:
+                self._labels.clear()
+            known = self._labels[run_id] = _label(rows[0][0])
+        return known
 
     # --- events ---
 
@@ -146,11 +184,11 @@ class Feed:
         return self._board().card(kind, card_id)
 
     def _board(self) -> BoardReader:
-        reader = self._open()
+        reader, rules = self._open(), self._rules()
         if reader is None or not reader.query(_HAS_TASKS):
-            return BoardReader(None, self._plan)
-        tasks = TaskCards(reader.query, here=self._here, started_of=self._started_of)
-        return BoardReader(tasks, self._plan)
+            return BoardReader(None, rules)
+        tasks = TaskCards(reader.query, here=self._here, started_of=self._started_of, roles=rules.roles)
+        return BoardReader(tasks, rules)
 
     # --- the file ---
 
@@ -162,6 +200,15 @@ class Feed:
             self._reader = open_reader(self._folder)
             self._file = file if self._reader is not None else 0
         return self._reader
+
+
+def _label(options: str) -> RunLabel:
+    """Of any version of ralph."""
+    try:
+        known = json.loads(options)
+    except (ValueError, RecursionError):
+        return RunLabel()
+    return label_of(known) if isinstance(known, dict) else RunLabel()
 
 
 def _file_number(path: Path) -> int:

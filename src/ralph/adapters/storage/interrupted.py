@@ -10,15 +10,21 @@ from ralph.adapters.storage.database import store_errors
 from ralph.domain.claim import Owner, is_stale
 
 OPEN_RUNS = """SELECT id, pid, process_started, boot_id, host FROM runs
-    WHERE outcome IS NULL AND pid <> 0 ORDER BY started_at DESC LIMIT 20"""
+    WHERE outcome IS NULL AND pid <> 0 AND root = ? AND parent_id NOT IN (SELECT id FROM runs)
+    ORDER BY started_at DESC"""
 
 
 def interrupted_run(
-    database: sqlite3.Connection, path: Path, *, here: Owner, started_of: Callable[[int], str | None]
+    database: sqlite3.Connection,
+    path: Path,
+    workspace: Path,
+    *,
+    here: Owner,
+    started_of: Callable[[int], str | None],
 ) -> str | None:
-    """The newest one."""
+    """The newest one of this working tree: `ralph resume` looks no farther either."""
     with store_errors(path):
-        rows = database.execute(OPEN_RUNS).fetchall()
+        rows = database.execute(OPEN_RUNS, (str(workspace),)).fetchall()
     for run_id, *owner in rows:
         if is_stale(Owner(*owner), here=here, started_of=started_of(owner[0])):
             return str(run_id)

@@ -10,12 +10,14 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Self
 
-from ralph.adapters.storage.database import store_errors
+from ralph.adapters.storage.database import store_errors, transaction
 from ralph.adapters.storage.files import point_link
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
+from ralph.domain.agent_events import SessionStarted, TurnEnded, UsageReported
 from ralph.domain.claim import Owner
 from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded
 from ralph.domain.state import LoopState
+from ralph.domain.transcript import PriceOf, unpriced
 from ralph.engine.ports import SessionFiles
 from ralph.errors import StoreError
 
@@ -33,7 +35,7 @@ FORGET_REQUESTS = (
 # An agent that waits has ended its session by itself; one that the user stopped has not.
 LAST_ATTEMPT = """SELECT ended_at IS NULL OR (decision = 'stop' AND reason LIKE 'stopped by the user%') FROM iterations WHERE run_id = ?
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
-TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL, updated_at = ?,
+TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL,
     pid = ?, process_started = ?, boot_id = ?, host = ? WHERE id = ?"""
 SAVE_STATE = """UPDATE runs SET state = ?, updated_at = ?,
     state_seq = coalesce((SELECT max(seq) FROM events WHERE run_id = runs.id), 0) WHERE id = ?"""
@@ -100,25 +102,28 @@ class SqliteJournal:
                 ),
             )
 
-    def take_up(self, *, options: Mapping[str, object]) -> TakenUp:
-        """A run that an earlier process left behind; raises StoreError if its record cannot be read."""
+    def take_up(self, *, options: Mapping[str, object], price: PriceOf = unpriced) -> TakenUp:
+        """A run that an earlier process left behind; raises StoreError if its record cannot be read.
+
+        ``price`` is for what a session used that was cut off. All of it or nothing is on record: who is killed
+        here loses no time and counts no money twice.
+        """
         from ralph.adapters.storage.uncounted import spend_after  # what only a resumed run needs
 
-        with store_errors(self._path):
+        with store_errors(self._path), transaction(self._database):
             row = self._database.execute(READ_STATE, (self._run_id,)).fetchone()
             if row is None:
                 message = f"run {self._run_id} was removed meanwhile"
                 raise StoreError(message, hint="start a new one with `ralph run`")
             state, saved_at, saved_seq, heard_of = row
-            uncounted = spend_after(self._database, self._run_id, saved_seq)
+            uncounted = spend_after(self._database, self._run_id, saved_seq, price=price)
+            unsaved = (heard_of or 0.0) - saved_at
+            stood = decode_state(state).resumed(uncounted, unsaved_seconds=unsaved)
             # What was asked of the process that is gone is not for this one; a word to the agent is.
             self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
             last = self._database.execute(LAST_ATTEMPT, (self._run_id,)).fetchone()
-            self._database.execute(
-                TAKE_UP, (json.dumps(options), self._last_at, *astuple(self._owner), self._run_id)
-            )
-        unsaved = (heard_of or 0.0) - saved_at
-        stood = decode_state(state).resumed(uncounted, unsaved_seconds=unsaved)
+            self._database.execute(TAKE_UP, (json.dumps(options), *astuple(self._owner), self._run_id))
+            self._database.execute(SAVE_STATE, (encode_state(stood), self._last_at, self._run_id))
         self._iteration = stood.iteration
         return TakenUp(stood, was_cut=last is not None and bool(last[0]))
 
@@ -167,11 +172,18 @@ class SqliteJournal:
             self._acted_bytes = 0
         if statement := self._statement(event, at):
             self._statements.append(statement)
+        if isinstance(event, AgentActed) and self._acted_bytes > SESSION_BYTES:
+            # The session's log has it all, and the record must not grow with an agent's chatter; but what it
+            # uses must be known even if it is killed.
+            used = tuple(
+                each for each in event.events if isinstance(each, SessionStarted | UsageReported | TurnEnded)
+            )
+            if not used:
+                return
+            event = AgentActed(used)
         data = encode_event(event)
         if isinstance(event, AgentActed):
             self._acted_bytes += len(data)
-            if self._acted_bytes > SESSION_BYTES:
-                return  # the session's log has it all; the record must not grow with an agent's chatter
         self._events.append((self._run_id, self._iteration, at, event.kind, data))
         self._event_bytes += len(data)
         if self._event_bytes > FLUSH_BYTES:
@@ -234,15 +246,10 @@ class SqliteJournal:
             if durably:
                 database.execute("PRAGMA synchronous = FULL")
             try:
-                database.execute("BEGIN IMMEDIATE")
-                database.executemany(ADD_EVENT, self._events)
-                for sql, values in self._statements:
-                    database.execute(sql, values)
-                database.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    database.execute("ROLLBACK")
-                raise
+                with transaction(database):
+                    database.executemany(ADD_EVENT, self._events)
+                    for sql, values in self._statements:
+                        database.execute(sql, values)
             finally:
                 if durably:
                     with contextlib.suppress(sqlite3.Error):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph.adapters.storage.files import write_atomic
@@ -16,13 +16,14 @@ VERSION = 2
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """``arguments`` are the profile's own; ``flags`` are (key path, value, name of the flag); ``settings`` what was in
-    effect then."""
+    effect then. ``by_program``: started by a program, which may have changed any part of the run."""
 
     profile: str
     arguments: Mapping[str, object]
     workspace: str
     flags: Sequence[tuple[Sequence[str], object, str]] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
+    by_program: bool = False
 
 
 def save_request(folder: Path, request: RunRequest) -> None:
@@ -34,10 +35,21 @@ def save_request(folder: Path, request: RunRequest) -> None:
         "workspace": request.workspace,
         "flags": [[list(path), value, origin] for path, value, origin in request.flags],
         "settings": request.settings,
+        "byProgram": request.by_program,
     }
     path = folder / "request.json"
     write_atomic(path, json.dumps(content, indent=1) + "\n")
     path.chmod(0o600)
+
+
+def save_flags(folder: Path, flags: Sequence[tuple[Sequence[str], object, str]]) -> None:
+    """What a resumed run was given stays with it, should it be cut off once more."""
+    try:
+        request = load_request(folder)
+    except StoreError:
+        return  # whoever needs it will say what is wrong with it
+    if list(request.flags) != list(flags):
+        save_request(folder, replace(request, flags=flags))
 
 
 def load_request(folder: Path) -> RunRequest:
@@ -53,6 +65,7 @@ def load_request(folder: Path) -> RunRequest:
             workspace=str(content["workspace"]),
             flags=[(tuple(map(str, path)), value, str(origin)) for path, value, origin in content["flags"]],
             settings=dict(content["settings"]),
+            by_program=content.get("byProgram") is True,
         )
     except FileNotFoundError:
         message = f"{path} is missing, so it is not known how the run was started"

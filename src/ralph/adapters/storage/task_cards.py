@@ -10,6 +10,7 @@ from ralph.adapters.storage.task_rows import COLUMNS, task_of
 from ralph.domain.claim import Owner
 from ralph.domain.completion import Role
 from ralph.domain.criteria import criteria_for
+from ralph.domain.role_defaults import CompletionDefaults
 from ralph.domain.run_view import is_alive
 from ralph.domain.task import Task, TaskStatus
 from ralph.domain.task_view import TaskView, view_of
@@ -21,13 +22,13 @@ StartedOf = Callable[[int], str | None]
 
 MOST_CARDS = 500
 MOST_HISTORY = 200
-LANES = (
-    *((role.value, role.value.capitalize() if role is not Role.QA else "QA") for role in Role),
+ENDS = (
     ("accepted", "Accepted"),
     ("done", "Done"),
     ("failed", "Failed"),
     ("cancelled", "Cancelled"),
 )
+_STATUSES = frozenset(TaskStatus)
 
 _TASKS = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608 (our own words)
 # What is open matters most, then what was touched last; a board of thousands is no board.
@@ -42,21 +43,24 @@ _EVENTS = "SELECT at, kind, text FROM task_events WHERE task_id = ? ORDER BY seq
 
 
 class TaskCards:
-    """Over a record that has tasks."""
+    """Over a record that has tasks; ``roles`` are the project's, in the order of its pipeline."""
 
-    def __init__(self, query: Query, *, here: Owner, started_of: StartedOf) -> None:
+    def __init__(
+        self, query: Query, *, here: Owner, started_of: StartedOf, roles: CompletionDefaults | None = None
+    ) -> None:
         self._query = query
         self._here = here
         self._started_of = started_of
+        self._roles = roles or CompletionDefaults()
 
     def board(self) -> Board | None:
         """None: there are no tasks."""
         count = self._query("SELECT count(*) FROM tasks")[0][0]
         if not count:
             return None
-        views = self._views(f"{_SHOWN}", MOST_CARDS)
-        cards = sorted(map(_card, views), key=lambda card: card.priority)
-        board = laned(CardKind.TASK, "Tasks", LANES, cards)
+        cards = sorted(map(self._card, self._views(_SHOWN, MOST_CARDS)), key=lambda card: card.priority)
+        lanes = [(role, "QA" if role == Role.QA else role.capitalize()) for role in self._roles.roles]
+        board = laned(CardKind.TASK, "Tasks", (*lanes, *ENDS), cards)
         more = count - len(cards)
         return replace(board, problem=f"{more:,} more are not shown" if more > 0 else "")
 
@@ -66,16 +70,18 @@ class TaskCards:
             return None
         task = views[0].task
         return CardDetail(
-            card=_card(views[0]),
+            card=self._card(views[0]),
             description="\n\n".join(text for text in (task.outcome, task.description) if text),
             criteria=task.acceptance_criteria,
             depends_on=task.dependencies,
-            completion=tuple(_criteria(task, role) for role in _roles(task)),
+            completion=tuple(_criteria(task, role, self._roles) for role in _roles(task, self._roles)),
             history=self._history(task.id),
         )
 
     def _views(self, query: str, *values: object) -> list[TaskView]:
-        unfinished = {name: TaskStatus(status) for name, status in self._query(_UNFINISHED)}
+        unfinished = {
+            name: TaskStatus(status) for name, status in self._query(_UNFINISHED) if status in _STATUSES
+        }
         claims = {
             task_id: run_id
             for task_id, run_id, *owner in self._query(_CLAIMS)
@@ -108,6 +114,26 @@ class TaskCards:
             sorted((*verifications, *events), key=lambda entry: entry.at, reverse=True)[:MOST_HISTORY]
         )
 
+    def _card(self, view: TaskView) -> Card:
+        task = view.task
+        role = task.stage or next(iter(self._roles.roles), Role.CODER.value)
+        is_open = task.status is TaskStatus.OPEN
+        waits = f"waits for {', '.join(view.waits_for)}" if view.waits_for else ""
+        return Card(
+            kind=CardKind.TASK,
+            id=task.id,
+            title=task.title,
+            lane=role if is_open else task.status.value,
+            status=view.state.value,
+            role=role if is_open else "",
+            iteration=task.used if is_open else task.iteration,
+            maximum=_criteria(task, role, self._roles).maximum if is_open else None,
+            rounds=task.rejections,
+            note=task.reason or waits or (task.remarks[-1] if task.remarks and is_open else ""),
+            priority=task.priority,
+            run_id=view.run_id or "",
+        )
+
 
 def _readable(row: tuple[Any, ...]) -> Task | None:
     """A row that somebody damaged, or a later ralph wrote, must not take the others from the board."""
@@ -117,16 +143,16 @@ def _readable(row: tuple[Any, ...]) -> Task | None:
         return None
 
 
-def _roles(task: Task) -> list[str]:
-    """The seed's, and those that the task has criteria of its own for."""
+def _roles(task: Task, known: CompletionDefaults) -> list[str]:
+    """The project's, and those that the task has criteria of its own for."""
     own = task.completion_spec.criteria if task.completion_spec is not None else {}
-    return list(dict.fromkeys((*(role.value for role in Role), *own)))
+    return list(dict.fromkeys((*known.roles, *own)))
 
 
-def _criteria(task: Task, role: str) -> StageCriteria:
+def _criteria(task: Task, role: str, known: CompletionDefaults) -> StageCriteria:
     """A spec that makes no sense is shown as it stands, by its role alone."""
     try:
-        criteria = criteria_for(task, role)
+        criteria = criteria_for(task, role, known)
     except (ValueError, TypeError, KeyError, AttributeError):
         return StageCriteria(role=role)
     return StageCriteria(
@@ -135,25 +161,4 @@ def _criteria(task: Task, role: str) -> StageCriteria:
         promise=criteria.promise,
         description=criteria.description,
         maximum=criteria.max_iterations,
-    )
-
-
-def _card(view: TaskView) -> Card:
-    task = view.task
-    role = task.stage or Role.CODER.value
-    is_open = task.status is TaskStatus.OPEN
-    waits = f"waits for {', '.join(view.waits_for)}" if view.waits_for else ""
-    return Card(
-        kind=CardKind.TASK,
-        id=task.id,
-        title=task.title,
-        lane=role if is_open else task.status.value,
-        status=view.state.value,
-        role=role if is_open else "",
-        iteration=task.used if is_open else task.iteration,
-        maximum=_criteria(task, role).maximum if is_open else None,
-        rounds=task.rejections,
-        note=task.reason or waits or (task.remarks[-1] if task.remarks and is_open else ""),
-        priority=task.priority,
-        run_id=view.run_id or "",
     )

@@ -7,20 +7,20 @@ import sqlite3
 from ralph.adapters.storage.restored_events import restore
 from ralph.domain.loop_events import AgentActed, AgentEnded, AgentStarted
 from ralph.domain.report import Spend
-from ralph.domain.transcript import Transcript
+from ralph.domain.transcript import PriceOf, Transcript
 
 EVENTS = """SELECT data FROM events WHERE run_id = ? AND seq > ?
     AND kind IN ('agent_started', 'agent_acted', 'agent_ended') ORDER BY seq"""
 
 
-def spend_after(database: sqlite3.Connection, run_id: str, seq: int) -> Spend:
+def spend_after(database: sqlite3.Connection, run_id: str, seq: int, *, price: PriceOf) -> Spend:
     """A session that was cut off has used what its stream had said until then."""
     spent = Spend()
     session: Transcript | None = None
     for (data,) in database.execute(EVENTS, (run_id, seq)):
         match restore(data):
             case AgentStarted():
-                session = Transcript(())
+                session = Transcript((), price=price)
             case AgentActed(events) if session is not None:
                 session.take(events)
             case AgentEnded(spend=spend):

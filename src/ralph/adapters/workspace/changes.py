@@ -20,37 +20,47 @@ NOT_OWN = (".", ":(exclude).ralph", ":(exclude).ralph-active")
 GIT = ("git", "-c", "core.fsmonitor=false", "--no-pager")
 DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_COMMITTED = re.compile(r"committed ([0-9a-f]{7,64})\b")
 
 
 class GitChanges:
-    """Reads the repository of a run. Each iteration says which commit was checked; what it changed follows."""
+    """Reads the repository of a run. Each iteration says which commit was checked; what it changed follows.
 
-    def __init__(self, root: Path, runner: ProcessRunner) -> None:
+    ``has_tree`` false: it has the run's commits, but its files are not the run's.
+    """
+
+    def __init__(self, root: Path, runner: ProcessRunner, *, has_tree: bool = True) -> None:
         self._root = root
         self._runner = runner
+        self._has_tree = has_tree
 
     async def of_iteration(
         self, iterations: Sequence[IterationSummary], index: int, *, newest: bool
     ) -> Changes:
         """``newest``: nothing was run here since, so what is not committed may be this iteration's work."""
-        last = index == len(iterations) - 1
+        newest = newest and self._has_tree and index == len(iterations) - 1
         chosen = iterations[index]
         if not _is_commit(chosen.commit):
-            if last and newest:
+            if newest:
                 return await self._uncommitted()
             return Changes(note="it is not known which commit this iteration ended with")
         begin = await self._begin(iterations, index)
         end = await self._end(iterations, index)
         if begin == end:
-            if last and newest:
+            if newest:
                 return await self._uncommitted()
             return Changes(note="nothing was committed in this iteration")
         return await self._between(begin, end)
 
     async def of_run(self, iterations: Sequence[IterationSummary], *, newest: bool) -> Changes:
+        newest = newest and self._has_tree
         known = [number for number, each in enumerate(iterations) if _is_commit(each.commit)]
         if not known:
-            return await self._uncommitted() if newest else Changes(note="no commit was recorded")
+            return (
+                await self._uncommitted()
+                if newest
+                else Changes(note="no commit was recorded, so nobody knows what it changed")
+            )
         begin, end = await self._begin(iterations, known[0]), await self._end(iterations, known[-1])
         if begin == end:
             return await self._uncommitted() if newest else Changes(note="nothing was committed in this run")
@@ -71,8 +81,13 @@ class GitChanges:
     async def _end(self, iterations: Sequence[IterationSummary], index: int) -> str:
         """The commit that was checked, or the one that ralph made of it then."""
         chosen = iterations[index]
-        if not any(action.ok and "committed" in action.message for action in chosen.actions):
+        messages = [action.message for action in chosen.actions if action.ok]
+        made = [message for message in messages if message.startswith("committed")]
+        if not made:
             return chosen.commit
+        if named := _COMMITTED.match(made[-1]):
+            whole = await self._text("rev-parse", "--verify", "--quiet", f"{named[1]}^{{commit}}")
+            return whole.strip() or chosen.commit
         later = (each.commit for each in iterations[index + 1 :] if _is_commit(each.commit))
         tip = next(later, "HEAD")
         after = await self._text("rev-list", "--first-parent", "--reverse", f"{chosen.commit}..{tip}")

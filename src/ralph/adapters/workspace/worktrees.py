@@ -36,6 +36,10 @@ class Worktrees:
     def place(self, name: str) -> Path:
         return self._folder / name
 
+    def names(self) -> list[str]:
+        """Of all that are there."""
+        return sorted(path.name for path in self._folder.iterdir()) if self._folder.is_dir() else []
+
     async def open(self, name: str, *, start: str, base: str = "") -> Worktree:
         """The worktree of a task, made from ``start`` unless it has one already (of an earlier run)."""
         path, branch = self.place(name), f"{BRANCHES}{name}"

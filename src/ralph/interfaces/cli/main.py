@@ -28,6 +28,7 @@ COMMANDS = {
     "logs": "Show what happened in a run, also while it happens.",
     "show": "Show each iteration of a run: prompt, checks, decision.",
     "report": "Write a run's report: one HTML page, Markdown or JSON.",
+    "ui": "Watch and steer runs in the terminal.",
     "web": "Follow and steer runs in the browser, also from the phone.",
     "runs": "Remove old runs' files and records.",
     "stop": "Stop the run under way, from another terminal.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 GUARD = "guard"
 FAILED = 1
 REFUSED = 2
+MOST_SECONDS = 20
+"""Claude Code lets a tool run whose hook takes too long: so the guard ends long before, and that refuses it."""
 
 
 def main(arguments: Sequence[str]) -> int:
     name = arguments[0] if arguments else ""
+    if name == GUARD:
+        signal.alarm(MOST_SECONDS)
     try:
         answer = answer_of(name, read_event(sys.stdin.buffer, os.environ))
     except Exception as error:

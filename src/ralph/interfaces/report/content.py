@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
 
 from ralph.adapters.storage.feed import Feed
+from ralph.domain.evidence import CheckResult
 from ralph.domain.run_view import RunState, RunView
-from ralph.engine.changes import Changes
+from ralph.engine.changes import Changes, combined
 from ralph.engine.queries import Figures, IterationSummary, Note, figures_of, is_newest
+from ralph.engine.run_labels import RunLabel
 from ralph.errors import UsageError
 from ralph.wiring.faces import changes_in, prompt_of
 
 ITERATIONS_SHOWN = 500
 RUNS_LOOKED_AT = 50
+PARTS_SHOWN = 100
+PARTS_COMPARED = 20
+
+
+class Part(NamedTuple):
+    """A run that is a part of the one reported: a task of a `ralph work`, or a child."""
+
+    run: RunView
+    label: RunLabel
+    iterations: tuple[IterationSummary, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +41,12 @@ class ReportContent:
     notes: tuple[Note, ...]
     header: tuple[str, ...]  # what the run said about itself when it began
     concerns: tuple[str, ...]
-    figures: Figures
+    figures: Figures  # its parts' iterations too
+    label: RunLabel = RunLabel()
+    parts: tuple[Part, ...] = ()
+    hint: str = ""  # what to do now
+    state_folder: Path = Path()
+    written_at: float = 0.0
     is_newest: bool = False  # nothing was run here since
     changes: Changes = Changes()
 
@@ -38,9 +58,40 @@ class ReportContent:
             case RunState.COMPLETED if self.concerns:
                 return "Completed, with concerns"
             case RunState.INTERRUPTED:
-                return "Interrupted: its process is gone before it ended"
+                return "Interrupted: its process ended before the run did"
+            case RunState.RUNNING | RunState.PAUSED:
+                return f"Under way: {run.state.value}"
             case _:
                 return run.state.value.capitalize()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds from its start to its end, or to now; of one that was interrupted to its last sign of life."""
+        over = self.written_at if self.run.live else self.run.ended_at or self.run.active_at
+        return max(0.0, over - self.run.started_at)
+
+    @property
+    def count(self) -> str:
+        """How many iterations it took."""
+        if self.parts and not self.iterations:
+            return f"{self.figures.judged} in {len(self.parts)} parts"
+        run = self.run
+        return f"{run.iteration} of {run.maximum}" if run.maximum is not None else str(run.iteration)
+
+    @property
+    def last_checks(self) -> dict[str, CheckResult]:
+        """How each check stood when it was last run."""
+        every = (*(each for part in self.parts for each in part.iterations), *self.iterations)
+        return {check.name: check for each in every for check in each.checks}
+
+    @property
+    def unchecked(self) -> str:
+        """What it means that nothing was checked; empty if something was."""
+        if self.figures.check_rates:
+            return ""
+        if self.run.state is RunState.COMPLETED:
+            return "Nothing was checked by the harness: this run rests on claims."
+        return "No check was run."
 
 
 def recorded(feed: Feed, run_id: str) -> ReportContent:
@@ -50,22 +101,46 @@ def recorded(feed: Feed, run_id: str) -> ReportContent:
         message = f"run {run_id} was removed meanwhile"
         raise UsageError(message)
     timeline = feed.timeline(run_id)
-    iterations = timeline.iterations
+    iterations = tuple(timeline.iterations)
     concerns = run.concerns or (timeline.ended.concerns if timeline.ended is not None else ())
+    parts = tuple(
+        Part(part, feed.label(part.id), tuple(feed.iterations(part.id)))
+        for part in feed.parts(run_id)[:PARTS_SHOWN]
+    )
     return ReportContent(
         run=run,
         asked=prompt_of(feed.state_folder, iterations[0]) if iterations else "",
-        iterations=tuple(iterations[-ITERATIONS_SHOWN:]),
+        iterations=iterations[-ITERATIONS_SHOWN:],
         left_out=max(0, len(iterations) - ITERATIONS_SHOWN),
         notes=tuple(timeline.notes),
         header=timeline.started.notes if timeline.started is not None else (),
         concerns=tuple(concerns),
-        figures=figures_of(iterations),
+        figures=figures_of([*(each for part in parts for each in part.iterations), *iterations]),
+        label=feed.label(run_id),
+        parts=parts,
+        hint=_hint(run, timeline.ended.hint if timeline.ended is not None else ""),
+        state_folder=feed.state_folder,
+        written_at=time.time(),
         is_newest=is_newest(run, feed.runs(limit=RUNS_LOOKED_AT)),
     )
 
 
+def _hint(run: RunView, told: str) -> str:
+    if run.state is RunState.INTERRUPTED:
+        return f"`ralph resume {run.id}` goes on with it"
+    return told
+
+
 async def with_changes(content: ReportContent) -> ReportContent:
-    """With what git says was changed."""
-    reader = changes_in(content.run.root)
+    """With what git says was changed. What a part was not accepted with is not in the project."""
+    if content.parts and not content.iterations:
+        taken = [part for part in content.parts if part.run.state is RunState.COMPLETED][:PARTS_COMPARED]
+        found = [
+            await changes_in(part.run.root, content.state_folder).of_run(part.iterations, newest=False)
+            for part in taken
+        ]
+        return replace(
+            content, changes=combined(found) if found else Changes(note="none of its parts was completed")
+        )
+    reader = changes_in(content.run.root, content.state_folder)
     return replace(content, changes=await reader.of_run(content.iterations, newest=content.is_newest))

@@ -9,22 +9,16 @@ from pathlib import Path
 
 from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.figures import compact, duration, money, plural
-from ralph.domain.run_view import RunState
+from ralph.domain.run_view import RunState, RunView
 from ralph.domain.safe_text import clean, clean_line
 from ralph.engine.changes import Changes
+from ralph.engine.decision_words import decision_words
 from ralph.engine.queries import IterationSummary
 from ralph.interfaces.report.charts import Bar, bars
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 200
-DECISIONS = {
-    "accept": ("accepted", "good"),
-    "continue": ("not done yet", "odd"),
-    "retry": ("tried again", "dim"),
-    "giveup": ("given up", "bad"),
-    "stop": ("stopped", "odd"),
-    "": ("no decision", "dim"),
-}
+KINDS = {"accept": "good", "continue": "odd", "retry": "dim", "giveup": "bad", "stop": "odd", "": "dim"}
 _VERDICT_CLASS = {
     Verdict.PASSED: "good",
     Verdict.FAILED: "bad",
@@ -39,18 +33,21 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 def html_report(content: ReportContent) -> str:
     run = content.run
     style = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    title = f'<p class="title">{line(str(content.label))}</p>' if str(content.label) else ""
     body = [
         f"<h1>Run {line(run.id)}</h1>",
+        title,
         _verdict(content),
         _facts(content),
         _concerns(content),
+        _parts(content),
         _asked(content),
         _charts(content),
         _checks(content),
         _changes(content.changes),
         _iterations(content),
         _notes(content),
-        "<footer>Written by ralph. A claim is the agent's word; a check is the harness's proof.</footer>",
+        f"<footer>Written by ralph, {moment(content.written_at)}. A claim is the agent's word; a check is the harness's proof.</footer>",
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -87,24 +84,25 @@ def _verdict(content: ReportContent) -> str:
         "odd" if run.state is RunState.COMPLETED and content.concerns else _STATE_CLASS.get(run.state, "odd")
     )
     reason = f": {line(run.reason)}" if run.reason else ""
-    return f'<p class="verdict"><span class="{kind}">{line(content.verdict)}</span>{reason}</p>'
+    hint = f'<p class="dim">{line(content.hint)}</p>' if content.hint else ""
+    return f'<p class="verdict"><span class="{kind}">{line(content.verdict)}</span>{reason}</p>{hint}'
 
 
 def _facts(content: ReportContent) -> str:
     run, figures = content.run, content.figures
-    count = f"{run.iteration} of {run.maximum}" if run.maximum is not None else str(run.iteration)
-    facts = [("Iterations", count)]
+    facts = [("Iterations", content.count)]
     if run.cost_usd is not None:
         facts.append(("Cost", money(run.cost_usd, at_least=run.cost_is_partial)))
     if run.tokens:
         facts.append(("Tokens", compact(run.tokens)))
     facts += [
-        ("Time in iterations", duration(figures.seconds)),
+        ("From start to end", duration(content.elapsed)),
+        ("Of it in iterations", duration(figures.seconds)),
         ("Claims denied by proof", str(figures.denied)),
         ("Agent", run.agent),
         ("Profile", run.profile),
         ("Started", moment(run.started_at)),
-        ("Ended", moment(run.ended_at)),
+        ("Ended", moment(run.ended_at) if run.ended_at is not None else "not yet"),
     ]
     shown = "".join(f"<div><dt>{line(name)}</dt><dd>{line(value)}</dd></div>" for name, value in facts)
     notes = "".join(f'<p class="dim">{line(note)}</p>' for note in content.header)
@@ -116,6 +114,26 @@ def _concerns(content: ReportContent) -> str:
         return ""
     items = "".join(f"<li>{line(concern)}</li>" for concern in content.concerns)
     return f'<h2 class="odd">Concerns</h2><ul>{items}</ul>'
+
+
+def _parts(content: ReportContent) -> str:
+    if not content.parts:
+        return ""
+    rows = "".join(
+        f"<tr><td>{line(str(part.label) or part.run.id)}<br>"
+        f'<span class="dim">{line(part.run.id)}</span></td>'
+        f'<td><span class="{_STATE_CLASS.get(part.run.state, "odd")}">{part.run.state.value}</span></td>'
+        f'<td class="n">{part.run.iteration}</td><td class="n">{_cost(part.run)}</td><td>{line(part.run.reason)}</td></tr>'
+        for part in content.parts
+    )
+    return (
+        '<h2>Parts</h2><table><thead><tr><th>part</th><th>state</th><th class="n">iterations</th>'
+        f'<th class="n">cost</th><th>why</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
+
+
+def _cost(run: RunView) -> str:
+    return "" if run.cost_usd is None else line(money(run.cost_usd, at_least=run.cost_is_partial))
 
 
 def _asked(content: ReportContent) -> str:
@@ -138,19 +156,16 @@ def _charts(content: ReportContent) -> str:
         ),
     ]
     legend = (
-        '<p class="dim"><span class="good">■</span> accepted <span class="odd">■</span> not done yet'
+        '<p class="dim"><span class="good">■</span> accepted <span class="odd">■</span> not done yet, or sent back'
         ' <span class="bad">■</span> given up</p>'
     )
     return f'<h2>Cost and time</h2><div class="charts">{"".join(drawn)}</div>{legend}' if any(drawn) else ""
 
 
 def _checks(content: ReportContent) -> str:
-    rates = content.figures.check_rates
-    if not rates:
-        return (
-            '<h2>Checks</h2><p class="odd">Nothing was checked by the harness: this run rests on claims.</p>'
-        )
-    last = {check.name: check for each in content.iterations for check in each.checks}
+    rates, last = content.figures.check_rates, content.last_checks
+    if content.unchecked:
+        return f'<h2>Checks</h2><p class="odd">{content.unchecked}</p>'
     rows = "".join(
         f"<tr><td>{line(rate.name)}</td><td>{_verdict_of(last[rate.name])}</td>"
         f'<td class="n">{rate.passed} of {rate.ran}</td></tr>'
@@ -209,7 +224,10 @@ def _patch_lines(patch: str) -> Iterable[str]:
 
 def _iterations(content: ReportContent) -> str:
     left_out = f'<p class="dim">{content.left_out} older ones are left out.</p>' if content.left_out else ""
-    return f"<h2>Iterations</h2>{left_out}" + "".join(map(_iteration, content.iterations))
+    if not content.iterations:
+        return ""
+    shown = (_iteration(each, live=content.run.live) for each in content.iterations)
+    return f"<h2>Iterations</h2>{left_out}" + "".join(shown)
 
 
 def _name(each: IterationSummary) -> str:
@@ -217,12 +235,12 @@ def _name(each: IterationSummary) -> str:
 
 
 def _kind(each: IterationSummary) -> str:
-    return DECISIONS.get(each.decision, ("", "odd"))[1]
+    return "odd" if each.sent_back else KINDS.get(each.decision, "odd")
 
 
-def _iteration(each: IterationSummary) -> str:
-    words, kind = DECISIONS.get(each.decision, (each.decision, "odd"))
-    role = f", {line(each.role)}: {line(each.assignment)}" if each.role else ""
+def _iteration(each: IterationSummary, *, live: bool) -> str:
+    words, kind = decision_words(each, live=live), _kind(each)
+    role = f", {line(each.step)}" if each.step else ""
     figures = [duration(each.seconds)] if each.seconds else []
     if each.spend.cost_usd is not None:
         figures.append(money(each.spend.cost_usd, at_least=each.spend.is_partly_unknown))
@@ -232,10 +250,11 @@ def _iteration(each: IterationSummary) -> str:
         )
     if each.denied:
         words += ", though it claimed to be done"
+    reason = f"<p>{line(each.reason)}</p>" if each.reason else ""
     fault = f'<p class="bad">{line(each.fault)}</p>' if each.fault else ""
-    claims = (
-        f"<p>Claimed: {line(', '.join(each.claims))}</p>" if each.claims else "<p>Nothing was claimed.</p>"
-    )
+    claims = f"<p>Claimed: {line(', '.join(each.claims))}</p>" if each.claims else ""
+    if not each.claims and each.is_judged:
+        claims = "<p>Nothing was claimed.</p>"
     actions = "".join(
         f'<p><span class="{"good" if action.ok else "bad"}">{line(action.name)}</span> {line(action.message)}</p>'
         for action in each.actions
@@ -245,7 +264,7 @@ def _iteration(each: IterationSummary) -> str:
         f'<details class="iteration"{" open" if each.denied else ""}><summary>'
         f'<h3>{line(_name(each).capitalize())}</h3>{role} <span class="{kind}">{line(words)}</span>'
         f' <span class="dim">{line(" · ".join(figures))}</span></summary>'
-        f"<p>{line(each.reason)}</p>{fault}{claims}{_receipts(each)}{actions}{commit}</details>"
+        f"{reason}{fault}{claims}{_receipts(each)}{actions}{commit}</details>"
     )
 
 
@@ -286,7 +305,8 @@ def _notes(content: ReportContent) -> str:
     if not content.notes:
         return ""
     items = "".join(
-        f"<li>iteration {note.iteration}: {'the user said: ' if note.kind == 'steered' else ''}{line(note.text)}</li>"
+        f"<li>{f'iteration {note.iteration}: ' if note.iteration else ''}"
+        f"{'the user said: ' if note.kind == 'steered' else ''}{line(note.text)}</li>"
         for note in content.notes
     )
     return f"<h2>Notes</h2><ul>{items}</ul>"

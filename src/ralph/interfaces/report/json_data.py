@@ -17,6 +17,10 @@ def json_report(content: ReportContent) -> str:
         "version": VERSION,
         "verdict": content.verdict,
         "run": asdict(content.run),
+        "title": content.label.title,
+        "task": content.label.task,
+        "hint": content.hint,
+        "seconds": content.elapsed,
         "asked": content.asked,
         "concerns": content.concerns,
         "notes": [note._asdict() for note in content.notes],
@@ -28,6 +32,10 @@ def json_report(content: ReportContent) -> str:
             "uncommitted": content.changes.uncommitted,
             "note": content.changes.note,
         },
+        "parts": [
+            {"run": asdict(part.run), "title": part.label.title, "task": part.label.task}
+            for part in content.parts
+        ],
         "iterations": [msgspec.to_builtins(each) for each in content.iterations],
         "left_out": content.left_out,
     }

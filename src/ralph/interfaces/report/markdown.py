@@ -7,6 +7,7 @@ import re
 from ralph.domain.figures import compact, duration, money, plural
 from ralph.domain.safe_text import clean, clean_line
 from ralph.engine.changes import Changes
+from ralph.engine.decision_words import decision_words
 from ralph.engine.queries import IterationSummary
 from ralph.interfaces.report.content import ReportContent
 
@@ -15,22 +16,26 @@ ITERATIONS_SHOWN = 50
 ASKED_CHARS = 2000
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@-])")
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "-"}
-_DECISIONS = {"accept": "accepted", "continue": "not done yet", "retry": "tried again", "giveup": "given up"}
+ASKED_LINES = 12
+"""A longer prompt is folded: in a pull request the outcome matters more."""
 
 
 def markdown_report(content: ReportContent) -> str:
-    run, figures = content.run, content.figures
-    facts = [plural(run.iteration, "iteration")]
+    run = content.run
+    facts = [f"iterations: {content.count}"]
     if run.cost_usd is not None:
         facts.append(money(run.cost_usd, at_least=run.cost_is_partial))
     if run.tokens:
         facts.append(f"{compact(run.tokens)} tokens")
-    facts += [duration(figures.seconds), f"agent {run.agent}", f"profile {run.profile}"]
+    facts += [duration(content.elapsed), f"agent {run.agent}", f"profile {run.profile}"]
     parts = [
         f"## ralph: {plain(content.verdict)}",
+        f"**{plain(str(content.label))}**" if str(content.label) else "",
         plain(run.reason),
         f"Run {code(run.id)}: {plain(', '.join(facts))}.",
+        plain(content.hint),
         _concerns(content),
+        _parts(content),
         _asked(content),
         _checks(content),
         _changes(content.changes),
@@ -64,20 +69,39 @@ def _concerns(content: ReportContent) -> str:
     return "### Concerns\n\n" + "\n".join(f"- {plain(concern)}" for concern in content.concerns)
 
 
+def _parts(content: ReportContent) -> str:
+    if not content.parts:
+        return ""
+    rows = [
+        f"| {plain(str(part.label) or part.run.id)} | {part.run.state.value} | {part.run.iteration} |"
+        f" {_cost(part.run.cost_usd, partly=part.run.cost_is_partial)} | {plain(part.run.reason)} |"
+        for part in content.parts
+    ]
+    return "### Parts\n\n| part | state | iterations | cost | why |\n|---|---|---|---|---|\n" + "\n".join(
+        rows
+    )
+
+
+def _cost(cost_usd: float | None, *, partly: bool) -> str:
+    return "" if cost_usd is None else money(cost_usd, at_least=partly)
+
+
 def _asked(content: ReportContent) -> str:
     if not content.asked:
         return ""
     asked = clean(content.asked)
     cut = "\n…" if len(asked) > ASKED_CHARS else ""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", asked)), default=0))
-    return f"### What was asked\n\n{fence}text\n{asked[:ASKED_CHARS].rstrip()}{cut}\n{fence}"
+    shown = f"{fence}text\n{asked[:ASKED_CHARS].rstrip()}{cut}\n{fence}"
+    if asked.count("\n") > ASKED_LINES:
+        shown = f"<details><summary>the first prompt</summary>\n\n{shown}\n\n</details>"
+    return f"### What was asked\n\n{shown}"
 
 
 def _checks(content: ReportContent) -> str:
-    rates = content.figures.check_rates
-    if not rates:
-        return "### Checks\n\nNothing was checked by the harness: this run rests on claims."
-    last = {check.name: check for each in content.iterations for check in each.checks}
+    rates, last = content.figures.check_rates, content.last_checks
+    if content.unchecked:
+        return f"### Checks\n\n{content.unchecked}"
     rows = [
         f"| {_cell(rate.name)} | {_MARKS[check.verdict]} {check.verdict.value} | {rate.passed} of {rate.ran} |"
         f" {_cell(check.command)} | {_cell(check.output_sha256[:12])} |"
@@ -111,17 +135,21 @@ def _iterations(content: ReportContent) -> str:
     if not shown:
         return ""
     older = content.left_out + len(content.iterations) - len(shown)
+    by_role = any(each.step for each in shown)
+    head = ("#", *(["step"] if by_role else []), "decision", "checks", "time", "cost")
+    rows = [head, ("---",) * len(head), *(_iteration(each, content, by_role=by_role) for each in shown)]
     return (
-        "### Iterations\n\n| # | decision | checks | time | cost |\n|---|---|---|---|---|\n"
-        + "\n".join(map(_iteration, shown))
+        "### Iterations\n\n"
+        + "\n".join(f"| {' | '.join(row)} |" for row in rows)
         + (f"\n\n{older} older ones are left out" if older else "")
     )
 
 
-def _iteration(each: IterationSummary) -> str:
+def _iteration(each: IterationSummary, content: ReportContent, *, by_role: bool) -> tuple[str, ...]:
     number = f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else "")
     checks = " ".join(_MARKS[check.verdict] for check in each.checks)
-    cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else ""
     said = " (claimed done, denied)" if each.denied else ""
-    decision = _DECISIONS.get(each.decision, each.decision) or "no decision"
-    return f"| {number} | {plain(decision)}{said} | {checks} | {duration(each.seconds)} | {cost} |"
+    decision = decision_words(each, live=content.run.live)
+    step = (plain(each.step),) if by_role else ()
+    cost = _cost(each.spend.cost_usd, partly=each.spend.is_partly_unknown)
+    return (number, *step, f"{plain(decision)}{said}", checks, duration(each.seconds), cost)

@@ -12,7 +12,8 @@ from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
 
-from ralph.engine.queries import Board, Card, Lane
+from ralph.domain.figures import plural
+from ralph.engine.queries import Board, Card, CardKind, Lane
 from ralph.interfaces.tui.marks import line
 from ralph.interfaces.tui.wrapping import wrapped
 
@@ -29,7 +30,7 @@ _LANE_STYLES = {
     "accepted": "$text-success",
     "failed": "$text-error",
     "changes_requested": "$text-warning",
-    "cancelled": "$text-muted",
+    "cancelled": "$foreground 60%",
 }
 _STATUS_LOOKS = {
     "working": ("●", "$text-success"),
@@ -40,7 +41,7 @@ _STATUS_LOOKS = {
     "done": ("✔", "$text-success"),
     "passes": ("✔", "$text-success"),
     "failed": ("✘", "$text-error"),
-    "cancelled": ("■", "$text-muted"),
+    "cancelled": ("■", "$foreground 60%"),
 }
 
 
@@ -210,7 +211,7 @@ class BoardView(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if not self._lanes:
-            text = Content.styled("  no tasks and no plan here yet" if y == 1 else "", "$text-muted")
+            text = Content.styled("  no tasks and no plan here yet" if y == 1 else "", "$foreground 60%")
         else:
             text = Content("").join(self._cell(number, size, y) for number, _, size in self._spread())
         strips = Visual.to_strips(self, text.truncate(width, pad=True), width, 1, self.visual_style, pad=True)
@@ -222,10 +223,10 @@ class BoardView(Widget, can_focus=True):
         style = _LANE_STYLES.get(lane.key, "$text-accent")
         if not lane.cards and width <= FOLDED + 2:
             letter = lane.title[y : y + 1] if y < self.size.height else ""
-            return Content.assemble(" ", (letter or " ", "$text-muted"), " ").truncate(width, pad=True)
+            return Content.assemble(" ", (letter or " ", "$foreground 60%"), " ").truncate(width, pad=True)
         if y == 0:
             count = f" {len(lane.cards)}"
-            title = Content.assemble(" ", (line(lane.title), f"bold {style}"), (count, "$text-muted"))
+            title = Content.assemble(" ", (line(lane.title), f"bold {style}"), (count, "$foreground 60%"))
             return title.truncate(width, ellipsis=True, pad=True)
         if y == 1:
             return Content.styled(" " + "━" * (width - 2) + " ", style)
@@ -236,7 +237,7 @@ class BoardView(Widget, can_focus=True):
         if place >= len(lane.cards) or last_room:
             left = len(lane.cards) - place
             more = f"  ↓ {left} more" if left > 0 and last_room and row == 0 else ""
-            return Content.styled(more, "$text-muted").truncate(width, pad=True)
+            return Content.styled(more, "$foreground 60%").truncate(width, pad=True)
         is_current = number == self._lane and place == self._places.get(lane.key, 0)
         return _card_line(lane.cards[place], row, width, is_current, self.has_focus)
 
@@ -257,15 +258,19 @@ def _narrowed(board: Board, sought: str) -> Board:
 
 def _card_line(card: Card, row: int, width: int, is_current: bool, has_focus: bool) -> Content:
     inner = width - 4  # a space on each side, and the border
-    border = ("bold $text-accent" if has_focus else "$text-accent") if is_current else "$foreground-muted"
+    border = ("bold $text-accent" if has_focus else "$text-accent") if is_current else "$foreground 35%"
     sides = "┏┓┗┛┃━" if is_current else "╭╮╰╯│─"
     if row == 0:
         name = line(card.id)[: inner - 2]
         rest = sides[5] * max(0, inner - 2 - len(name))
         pieces: list[tuple[str, str]] = [(f"{sides[0]}{sides[5]}", border), (name, "bold"), (rest, border)]
-        return Content.assemble(" ", *pieces, (f"{sides[5]}{sides[1]}", border), " ").truncate(width, pad=True)
+        return Content.assemble(" ", *pieces, (f"{sides[5]}{sides[1]}", border), " ").truncate(
+            width, pad=True
+        )
     if row == CARD_HEIGHT - 1:
-        return Content.assemble(" ", (sides[2] + sides[5] * inner + sides[3], border), " ").truncate(width, pad=True)
+        return Content.assemble(" ", (sides[2] + sides[5] * inner + sides[3], border), " ").truncate(
+            width, pad=True
+        )
     body = _figures(card) if row == CARD_HEIGHT - 2 else Content(_title_row(card, row - 1, inner))
     body = body.truncate(inner, ellipsis=True, pad=True)
     return Content.assemble(" ", (sides[4], border), body, (sides[4], border), " ")
@@ -279,16 +284,18 @@ def _title_row(card: Card, row: int, width: int) -> str:
 
 
 def _figures(card: Card) -> Content:
-    mark, style = _STATUS_LOOKS.get(card.status, ("·", "$text-muted"))
+    mark, style = _STATUS_LOOKS.get(card.status, ("·", "$foreground 60%"))
     pieces: list[Content | str | tuple[str, str]] = [(mark, style)]
     if card.iteration or card.maximum:
         used = f"{card.iteration}/{card.maximum}" if card.maximum else f"{card.iteration}"
         full = card.maximum is not None and card.iteration >= card.maximum
-        pieces.append((f" ↻ {used}", "$text-warning" if full else "$text-muted"))
-    if card.rounds:
+        pieces.append((f" ↻ {used}", "$text-warning" if full else "$foreground 60%"))
+    if card.rounds and card.kind is CardKind.STORY:
+        pieces.append((f" {plural(card.rounds, 'review')}", "$foreground 60%"))
+    elif card.rounds:
         pieces.append((f" ↩ {card.rounds}", "$text-warning"))
     if card.note:
-        pieces.append((f" {line(card.note)}", "$text-muted"))
+        pieces.append((f" {line(card.note)}", "$foreground 60%"))
     elif card.status:
-        pieces.append((f" {card.status}", "$text-muted"))
+        pieces.append((f" {card.status}", "$foreground 60%"))
     return Content.assemble(*pieces)

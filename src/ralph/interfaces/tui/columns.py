@@ -27,20 +27,20 @@ def styled(text: str, style: str = "") -> Content:
 
 def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
     return (
-        Column("run", 27, _run_name),
+        Column("run", 24, _run_name),
         Column("state", 13, _run_state),
         Column("iter", 7, _run_iterations, rank=1, right=True),
-        Column("spent", 9, _run_cost, rank=2, right=True),
+        Column("spent", 9, _run_cost, rank=1, right=True),
         Column("last check", 20, _run_check, rank=4),
-        Column("active", 8, lambda row: styled(ago(now() - row.run.active_at), "$text-muted"), rank=3),
+        Column("active", 8, lambda row: styled(ago(now() - row.run.active_at), "$foreground 60%"), rank=3),
         Column("agent", 10, lambda row: Content(line(row.run.agent)), rank=6),
         Column("profile", 10, lambda row: Content(line(row.run.profile)), rank=5),
-        Column("why", 0, lambda row: styled(reason_of(row.run), "$text-muted"), rank=1),
+        Column("why", 0, lambda row: styled(reason_of(row.run), "$foreground 60%"), rank=2),
     )
 
 
 def _run_name(row: TreeRow) -> Content:
-    return Content.assemble((branch(row.last), "$text-muted"), line(row.run.id))
+    return Content.assemble((branch(row.last), "$foreground 60%"), line(row.run.id))
 
 
 def _run_state(row: TreeRow) -> Content:
@@ -55,14 +55,14 @@ def _run_iterations(row: TreeRow) -> Content:
 def _run_cost(row: TreeRow) -> Content:
     run = row.run
     if run.cost_usd is None:
-        return styled(f"{compact(run.tokens)} t" if run.tokens else "-", "$text-muted")
+        return styled(f"{compact(run.tokens)} t" if run.tokens else "-", "$foreground 60%")
     return Content(("≥" if run.cost_is_partial else "") + money(run.cost_usd))
 
 
 def _run_check(row: TreeRow) -> Content:
     check = row.run.last_check
     if check is None:
-        return styled("-", "$text-muted")
+        return styled("-", "$foreground 60%")
     mark, style = verdict_mark(check.verdict)
     return styled(f"{mark} {line(check.name)}", style)
 
@@ -70,7 +70,7 @@ def _run_check(row: TreeRow) -> Content:
 # --- the plan ---
 
 _REVIEWS = {
-    "todo": ("☐ to do", "$text-muted"),
+    "todo": ("☐ to do", "$foreground 60%"),
     "needs_review": ("◔ needs review", "$text-primary"),
     "changes_requested": ("↩ changes", "$text-warning"),
     "approved": ("✔ approved", "$text-success"),
@@ -79,7 +79,7 @@ _REVIEWS = {
 
 def story_columns() -> Sequence[Column[Card]]:
     return (
-        Column("#", 3, lambda card: styled(str(card.priority), "$text-muted"), rank=3, right=True),
+        Column("#", 3, lambda card: styled(str(card.priority), "$foreground 60%"), rank=3, right=True),
         Column("story", 10, lambda card: Content(line(card.id))),
         Column("review", 15, _review),
         Column("passes", 6, _passes, rank=1),
@@ -94,7 +94,7 @@ def _review(card: Card) -> Content:
 
 
 def _passes(card: Card) -> Content:
-    return styled("yes", "$text-success") if card.status == "passes" else styled("no", "$text-muted")
+    return styled("yes", "$text-success") if card.status == "passes" else styled("no", "$foreground 60%")
 
 
 def _story_title(card: Card) -> Content:
@@ -118,26 +118,26 @@ class IterationColumns:
 
     def columns(self) -> Sequence[Column[IterationSummary]]:
         return (
-            Column("#", 6, _number, right=True),
+            Column("#", 5, _number, right=True),
             Column("decision", 10, _decision),
             Column("checks", 9, _checks),
-            Column("claim", 7, _claim, rank=3),
-            Column("role", 9, lambda each: styled(line(each.role) or "-", "$text-muted"), rank=4),
+            Column("claim", 7, _claim, rank=4),
+            Column("role", 9, lambda each: styled(line(each.role) or "-", "$foreground 60%"), rank=5),
             Column("cost", 9, self._cost, rank=1, right=True),
-            Column("time", 10, self._time, rank=2, right=True),
-            Column("tools", 6, _tools, rank=5, right=True),
-            Column("why", 0, _why, rank=1),
+            Column("time", 9, self._time, rank=2, right=True),
+            Column("tools", 6, _tools, rank=6, right=True),
+            Column("why", 0, _why, rank=3),
         )
 
     def _cost(self, each: IterationSummary) -> Content:
         cost = each.spend.cost_usd
         if cost is None:
-            return styled("-", "$text-muted")
+            return styled("-", "$foreground 60%")
         return Content.assemble(f"{money(cost)} ", (_height(cost, self._most_cost), "$text-warning"))
 
     def _time(self, each: IterationSummary) -> Content:
         if not each.seconds:
-            return styled("-", "$text-muted")
+            return styled("-", "$foreground 60%")
         height = _height(each.seconds, self._most_seconds)
         return Content.assemble(f"{duration(each.seconds)} ", (height, "$text-primary"))
 
@@ -160,7 +160,7 @@ def _decision(each: IterationSummary) -> Content:
 
 def _checks(each: IterationSummary) -> Content:
     if not each.checks:
-        return styled("-", "$text-muted")
+        return styled("-", "$foreground 60%")
     # What is red must not be hidden behind what is green.
     ordered = sorted(each.checks, key=lambda check: check.verdict is Verdict.PASSED)
     marks = [("■", verdict_mark(check.verdict.value)[1]) for check in ordered[:MOST_MARKS]]
@@ -170,7 +170,7 @@ def _checks(each: IterationSummary) -> Content:
 
 def _claim(each: IterationSummary) -> Content:
     if not each.claimed and not each.claims:
-        return styled("-", "$text-muted")
+        return styled("-", "$foreground 60%")
     if each.denied:
         return styled("denied", "$text-error")
     return styled("proven" if each.proven else "claims", "$text-success" if each.proven else "$text-warning")
@@ -182,4 +182,4 @@ def _tools(each: IterationSummary) -> Content:
 
 
 def _why(each: IterationSummary) -> Content:
-    return styled(line(each.fault or each.reason), "$text-error" if each.fault else "$text-muted")
+    return styled(line(each.fault or each.reason), "$text-error" if each.fault else "$foreground 60%")

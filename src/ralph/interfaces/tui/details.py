@@ -74,7 +74,7 @@ def title(text: str) -> Content:
 
 
 def field(name: str, text: str, style: str = "") -> Content:
-    return Content.assemble((f"{name:<12}", "$text-muted"), (text, style))
+    return Content.assemble((f"{name:<12}", "$foreground 60%"), (text, style))
 
 
 # --- a card ---
@@ -102,13 +102,15 @@ def _card(detail: CardDetail, zone: tzinfo | None) -> Iterator[Content]:
             yield from _stage(stage, card)
     yield title("History of verifications")
     if not detail.history:
-        yield Content.styled("nothing yet", "$text-muted")
+        yield Content.styled("nothing yet", "$foreground 60%")
     for entry in detail.history[:MOST_HISTORY]:
         yield _entry(entry, zone)
 
 
 def _card_figures(card: Card) -> Iterator[Content]:
-    yield field("stage", line(card.lane.replace("_", " ")) + (f" · {line(card.status)}" if card.status else ""))
+    yield field(
+        "stage", line(card.lane.replace("_", " ")) + (f" · {line(card.status)}" if card.status else "")
+    )
     if card.iteration or card.maximum:
         yield field("iterations", f"{card.iteration}" + (f" of {card.maximum}" if card.maximum else ""))
     if card.rounds:
@@ -125,20 +127,20 @@ def _stage(stage: StageCriteria, card: Card) -> Iterator[Content]:
     yield Content.assemble(
         ("▸ " if is_now else "  ", "$text-accent"),
         (f"{line(stage.role):<10}", "bold" if is_now else ""),
-        (f"{line(stage.method).replace('_', ' ')}{promise}{limit}", "$text-muted"),
+        (f"{line(stage.method).replace('_', ' ')}{promise}{limit}", "$foreground 60%"),
     )
     if stage.description:
         yield Content(f"            {line(stage.description)}")
 
 
 def _entry(entry: HistoryEntry, zone: tzinfo | None) -> Content:
-    mark, style = verdict_mark(entry.verdict) if entry.verdict else ("·", "$text-muted")
+    mark, style = verdict_mark(entry.verdict) if entry.verdict else ("·", "$foreground 60%")
     number = f" #{entry.iteration}" if entry.iteration else ""
     return Content.assemble(
-        (f"{clock_time(entry.at, zone)} ", "$text-muted"),
+        (f"{clock_time(entry.at, zone)} ", "$foreground 60%"),
         (f"{mark} ", style),
         f"{line(entry.role)}{number} {line(entry.what).replace('_', ' ')}".strip(),
-        (f"  {line(entry.reason)}" if entry.reason else "", "$text-muted"),
+        (f"  {line(entry.reason)}" if entry.reason else "", "$foreground 60%"),
     )
 
 
@@ -175,25 +177,30 @@ def _iteration(each: IterationSummary, prompt: str, zone: tzinfo | None) -> Iter
     yield from _checks(each)
     for action in each.actions:
         mark, style = ("✔", "$text-success") if action.ok else ("✘", "$text-error")
-        yield Content.assemble((f"{mark} ", style), f"{line(action.name)}  ", (line(action.message), "$text-muted"))
+        yield Content.assemble(
+            (f"{mark} ", style), f"{line(action.name)}  ", (line(action.message), "$foreground 60%")
+        )
     yield title("What was asked")
-    yield Content.styled(_block(prompt), "$text-muted")
+    yield Content.styled(_block(prompt), "$foreground 60%")
 
 
 def _checks(each: IterationSummary) -> Iterator[Content]:
     if not each.checks:
-        yield Content.styled("none", "$text-muted")
+        yield Content.styled("none", "$foreground 60%")
     for check in each.checks:
         mark, style = verdict_mark(check.verdict.value)
         code = f", exit {check.exit_code}" if check.exit_code is not None else ""
         yield Content.assemble(
             (f"{mark} {line(check.name)}", style),
-            (f"  {check.verdict.value} in {duration(check.seconds)}{code}  {line(check.command)}", "$text-muted"),
+            (
+                f"  {check.verdict.value} in {duration(check.seconds)}{code}  {line(check.command)}",
+                "$foreground 60%",
+            ),
         )
         if check.reason:
             yield Content(f"  {line(check.reason)}")
         for row in check.last_lines[-10:]:
-            yield Content.styled(f"  │ {line(row)}", "$text-muted")
+            yield Content.styled(f"  │ {line(row)}", "$foreground 60%")
 
 
 def _block(text: str) -> str:

@@ -13,13 +13,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static, TextArea
 
 HELP = (
-    ("1 … 6", "runs, board, plan, stream, iterations, about the run"),
+    ("1 … 6", "runs, board, plan, stream, iterations, about"),
     ("tab", "the next part of the screen"),
     ("↑ ↓ ← →  j k", "move; on the board between lanes"),
     ("enter", "open what the cursor is on; a second click does too"),
     ("[ ]", "the run before, the next run"),
     ("f / end", "follow the end of the stream again"),
-    ("v", "all lines of the stream, or only words, tools, checks"),
+    ("v", "all of the stream, or only words, tools, checks"),
     ("/", "show only what contains a text; empty shows all"),
     ("b", "the other board"),
     ("p  u", "pause the run after this session; let it go on"),
@@ -71,9 +71,11 @@ class SteerDialog(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog small"):
-            yield Static(Content(f"Say something to the agent of {self._run_id}: it is told in the next prompt, once."))
+            yield Static(
+                Content(f"Say something to the agent of {self._run_id}: it is told in the next prompt, once.")
+            )
             yield TextArea(id="steer")
-            yield Static(Content.styled("ctrl+s sends · escape goes back", "$text-muted"))
+            yield Static(Content.styled("ctrl+s sends · escape goes back", "$foreground 60%"))
 
     def action_send(self) -> None:
         self.dismiss(self.query_one(TextArea).text)

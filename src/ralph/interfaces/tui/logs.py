@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from ralph.domain.safe_text import clean
 from ralph.interfaces.tui.marks import line
-from ralph.interfaces.tui.stream_text import LONGEST_LINE, Kind, Line
+from ralph.interfaces.tui.stream_line import LONGEST_LINE, Kind, Line
 from ralph.interfaces.tui.stream_view import StreamView
 from ralph.interfaces.tui.table import Column, Table
 
@@ -74,11 +74,11 @@ class LogsDialog(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         columns = (
-            Column[LogFile]("file", 0, lambda file: Content(line(file.path.name))),
-            Column[LogFile]("bytes", 12, lambda file: Content(f"{file.size:,}"), right=True),
+            Column("file", 0, lambda file: Content(line(file.path.name))),
+            Column("bytes", 12, lambda file: Content(f"{file.size:,}"), right=True),
         )
         with Vertical(classes="dialog large"):
-            yield Static(Content.styled(str(self._folder), "$text-muted"), id="log-name")
+            yield Static(Content.styled(str(self._folder), "$foreground 60%"), id="log-name")
             yield Table(columns, lambda file: file.path, empty="no files here", id="log-files")
             yield StreamView(id="log-text")
 
@@ -90,7 +90,8 @@ class LogsDialog(ModalScreen[None]):
 
     def on_table_chosen(self, event: Table.Chosen) -> None:
         event.stop()
-        file: LogFile = event.row
+        file = event.row
+        assert isinstance(file, LogFile)
         view = self.query_one("#log-text", StreamView)
         self.query_one("#log-files").display = False
         self.query_one("#log-name", Static).update(Content(line(file.path.name)))
@@ -106,7 +107,7 @@ class LogsDialog(ModalScreen[None]):
             self.dismiss()
             return
         view.display = False
-        self.query_one("#log-name", Static).update(Content.styled(str(self._folder), "$text-muted"))
+        self.query_one("#log-name", Static).update(Content.styled(str(self._folder), "$foreground 60%"))
         table = self.query_one("#log-files", Table)
         table.display = True
         table.focus()

@@ -15,14 +15,14 @@ STATE_MARKS = {
     RunState.INTERRUPTED: ("◌", "$text-error"),
     RunState.COMPLETED: ("✔", "$text-success"),
     RunState.EXHAUSTED: ("■", "$text-warning"),
-    RunState.CANCELLED: ("■", "$text-muted"),
+    RunState.CANCELLED: ("■", "$foreground 60%"),
     RunState.FAILED: ("✘", "$text-error"),
 }
 VERDICT_MARKS = {
     Verdict.PASSED.value: ("✔", "$text-success"),
     Verdict.FAILED.value: ("✘", "$text-error"),
     Verdict.ERRORED.value: ("!", "$text-warning"),
-    Verdict.SKIPPED.value: ("–", "$text-muted"),
+    Verdict.SKIPPED.value: ("-", "$foreground 60%"),
 }
 DECISION_STYLES = {
     "accept": "$text-success",
@@ -40,7 +40,7 @@ def line(text: str) -> str:
 
 
 def verdict_mark(verdict: str) -> tuple[str, str]:
-    return VERDICT_MARKS.get(verdict, ("?", "$text-muted"))
+    return VERDICT_MARKS.get(verdict, ("?", "$foreground 60%"))
 
 
 def reason_of(run: RunView) -> str:

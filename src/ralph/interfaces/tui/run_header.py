@@ -11,7 +11,7 @@ from ralph.interfaces.tui.charts import bar
 from ralph.interfaces.tui.marks import STATE_MARKS, line, reason_of
 from ralph.interfaces.tui.watch import Limits, RunLook
 
-GAUGE = 10
+GAUGE = 8
 Piece = Content | str | tuple[str, str]
 
 
@@ -22,7 +22,7 @@ class RunHeader(Static):
         if problem:
             self.update(Content.assemble((f" ! {line(problem)}", "bold $text-error")))
         elif look is None or look.run is None:
-            self.update(Content.styled(f" {empty}", "$text-muted"))
+            self.update(Content.styled(f" {empty}", "$foreground 60%"))
         else:
             rows = (_who(look.run), _how_far(look.run, look.limits, now), _what_now(look, look.run, now))
             self.update(Content("\n").join(rows))
@@ -33,35 +33,35 @@ def _who(run: RunView) -> Content:
     return Content.assemble(
         (f" {mark} {run.state.value} ", f"bold {style}"),
         (f" {line(run.id)}", "bold"),
-        (f"  {line(run.profile)} · {line(run.agent)}  {line(run.root)}", "$text-muted"),
+        (f"  {line(run.profile)} · {line(run.agent)}  {line(run.root)}", "$foreground 60%"),
     )
 
 
 def _how_far(run: RunView, limits: Limits, now: float) -> Content:
     pieces: list[Piece] = [" "]
     of = f"/{run.maximum}" if run.maximum else ""
-    pieces += [("iteration ", "$text-muted"), (f"{run.iteration}{of}", "bold")]
+    pieces += [("iteration ", "$foreground 60%"), (f"{run.iteration}{of}", "bold")]
     if run.maximum:
         pieces += _gauge(run.iteration / run.maximum, "$text-primary")
     pieces += _spent(run, limits)
     seconds = (run.ended_at or (now if run.live else run.active_at)) - run.started_at
-    pieces += [("   time ", "$text-muted"), whole_duration(max(0.0, seconds))]
+    pieces += ["  ", whole_duration(max(0.0, seconds))]
     if limits.seconds:
-        pieces += [(f" of {whole_duration(limits.seconds)}", "$text-muted")]
+        pieces += [(f" of {whole_duration(limits.seconds)}", "$foreground 60%")]
     return Content.assemble(*pieces)
 
 
 def _spent(run: RunView, limits: Limits) -> list[Piece]:
-    pieces: list[Piece] = [("   spent ", "$text-muted")]
+    pieces: list[Piece] = ["  "]
     if run.cost_usd is not None:
         pieces.append((("≥" if run.cost_is_partial else "") + money(run.cost_usd), "bold"))
         if limits.cost_usd:
-            pieces.append((f" of {money(limits.cost_usd)}", "$text-muted"))
+            pieces.append((f" of {money(limits.cost_usd)}", "$foreground 60%"))
             pieces += _gauge(run.cost_usd / limits.cost_usd)
     if run.tokens or run.cost_usd is None:
-        pieces += [" " if run.cost_usd is not None else "", f"{compact(run.tokens)} tokens"]
+        pieces += ["  " if run.cost_usd is not None else "", f"{compact(run.tokens)} tokens"]
         if limits.tokens:
-            pieces.append((f" of {compact(limits.tokens)}", "$text-muted"))
+            pieces.append((f" of {compact(limits.tokens)}", "$foreground 60%"))
             pieces += _gauge(run.tokens / limits.tokens)
     return pieces
 
@@ -70,7 +70,7 @@ def _gauge(share: float, style: str = "") -> list[Piece]:
     """Green while there is room, then yellow, red at the end."""
     filled, empty = bar(share, GAUGE)
     style = style or ("$text-success" if share < 0.7 else "$text-warning" if share < 0.95 else "$text-error")
-    return [" ", (filled, style), (empty, "$foreground-muted")]
+    return [" ", (filled, style), (empty, "$foreground 35%")]
 
 
 def _what_now(look: RunLook, run: RunView, now: float) -> Content:
@@ -88,11 +88,9 @@ def _what_now(look: RunLook, run: RunView, now: float) -> Content:
 def _session(look: RunLook, now: float) -> Content:
     last = look.iterations[-1]
     if last.decision:
-        return Content.styled(f" → {line(last.decision)}: {line(last.reason)}", "$text-muted")
+        return Content.styled(f" → {line(last.decision)}: {line(last.reason)}", "$foreground 60%")
     doing = line(look.tool) or (f"{len(last.checks)} checks done" if last.ending else "the agent works")
     role = f"{line(last.role)} · " if last.role else ""
     what = f"{line(last.assignment)} · " if last.assignment not in ("", "prompt") else ""
     since = whole_duration(max(0.0, now - last.started_at))
-    return Content.assemble(
-        (f" {since} ", "bold $text-primary"), (f"{role}{what}", "$text-accent"), doing
-    )
+    return Content.assemble((f" {since} ", "bold $text-primary"), (f"{role}{what}", "$text-accent"), doing)

@@ -23,7 +23,7 @@ MOST_NOTES = 4
 _TODO = {
     TodoStatus.DONE: ("☑", "$text-success"),
     TodoStatus.ACTIVE: ("▸", "bold $text-accent"),
-    TodoStatus.PENDING: ("☐", "$text-muted"),
+    TodoStatus.PENDING: ("☐", "$foreground 60%"),
 }
 
 
@@ -54,7 +54,9 @@ def _sections(look: RunLook, width: int, zone: tzinfo | None) -> Iterator[Conten
         yield _title("Notes")
         for note in look.notes[-MOST_NOTES:]:
             sign = "➤" if note.kind == "steered" else "!"
-            yield Content.styled(cut(f"{sign} {clock_time(note.at, zone)} {line(note.text)}", width), "$text-warning")
+            yield Content.styled(
+                cut(f"{sign} {clock_time(note.at, zone)} {line(note.text)}", width), "$text-warning"
+            )
 
 
 def _title(text: str) -> Content:
@@ -63,14 +65,14 @@ def _title(text: str) -> Content:
 
 def _loop(look: RunLook, last: IterationSummary | None) -> Iterator[Content]:
     if last is None:
-        yield Content.styled("no iteration yet", "$text-muted")
+        yield Content.styled("no iteration yet", "$foreground 60%")
         return
     attempt = f", attempt {last.attempt}" if last.attempt > 1 else ""
     yield Content(f"iteration {last.iteration}{attempt}")
     if last.role:
-        yield Content.assemble(("role ", "$text-muted"), line(last.role))
+        yield Content.assemble(("role ", "$foreground 60%"), line(last.role))
     if last.assignment not in ("", "prompt"):
-        yield Content.assemble(("at ", "$text-muted"), line(last.assignment))
+        yield Content.assemble(("at ", "$foreground 60%"), line(last.assignment))
     state = "session under way" if not last.ending else "being judged" if not last.decision else ""
     if state and look.run is not None and look.run.live:
         yield Content.styled(state, "$text-success")
@@ -87,10 +89,10 @@ def _checks(each: IterationSummary, look: RunLook, width: int) -> Iterator[Conte
         rate = rates.get(check.name)
         often = f" {rate.passed}/{rate.ran}" if rate is not None else ""
         yield Content.assemble(
-            (f"{mark} ", style), cut(line(check.name), width - 2 - len(often)), (often, "$text-muted")
+            (f"{mark} ", style), cut(line(check.name), width - 2 - len(often)), (often, "$foreground 60%")
         )
     if len(ordered) > MOST_CHECKS:
-        yield Content.styled(f"… {len(ordered) - MOST_CHECKS} more", "$text-muted")
+        yield Content.styled(f"… {len(ordered) - MOST_CHECKS} more", "$foreground 60%")
 
 
 def _todo(items: Sequence[TodoItem], width: int) -> Iterator[Content]:
@@ -98,7 +100,7 @@ def _todo(items: Sequence[TodoItem], width: int) -> Iterator[Content]:
         mark, style = _TODO[item.status]
         yield Content.styled(cut(f"{mark} {line(item.text)}", width), style)
     if len(items) > MOST_TODO:
-        yield Content.styled(f"… {len(items) - MOST_TODO} more", "$text-muted")
+        yield Content.styled(f"… {len(items) - MOST_TODO} more", "$foreground 60%")
 
 
 def _charts(look: RunLook, width: int) -> Iterator[Content]:
@@ -107,8 +109,8 @@ def _charts(look: RunLook, width: int) -> Iterator[Content]:
     if any(costs):
         yield _title("Cost of each iteration")
         yield Content.styled(sparkline(costs, width), "$text-warning")
-        yield Content.styled(f"{money(sum(costs) / len(costs))} on average", "$text-muted")
+        yield Content.styled(f"{money(sum(costs) / len(costs))} on average", "$foreground 60%")
     if any(seconds):
         yield _title("Time of each iteration")
         yield Content.styled(sparkline(seconds, width), "$text-primary")
-        yield Content.styled(f"{duration(sum(seconds) / len(seconds))} on average", "$text-muted")
+        yield Content.styled(f"{duration(sum(seconds) / len(seconds))} on average", "$foreground 60%")

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ralph.interfaces.tui.stream_text import Kind, Line
+from ralph.interfaces.tui.stream_line import Kind, Line
 from ralph.interfaces.tui.wrapping import wrapped
 
 MOST_LINES = 6_000

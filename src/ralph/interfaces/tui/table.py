@@ -50,24 +50,23 @@ class Table(ScrollView, Generic[T], can_focus=True):
     class Chosen(Message):
         """Somebody opened a row."""
 
-        def __init__(self, table: Table[T], row: T) -> None:
+        def __init__(self, row: object) -> None:
             super().__init__()
-            self.table = table
             self.row = row
 
-        @property
-        def control(self) -> Table[T]:
-            return self.table
-
     def __init__(
-        self, columns: Sequence[Column[T]], key: Callable[[T], object], *, empty: str, id: str | None = None  # noqa: A002
+        self,
+        columns: Sequence[Column[T]],
+        key: Callable[[T], object],
+        *,
+        empty: str,
+        id: str | None = None,  # noqa: A002
     ) -> None:
         super().__init__(id=id)
         self._columns = columns
         self._key = key
         self._empty = empty
         self._rows: Sequence[T] = ()
-        self._keeps_end = False
 
     @property
     def rows(self) -> Sequence[T]:
@@ -101,7 +100,7 @@ class Table(ScrollView, Generic[T], can_focus=True):
 
     def action_choose(self) -> None:
         if self.current is not None:
-            self.post_message(self.Chosen(self, self.current))
+            self.post_message(self.Chosen(self.current))
 
     def watch_cursor(self) -> None:
         self._see_cursor()
@@ -142,9 +141,7 @@ class Table(ScrollView, Generic[T], can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
-            cells = [
-                _fitted(Content(column.title), size, column.right) for column, size in self._visible()
-            ]
+            cells = [_fitted(Content(column.title), size, column.right) for column, size in self._visible()]
             return self._strip(cells, self._component("table--title"), width)
         place = y - 1 + self.scroll_offset.y
         if place >= len(self._rows):
@@ -153,7 +150,9 @@ class Table(ScrollView, Generic[T], can_focus=True):
             return Strip.blank(width, self.rich_style)
         row = self._rows[place]
         cells = [_fitted(column.cell(row), size, column.right) for column, size in self._visible()]
-        style = self._component("table--cursor") if place == self.cursor and self.has_focus else self.visual_style
+        style = (
+            self._component("table--cursor") if place == self.cursor and self.has_focus else self.visual_style
+        )
         mark = "▌" if place == self.cursor else " "
         return self._strip(cells, style, width, mark)
 

@@ -17,7 +17,8 @@ from ralph.domain.loop_events import RunStarted
 from ralph.domain.run_view import RunView
 from ralph.engine.queries import Board, CheckRate, Head, IterationSummary, Note
 from ralph.errors import RalphError
-from ralph.interfaces.tui.stream_text import Kind, Line, StreamText
+from ralph.interfaces.tui.stream_line import Kind, Line
+from ralph.interfaces.tui.stream_text import StreamText
 from ralph.wiring.faces import open_feed
 
 T = TypeVar("T")
@@ -41,10 +42,6 @@ class Watch:
     async def ask(self, question: Callable[[Feed], T]) -> T:
         """Raises RalphError if the record cannot be read."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
-
-    async def do(self, work: Callable[[], T]) -> T:
-        """Something that writes: beside the reading, for it may have to wait for others who write."""
-        return await asyncio.to_thread(work)
 
     def _answer(self, question: Callable[[Feed], T]) -> T:
         if self._feed is None:

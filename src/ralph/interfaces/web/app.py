@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,14 +19,14 @@ from starlette.types import ASGIApp
 
 from ralph import __version__
 from ralph.adapters.storage.feed import Feed
-from ralph.engine.queries import CardKind, IterationSummary, is_newest
+from ralph.engine.queries import CardKind, FeedEvent, IterationSummary, is_newest
 from ralph.errors import RalphError, StoreError
 from ralph.interfaces.report.content import RUNS_LOOKED_AT, recorded, with_changes
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
 from ralph.interfaces.report.writing import Format, written
 from ralph.interfaces.web.guarding import Access, Guard
-from ralph.interfaces.web.hub import Hub, encode
-from ralph.interfaces.web.shown import changes_data, detail_data, event_data, run_data, timeline_data
+from ralph.interfaces.web.hub import Hub, encode, standing
+from ralph.interfaces.web.shown import changes_data, detail_data, event_data
 from ralph.interfaces.web.streaming import stream
 from ralph.wiring.faces import Ask, TaskAsk, ask, ask_of_task, changes_in
 
@@ -115,19 +115,11 @@ class Pages:
         run_id = request.path_params["run"]
 
         def read(feed: Feed) -> bytes | None:
-            run = feed.run(run_id)
-            if run is None:
-                return None
             events = feed.newest(run_id, EVENTS_FIRST)
-            timeline = feed.timeline(run_id)
-            return encode(
-                {
-                    "run": run_data(run),
-                    **timeline_data(timeline, timeline.iterations[-ITERATIONS_SHOWN:]),
-                    "events": [event_data(event) for event in events],
-                    "last": events[-1].seq if events else 0,
-                }
-            )
+            found = standing(feed, run_id, iterations=ITERATIONS_SHOWN)
+            if found is None:
+                return None
+            return encode(found | _told(feed, run_id, events) | {"last": events[-1].seq if events else 0})
 
         return _json(_found(await self._hub.ask(read)))
 
@@ -135,8 +127,9 @@ class Pages:
         """Older ones, for scrolling back."""
         run_id = request.path_params["run"]
         before, limit = _number(request, "before", 2**62), min(_number(request, "limit", 200), EVENTS_MOST)
-        events = await self._hub.ask(lambda feed: feed.before(run_id, before, limit))
-        shown = await asyncio.to_thread(lambda: encode({"events": [event_data(event) for event in events]}))
+        shown = await self._hub.ask(
+            lambda feed: encode(_told(feed, run_id, feed.before(run_id, before, limit)))
+        )
         return _json(shown)
 
     async def changes(self, request: Request) -> Response:
@@ -154,7 +147,8 @@ class Pages:
         index = _found(
             next((at for at, each in enumerate(iterations) if (each.iteration, each.attempt) == wanted), None)
         )
-        found = await changes_in(root).of_iteration(iterations, index, newest=newest)
+        reader = changes_in(root, self._hub.state_folder)
+        found = await reader.of_iteration(iterations, index, newest=newest)
         return _json(encode(changes_data(found)))
 
     async def card(self, request: Request) -> Response:
@@ -201,6 +195,12 @@ class Pages:
         task_id, folder = request.path_params["task"], self._hub.state_folder
         status = await asyncio.to_thread(ask_of_task, folder, task_id, wanted)
         return _json(encode({"status": status}))
+
+
+def _told(feed: Feed, run_id: str, events: Sequence[FeedEvent]) -> dict[str, Any]:
+    """Events, and whether there are earlier ones: numbers are counted over all runs, so theirs do not say."""
+    earlier = bool(events) and bool(feed.before(run_id, events[0].seq, 1))
+    return {"events": [event_data(event) for event in events], "earlier": earlier}
 
 
 def _json(*objects: bytes) -> Response:

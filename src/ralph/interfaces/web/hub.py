@@ -158,7 +158,7 @@ def _is_seen(task: asyncio.Task[Any]) -> None:
 
 
 def _state(feed: Feed) -> bytes:
-    runs = [run_data(run) for run in feed.runs(limit=RUNS_SHOWN)]
+    runs = [run_data(run, feed.label(run.id)) for run in feed.runs(limit=RUNS_SHOWN)]
     boards = [board_data(board) for board in feed.boards()]
     return encode({"runs": runs, "boards": boards})
 
@@ -179,8 +179,18 @@ def _batch(feed: Feed, run_id: str, after: int) -> Batch:
 
 
 def _progress(feed: Feed, run_id: str) -> bytes | None:
+    found = standing(feed, run_id, iterations=3)
+    return None if found is None else encode(found)
+
+
+def standing(feed: Feed, run_id: str, *, iterations: int) -> dict[str, Any] | None:
+    """How a run stands, its parts, and its newest iterations; None: there is no such run."""
     run = feed.run(run_id)
     if run is None:
         return None
     timeline = feed.timeline(run_id)
-    return encode({"run": run_data(run), **timeline_data(timeline, timeline.iterations[-3:])})
+    return {
+        "run": run_data(run, feed.label(run_id)),
+        "parts": [run_data(part, feed.label(part.id)) for part in feed.parts(run_id)],
+        **timeline_data(timeline, timeline.iterations[-iterations:], live=run.live),
+    }

@@ -10,7 +10,9 @@ from ralph.domain.evidence import CheckResult
 from ralph.domain.run_view import RunState, RunView
 from ralph.domain.safe_text import clean, clean_line
 from ralph.engine.changes import Changes
+from ralph.engine.decision_words import decision_words
 from ralph.engine.queries import Board, Card, CardDetail, CardKind, FeedEvent, IterationSummary, Timeline
+from ralph.engine.run_labels import RunLabel
 
 LONGEST_TEXT = 4_000
 LONGEST_LINE = 500
@@ -58,9 +60,10 @@ def block(text: str, most: int = LONGEST_TEXT) -> str:
 # --- runs ---
 
 
-def run_data(run: RunView) -> dict[str, Any]:
+def run_data(run: RunView, label: RunLabel) -> dict[str, Any]:
     return {
         "id": run.id,
+        "title": line(str(label)),
         "profile": line(run.profile),
         "agent": line(run.agent),
         "root": line(run.root),
@@ -94,10 +97,12 @@ def _can(run: RunView) -> list[str]:
     return ["stop"] if run.state is RunState.WAITING else []
 
 
-def timeline_data(timeline: Timeline, iterations: Iterable[IterationSummary]) -> dict[str, Any]:
+def timeline_data(
+    timeline: Timeline, iterations: Iterable[IterationSummary], *, live: bool
+) -> dict[str, Any]:
     figures = timeline.figures
     return {
-        "iterations": [iteration_data(each) for each in iterations],
+        "iterations": [iteration_data(each, live=live) for each in iterations],
         "notes": [
             {"at": note.at, "iteration": note.iteration, "kind": note.kind, "text": line(note.text)}
             for note in timeline.notes[-20:]
@@ -117,14 +122,15 @@ def timeline_data(timeline: Timeline, iterations: Iterable[IterationSummary]) ->
     }
 
 
-def iteration_data(each: IterationSummary) -> dict[str, Any]:
+def iteration_data(each: IterationSummary, *, live: bool) -> dict[str, Any]:
     return {
         "iteration": each.iteration,
         "attempt": each.attempt,
         "startedAt": each.started_at,
-        "role": line(each.role),
-        "assignment": line(each.assignment),
+        "step": line(each.step),
         "decision": each.decision,
+        "words": line(decision_words(each, live=live)),
+        "sentBack": each.sent_back,
         "reason": line(each.reason),
         "claimed": each.claimed,
         "proven": each.proven,

@@ -94,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
         if step.error is not None:
             refusal = protocol.error(step, step.error) if step.body is None else dict(step.body)
             return self._json(step.error, refusal, step.headers)
-        said = (protocol.side_text(body) if is_side else None) or step.text
+        said = (protocol.side_text(body) if is_side else None) or step.said_to(text)
         model = protocol.model(path, body)
         call = call_of(step, offered)
         answer = Answer(self.model.next_number(), model, said, step.thinking, call, step.usage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -55,7 +56,8 @@ class Step:
 
     At most one of ``shell``, ``write`` and ``tool``; ``text`` comes before it. ``error`` is an HTTP status. ``cut``
     breaks the connection in the middle of the answer; ``hang`` falls silent there, or before anything if there is
-    nothing to say, until the model is closed.
+    nothing to say, until the model is closed. ``quotes`` is a pattern: what its last match in the request says stands
+    for ``{quoted}`` in ``text``.
     """
 
     text: str = ""
@@ -74,6 +76,7 @@ class Step:
     headers: Mapping[str, str] = field(default_factory=dict)
     usage: Usage = Usage()
     times: int = 1
+    quotes: str = ""
 
     def __post_init__(self) -> None:
         if sum(call is not None for call in (self.shell, self.write, self.tool)) > 1:
@@ -85,6 +88,21 @@ class Step:
         if self.error is not None and not FIRST_ERROR <= self.error <= LAST_ERROR:
             message = f"error is an HTTP status from {FIRST_ERROR} to {LAST_ERROR}, not {self.error}"
             raise UsageError(message)
+        try:
+            re.compile(self.quotes)
+        except re.error as error:
+            message = f"quotes is not a pattern: {error}"
+            raise UsageError(message) from error
+
+    def said_to(self, request: str) -> str:
+        """Its text, as an answer to this request."""
+        if not self.quotes:
+            return self.text
+        found = None
+        for found in re.finditer(self.quotes, request):
+            pass
+        quoted = "" if found is None else found[found.lastindex or 0]
+        return self.text.replace("{quoted}", quoted)
 
     @property
     def calls_a_tool(self) -> bool:

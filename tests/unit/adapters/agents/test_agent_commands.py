@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -292,6 +293,13 @@ def test_an_agent_that_starts_itself_again_is_told_not_to(name: str, variable: s
     assert environment["RALPH_RUN_ID"] == "r-1"
 
 
+def test_qwen_is_told_to_remember_nothing_of_one_session_for_the_next() -> None:
+    environment = adapter("qwen").command(REQUEST).environment
+
+    defaults = json.loads(Path(environment["QWEN_CODE_SYSTEM_DEFAULTS_PATH"]).read_text())
+    assert defaults["memory"] == {"enableManagedAutoMemory": False, "enableManagedAutoDream": False}
+
+
 # --- session options ---------------------------------------------------------------------------------------
 
 
@@ -393,7 +401,8 @@ def test_codex_is_pointed_to_the_file_of_a_longer_prompt() -> None:
 
 def test_opencode_is_kept_from_its_shell_too_when_it_only_judges() -> None:
     usual = adapter("opencode").command(REQUEST).environment
-    judging = adapter("opencode").command(dataclasses.replace(REQUEST, read_only=True)).environment
+    asked = dataclasses.replace(REQUEST, read_only=True, environment={"OPENCODE_PERMISSION": '{"*":"allow"}'})
+    judging = adapter("opencode").command(asked).environment
 
     assert "OPENCODE_PERMISSION" not in usual
     assert judging["OPENCODE_PERMISSION"] == '{"edit":"deny","bash":"deny"}'

@@ -191,6 +191,8 @@ def test_a_turn_that_ended_because_we_ended_it_is_judged_by_what_went_before() -
     for ending in (Ending.IDLE, Ending.TIMED_OUT):
         assert isinstance(classify("claude", 0, retry, cut, end, ending=ending), Fatal)
         assert classify("claude", 0, cut, end, ending=ending, is_empty=False) is None
+        assert classify("copilot", 0, cut, ending=ending, is_empty=False) is None  # its end never came
+        assert isinstance(classify("claude", 0, cut, end, retry, ending=ending), Fatal)  # it went on
     assert isinstance(classify("claude", 0, cut, end, is_empty=False), Transient)
 
 

@@ -99,6 +99,15 @@ def test_a_recorded_ending_is_classified_as_people_decided(case: dict[str, Any])
     assert report.denials == tuple(case.get("denials", ()))
 
 
+SIGNALLED = [case for case in CASES if "_sig" in case["case"]]
+
+
+@pytest.mark.parametrize("ending", [Ending.IDLE, Ending.TIMED_OUT])
+@pytest.mark.parametrize("case", SIGNALLED, ids=[f"{case['agent']}-{case['case']}" for case in SIGNALLED])
+def test_an_end_by_our_own_signal_is_no_fault_of_the_agent(case: dict[str, Any], ending: Ending) -> None:
+    assert report_of({**case, "ending": ending}).fault is None
+
+
 def test_every_capture_is_here_once() -> None:
     names = Counter((case["agent"], case["case"]) for case in CASES)
 

@@ -81,6 +81,19 @@ def test_it_has_its_own_name_and_environment_but_not_ralphs() -> None:
     assert mine.command(REQUEST).environment == {"MINE": "1", "RALPH_RUN_ID": "r-1"}
 
 
+def test_its_variables_outrank_those_that_its_adapter_sets_by_itself() -> None:
+    definition = AgentDefinition(
+        "mine",
+        "claude",
+        adapter="claude",
+        environment={"DISABLE_AUTOUPDATER": "0", "RALPH_RUN_ID": "not-yours"},
+    )
+
+    command = defined_adapter(definition, as_root=False).command(REQUEST)
+
+    assert command.environment == {"DISABLE_AUTOUPDATER": "0", "RALPH_RUN_ID": "r-1"}
+
+
 @pytest.mark.parametrize(
     ("output", "parser"),
     [

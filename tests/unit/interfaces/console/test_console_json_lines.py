@@ -83,6 +83,8 @@ def record(event: LoopEvent) -> dict[str, Any]:
                 "root": "/root",
                 "maximum": 10,
                 "notes": ["note"],
+                "sandbox": [],
+                "commands": [],
             },
         ),
         (
@@ -131,6 +133,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
                     "reason": "",
                     "last_lines": ["one", "two"],
                     "spend": SPEND_JSON,
+                    "concern": "",
                 },
             },
         ),

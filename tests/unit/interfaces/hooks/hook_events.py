@@ -14,7 +14,12 @@ SESSION = "b290519a-2cb6-441c-87ae-2f0cff4404c0"
 
 
 def asked(
-    hook: str, project: Path, *, session: str = SESSION, environ: Mapping[str, str] | None = None, **fields: Any
+    hook: str,
+    project: Path,
+    *,
+    session: str = SESSION,
+    environ: Mapping[str, str] | None = None,
+    **fields: Any,
 ) -> dict[str, Any] | None:
     event = {"session_id": session, "cwd": str(project), **fields}
     variables = {"CLAUDE_PROJECT_DIR": str(project), "TMPDIR": str(project.parent), **(environ or {})}

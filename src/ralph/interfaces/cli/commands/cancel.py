@@ -27,8 +27,9 @@ def command(tasks: tuple[str, ...], as_json: bool, project_dir: Path | None) -> 
     from ralph.domain.safe_text import clean_line
     from ralph.domain.task import can_be_cancelled, cancelled
     from ralph.errors import UsageError
-    from ralph.interfaces.cli.tasks.opening import print_json
+    from ralph.interfaces.cli.tasks.opening import print_json, refuse_inside_a_task
 
+    refuse_inside_a_task()
     folder = find_root(Path.cwd(), project_dir).state / STATE_FOLDER
     path = folder / "ralph.db"
     if not path.exists():

@@ -7,8 +7,14 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from ralph.errors import UsageError
+
+if TYPE_CHECKING:
+    from ralph.config.sources import Flag
 
 HELP = """Go on with an interrupted run, by default the newest one here.
 
@@ -60,14 +66,23 @@ def command(
     given = [(path, value, origin) for path, value, origin in new_limits if value is not None]
     chosen = resumable_run(root, run, extended=maximum_iterations is not None or bool(given))
     request = load_request(folder / "runs" / chosen.id)
+    if request.by_program:
+        message = f"run {chosen.id} was started by a program that may have checks of its own"
+        raise UsageError(
+            message, hint=f"resume it there: plan_run(…, resumes={chosen.id!r}); or name another run"
+        )
+    if not Path(request.workspace).is_dir():
+        message = f"the working tree of run {chosen.id} is gone: {request.workspace}"
+        raise UsageError(message, hint="make it again (`git worktree add`), or start a new run")
     if run is None and chosen.state is not RunState.INTERRUPTED:
         print(f"ralph: going on with run {chosen.id}, which is {chosen.state}", file=sys.stderr)
-    flags = [(tuple(path), value, origin) for path, value, origin in request.flags]
+    flags: list[Flag] = [(tuple(path), value, origin) for path, value, origin in request.flags]
     if maximum_iterations is not None:
         profile = load_profile(request.profile)
         section = () if profile.name == "basic" else ("profiles", profile.name)
         flags.append(((*section, profile.limit), maximum_iterations, "--maximum-iterations"))
     flags += given
+    flags = list({path: (path, value, origin) for path, value, origin in flags}.values())
     loaded = load(root.state, environ=os.environ, flags=flags)
     for difference in differences(request.settings, effective(loaded.settings)):
         print(f"ralph: since the run began: {difference}", file=sys.stderr)

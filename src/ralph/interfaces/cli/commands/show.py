@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ralph.domain.run_view import LAST
 from ralph.errors import StoreError, UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option, reading, state_folder, view_of
 
@@ -21,20 +22,20 @@ if TYPE_CHECKING:
 MAX_RECEIPT = 64 * 1024 * 1024
 
 HELP = """Show each iteration of a run: the prompt, what the agent did, the checks, the decision and why. RUN is a
-run's name, its beginning or end, or `last`.
+run's name, its beginning or end, or `last` (the default).
 
 \b
 Examples:
-  ralph show last
-  ralph show last --iteration 2
-  ralph show last --receipt | jq .decision
+  ralph show
+  ralph show ab12 --iteration 2
+  ralph show --receipt | jq -c '.iterations[] | [.iteration, .decision, .reason]'
 """
 
 
 @click.command(
     "show", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
-@click.argument("run")
+@click.argument("run", required=False, default=LAST)
 @click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="Only this iteration.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.option("--receipt", is_flag=True, help="Print the run's receipt (receipt.json).")
@@ -107,7 +108,8 @@ def _print_receipt(folder: Path, view: RunView) -> None:
             data = file.read(MAX_RECEIPT + 1)
         receipt = json.loads(data)
     except FileNotFoundError:
-        hint = "it is written when the run ends" if view.live else "none was written when it ended"
+        ended = view.ended_at is not None
+        hint = "none was written when it ended" if ended else "it is written when the run ends"
         message = f"run {view.id} has no receipt"
         raise UsageError(message, hint=hint) from None
     except (OSError, ValueError) as error:

@@ -15,6 +15,7 @@ from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.figures import duration, money, plural
 from ralph.domain.loop_events import CheckEnded, IterationStarted, LoopEvent, RunEnded, RunStarted, Warned
 from ralph.domain.safe_text import clean_line
+from ralph.engine.decision_words import decision_words
 from ralph.engine.queries import IterationSummary, Timeline
 from ralph.interfaces.cli.console.outlet import Outlet
 
@@ -22,7 +23,6 @@ ROWS = 100
 """Iterations in the summary; a step may have one megabyte of it."""
 
 _MARKS = {Verdict.PASSED: "✅", Verdict.FAILED: "❌", Verdict.ERRORED: "⚠️", Verdict.SKIPPED: "-"}
-_DECISIONS = {"accept": "accepted", "continue": "not done yet", "retry": "tried again", "giveup": "given up"}
 
 
 def is_github(environ: Mapping[str, str]) -> bool:
@@ -100,7 +100,7 @@ def _row(each: IterationSummary) -> str:
     number = f"{each.iteration}.{each.attempt}" if each.attempt > 1 else str(each.iteration)
     checks = ", ".join(f"{_MARKS[check.verdict]} {_plain(check.name)}" for check in each.checks)
     cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else ""
-    decision = _DECISIONS.get(each.decision, each.decision) + (", its claim denied" if each.denied else "")
+    decision = decision_words(each) + (", its claim denied" if each.denied else "")
     return f"| {number} | {decision} | {checks} | {duration(each.seconds)} | {cost} |"
 
 

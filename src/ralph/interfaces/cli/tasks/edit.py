@@ -59,7 +59,7 @@ def command(
     **flags: Any,
 ) -> None:
     known, _ = known_names(project_dir)
-    with opened(project_dir) as tasks:
+    with opened(project_dir, writes=True) as tasks:
         before = tasks.store.get(task_id)
         if (claim := tasks.store.claim_of(before.id)) is not None:
             message = f"task {before.id} is being worked on by run {claim.run_id or claim.owner.pid}"

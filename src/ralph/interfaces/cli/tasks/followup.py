@@ -35,7 +35,7 @@ def command(
     from ralph.domain.task_id import followup_id
 
     known, _ = known_names(project_dir)
-    with opened(project_dir) as tasks:
+    with opened(project_dir, writes=True) as tasks:
         parent = tasks.store.get(task_id)
         entry = {
             "id": followup_id(parent.id, tasks.store.ids()) if own_id is None else own_id,

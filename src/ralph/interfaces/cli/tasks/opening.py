@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.config.root import STATE_FOLDER, find_root
+from ralph.domain.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option
 
@@ -38,8 +39,12 @@ class Tasks:
 
 
 @contextmanager
-def opened(project_dir: Path | None, *, make: bool = False) -> Iterator[Tasks]:
-    """``make``: at first use the record is made; otherwise UsageError says that there is nothing yet."""
+def opened(project_dir: Path | None, *, make: bool = False, writes: bool = False) -> Iterator[Tasks]:
+    """``make``: at first use the record is made; otherwise UsageError says that there is nothing yet.
+
+    Raises UsageError for who wants to write from inside the work on a task."""
+    if make or writes:
+        refuse_inside_a_task()
     folder = find_root(Path.cwd(), project_dir).state / STATE_FOLDER
     path = folder / "ralph.db"
     if not make and not path.exists():
@@ -53,6 +58,13 @@ def opened(project_dir: Path | None, *, make: bool = False) -> Iterator[Tasks]:
     with closing(open_state_database(folder)) as database:
         store = TaskStore(database, me=this_process(), started_of=started_of)
         yield Tasks(store, TaskHistory(database, path))
+
+
+def refuse_inside_a_task() -> None:
+    """What the tasks of a project are is not for those to say who work on them."""
+    if task := os.environ.get("RALPH_TASK_ID"):
+        message = f"this is inside the work on task {clean_line(task)}, which does not change tasks"
+        raise UsageError(message, hint="say in your final words what should change; a person decides")
 
 
 def has_record(project_dir: Path | None) -> bool:

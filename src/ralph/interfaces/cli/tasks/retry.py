@@ -33,7 +33,7 @@ def command(task_ids: tuple[str, ...], role: str | None, as_json: bool, project_
     if role is not None and role not in known.roles:
         message = f"there is no role {clean_line(role)!r}"
         raise UsageError(message, hint=f"roles: {', '.join(known.roles)}")
-    with opened(project_dir) as tasks:
+    with opened(project_dir, writes=True) as tasks:
         found = [tasks.store.get(name) for name in dict.fromkeys(task_ids)]
         for task in found:
             if not can_be_reopened(task):

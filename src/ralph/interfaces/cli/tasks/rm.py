@@ -22,7 +22,7 @@ is being worked on is never removed. Branches and commits stay."""
 @json_option
 @project_dir_option
 def command(task_ids: tuple[str, ...], yes: bool, as_json: bool, project_dir: Path | None) -> None:
-    with opened(project_dir) as tasks:
+    with opened(project_dir, writes=True) as tasks:
         names = list(dict.fromkeys(tasks.store.exact_id(name) for name in task_ids))
         waiting = {name: [one for one in tasks.store.dependents(name) if one not in names] for name in names}
         for name, others in waiting.items():

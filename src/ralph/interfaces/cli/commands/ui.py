@@ -1,0 +1,44 @@
+"""``ralph ui``: the runs of a project in the terminal, as they happen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ralph.errors import UsageError
+from ralph.interfaces.cli.stored_runs import find_run, project_dir_option, reading, state_folder
+
+HELP = """Watch and steer the runs here: the stream of what the agent does, tasks and stories by stage, iterations with
+their checks, cost and time. RUN is a run's name, its beginning or end, or `last`; without it, what is live is shown.
+
+Quitting leaves the runs going. `?` shows the keys.
+
+\b
+Examples:
+  ralph ui
+  ralph ui last
+"""
+
+
+@click.command(
+    "ui", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.argument("run", required=False)
+@project_dir_option
+def command(run: str | None, project_dir: Path | None) -> None:
+    try:
+        from ralph.interfaces.tui.opening import open_ui
+    except ImportError as error:
+        if error.name is None or error.name.startswith("ralph"):
+            raise
+        message = f"the terminal UI needs the package {error.name}"
+        raise UsageError(message, hint="pip install 'ralph-harness[ui]'") from error
+    import gc
+
+    gc.enable()
+    folder = state_folder(project_dir)
+    if run is not None:
+        with reading(folder) as reader:
+            run = find_run(reader, run)
+    open_ui(folder, run)

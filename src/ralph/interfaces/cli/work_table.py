@@ -1,0 +1,33 @@
+"""What became of the tasks of a ``ralph work``, as aligned columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ralph.domain.safe_text import clean_line
+from ralph.domain.work_result import WORDS, TaskResult
+from ralph.interfaces.cli.console.terminal import display_width, fit
+
+GAP = "  "
+_HEAD = ("task", "result", "iterations", "sent back", "why")
+
+
+def result_lines(results: Sequence[TaskResult], *, width: int | None = None) -> Iterator[str]:
+    """``width`` None is a pipe: nothing is cut."""
+    table = [_HEAD, *map(_cells, results)]
+    widths = [max(display_width(row[index]) for row in table) for index in range(len(_HEAD))]
+    for row in table:
+        line = GAP.join(
+            cell + " " * (wide - display_width(cell)) for cell, wide in zip(row, widths, strict=True)
+        )
+        yield line.rstrip() if width is None else fit(line.rstrip(), width - 1)
+
+
+def _cells(result: TaskResult) -> tuple[str, ...]:
+    return (
+        clean_line(result.task),
+        WORDS[result.outcome],
+        str(result.iterations),
+        str(result.rejections),
+        clean_line(result.reason.partition("\n")[0]),
+    )

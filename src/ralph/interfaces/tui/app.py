@@ -1,0 +1,271 @@
+"""The application: looks at the record again and again, shows what is new, opens dialogs, asks runs for things."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from ralph.adapters.storage.feed import Feed
+from ralph.domain.run_tree import TreeRow
+from ralph.domain.run_view import RunView
+from ralph.engine.queries import Card, IterationSummary
+from ralph.errors import RalphError
+from ralph.interfaces.tui.asking import Asking
+from ralph.interfaces.tui.board_view import BoardView
+from ralph.interfaces.tui.details import CardDialog, IterationDialog
+from ralph.interfaces.tui.dialogs import HelpDialog
+from ralph.interfaces.tui.logs import LogsDialog
+from ralph.interfaces.tui.main_screen import MainScreen
+from ralph.interfaces.tui.table import Table
+from ralph.interfaces.tui.watch import RUNS_LOOKED_AT, RUNS_SHOWN, Follower, Look, RunLook, Watch
+from ralph.wiring.faces import prompt_of
+
+LOOK_EVERY = 0.2
+LOOK_AGAIN = 2.0
+"""Seconds after which one looks although nothing was written: processes end without a word."""
+DARK, LIGHT = "textual-dark", "textual-light"
+
+
+class RalphApp(Asking, App[None]):
+    """``run_id`` None: the newest run, live ones first, until somebody chooses another."""
+
+    TITLE = "ralph"
+    CSS_PATH = "style.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("s", "steer", "Steer"),
+        Binding("p", "pause", "Pause"),
+        Binding("u", "unpause", "Go on", show=False),
+        Binding("x", "stop", "Stop"),
+        Binding("c", "cancel_task", "Cancel", show=False),
+        Binding("r", "retry_task", "Retry", show=False),
+        Binding("o", "logs", "Logs"),
+        Binding("left_square_bracket", "other_run(-1)", "Run before", show=False),
+        Binding("right_square_bracket", "other_run(1)", "Next run", show=False),
+        Binding("t", "theme", "Theme", show=False),
+        Binding("q", "quit", "Quit"),
+    ]
+
+    def __init__(
+        self,
+        state_folder: Path,
+        run_id: str | None = None,
+        *,
+        now: Callable[[], float] = time.time,
+        zone: tzinfo | None = None,
+        light: bool = False,
+    ) -> None:
+        super().__init__()
+        self.record = Watch(state_folder)
+        self.main = MainScreen(now, zone)
+        self._zone = zone
+        self._is_chosen = run_id is not None
+        self._follower = None if run_id is None else Follower(run_id, zone)
+        self._looked: Look | None = None
+        self._watched: RunLook | None = None
+        self._problem = ""
+        self._looked_at = 0.0
+        self._must_look = True
+        self._looking = asyncio.Lock()
+        self.animation_level = "none"  # it may be a slow line, and what moves draws the eye
+        self.theme = LIGHT if light else DARK
+
+    def get_default_screen(self) -> MainScreen:
+        return self.main
+
+    def on_mount(self) -> None:
+        self.run_worker(self._look_on())
+        self.set_interval(1.0, self._show_head)
+
+    async def on_unmount(self) -> None:
+        await self.record.close()
+
+    def action_theme(self) -> None:
+        self.theme = DARK if self.theme == LIGHT else LIGHT
+
+    def action_help(self) -> None:
+        self.push_screen(HelpDialog())
+
+    # --- looking ---
+
+    async def _look_on(self) -> None:
+        while True:
+            await self.look()
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def look(self) -> None:
+        """Once: ask whether there is anything new, and if so, for what is visible."""
+        async with self._looking:
+            await self._look()
+
+    async def _look(self) -> None:
+        try:
+            head = await self.record.ask(lambda feed: feed.head())
+            is_due = self._must_look or time.monotonic() - self._looked_at >= LOOK_AGAIN
+            if self._looked is not None and head == self._looked.head and not is_due:
+                return
+            self._must_look, self._looked_at = False, time.monotonic()
+            view, follower, lines = self.main.view, self._follower, self.main.stream.following
+            limit = RUNS_SHOWN if view == "runs" else RUNS_LOOKED_AT
+            needs_runs = view == "runs" or not (self._is_chosen or self._is_live())
+
+            def question(feed: Feed) -> Look:
+                return Look(
+                    head=head,
+                    runs=feed.runs(limit=limit) if needs_runs else None,
+                    boards=feed.boards() if view in ("board", "plan") else None,
+                    watched=None if follower is None else follower.look(feed, lines=lines),
+                )
+
+            look = await self.record.ask(question)
+        except RalphError as error:
+            self._fail(error)
+            return
+        self._looked, self._problem = look, ""
+        if look.watched is not None and follower is self._follower:
+            self._take_run(look.watched)
+        if look.runs is not None:
+            self._choose_newest(look.runs)
+            self.main.show_runs(look.runs)
+        if look.boards is not None:
+            self.main.show_boards(look.boards)
+        self._show_head()
+
+    def _is_live(self) -> bool:
+        run = self.watched_run()
+        return run is not None and run.live
+
+    def _fail(self, error: RalphError) -> None:
+        """It is tried again at the next look: the record may be put right meanwhile."""
+        self._problem = f"{error.message}. {error.hint}"
+        self._looked = None
+        self._show_head()
+
+    def _show_head(self) -> None:
+        self.main.show_head(problem=self._problem, is_read=self._looked is not None)
+
+    def _take_run(self, watched: RunLook) -> None:
+        if watched.run is None:
+            self._problem = "this run was removed from the record; what was read of it is still shown"
+            self._is_chosen = self._is_chosen and self._watched is not None
+            return
+        self._watched = watched
+        self._must_look = self._must_look or watched.is_behind
+        self.main.show_run(watched)
+
+    def _choose_newest(self, runs: Sequence[RunView]) -> None:
+        """Nobody chose: what is live is what one wants to see."""
+        if self._is_chosen or not runs:
+            return
+        if self._follower is None or (
+            runs[0].live and runs[0].id != self._follower.run_id and not self._is_live()
+        ):
+            self._watch_run(runs[0].id)
+
+    def _watch_run(self, run_id: str) -> None:
+        self._follower = Follower(run_id, self._zone)
+        self._watched = None
+        self.main.forget_run()
+        self._must_look = True
+
+    def choose_run(self, run_id: str) -> None:
+        self._is_chosen = True
+        self._watch_run(run_id)
+        self.main.action_view("stream")
+
+    def on_main_screen_wanted(self) -> None:
+        stream = self.main.stream
+        if stream.following and stream.was_cut and self._follower is not None:
+            self._follower.restart()
+        self._must_look = True
+
+    async def on_stream_view_older_wanted(self) -> None:
+        follower = self._follower
+        if follower is None:
+            return
+        try:
+            older = await self.record.ask(follower.older)
+        except RalphError as error:
+            self._fail(error)
+            return
+        if follower is self._follower:
+            self.main.stream.add_before(older)
+
+    # --- opening ---
+
+    async def on_table_chosen(self, event: Table.Chosen) -> None:
+        match event.row:
+            case TreeRow(run=run):
+                self.choose_run(run.id)
+            case Card() as card:
+                await self._open_card(card)
+            case IterationSummary() as each:
+                await self._open_iteration(each)
+            case _:
+                pass
+
+    async def on_board_view_chosen(self, event: BoardView.Chosen) -> None:
+        await self._open_card(event.card)
+
+    async def _open_iteration(self, each: IterationSummary) -> None:
+        folder = self.record.state_folder
+        prompt = await asyncio.to_thread(prompt_of, folder, each)
+
+        def after(answer: str | None) -> None:
+            if answer == "logs":
+                self.action_logs()
+
+        self.push_screen(IterationDialog(each, prompt, self._zone), after)
+
+    async def _open_card(self, card: Card) -> None:
+        try:
+            detail = await self.record.ask(lambda feed: feed.card(card.kind, card.id))
+        except RalphError as error:
+            self.complain(error)
+            return
+        if detail is None:
+            self.say(f"{card.id} is gone")
+            return
+        found = detail.card
+
+        def after(answer: str | None) -> None:
+            if answer == "run" and found.run_id:
+                self.choose_run(found.run_id)
+            elif answer == "run":
+                self.say(f"nobody works on {found.id} now")
+            elif answer:
+                self.ask_of_card(found, answer)
+
+        self.push_screen(CardDialog(detail, self._zone), after)
+
+    def action_logs(self) -> None:
+        if run := self.watched_run():
+            self.push_screen(LogsDialog(self.record.state_folder / "runs" / run.id))
+
+    async def action_other_run(self, by: int) -> None:
+        try:
+            runs = await self.record.ask(lambda feed: feed.runs(limit=RUNS_SHOWN))
+        except RalphError as error:
+            self.complain(error)
+            return
+        names = [run.id for run in runs]
+        here = self._follower.run_id if self._follower is not None else ""
+        if names:
+            self._is_chosen = True
+            self._watch_run(names[(names.index(here) + by) % len(names) if here in names else 0])
+
+    # --- what is meant when somebody asks ---
+
+    def watched_run(self) -> RunView | None:
+        return self._watched.run if self._watched is not None else None
+
+    def current_card(self) -> Card | None:
+        return self.main.current_card

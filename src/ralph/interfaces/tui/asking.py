@@ -1,0 +1,146 @@
+"""Keys that ask something of a run or a task. The record's rules say whether it makes sense; the screen only repeats it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ralph.domain.run_view import RunView
+from ralph.domain.safe_text import clean_line
+from ralph.engine.queries import Card, CardKind
+from ralph.errors import RalphError
+from ralph.interfaces.tui.dialogs import Question, SteerDialog
+from ralph.wiring.faces import Answer, Ask, TaskAsk, ask, ask_of_task
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from ralph.interfaces.tui.watch import Watch
+
+    _Base = App[None]
+else:
+    _Base = object
+
+_DONE = {
+    Ask.PAUSE: "it pauses after this session; u lets it go on",
+    Ask.UNPAUSE: "it goes on",
+    Ask.STEER: "told in the next prompt",
+    Ask.STOP: "it stops after this step",
+    Ask.STOP_NOW: "it stops now",
+}
+
+
+class Asking(_Base):
+    """For the application, which says which run and which card are meant."""
+
+    record: Watch
+
+    def watched_run(self) -> RunView | None:
+        raise NotImplementedError
+
+    def current_card(self) -> Card | None:
+        raise NotImplementedError
+
+    # --- words ---
+
+    def say(self, text: str) -> None:
+        self.notify(clean_line(text), markup=False)
+
+    def complain(self, error: RalphError) -> None:
+        hint = f"\n{clean_line(error.hint)}" if error.hint else ""
+        self.notify(f"{clean_line(error.message)}{hint}", severity="error", markup=False)
+
+    # --- runs ---
+
+    def action_pause(self) -> None:
+        self._ask_run(Ask.PAUSE)
+
+    def action_unpause(self) -> None:
+        self._ask_run(Ask.UNPAUSE)
+
+    def action_stop(self) -> None:
+        run = self._run_or_say()
+        if run is None:
+            return
+        answers = {Ask.STOP.value: "After this step", Ask.STOP_NOW.value: "Now", "": "Go on"}
+
+        def after(answer: str | None) -> None:
+            if answer:
+                self._ask_run(Ask(answer), run)
+
+        self.push_screen(Question(f"Stop run {clean_line(run.id)}?", answers), after)
+
+    def action_steer(self) -> None:
+        run = self._run_or_say()
+        if run is None:
+            return
+
+        def after(text: str | None) -> None:
+            if text and text.strip():
+                self._ask_run(Ask.STEER, run, text)
+
+        self.push_screen(SteerDialog(clean_line(run.id)), after)
+
+    def _run_or_say(self) -> RunView | None:
+        run = self.watched_run()
+        if run is None:
+            self.say("no run is being watched")
+        return run
+
+    def _ask_run(self, request: Ask, run: RunView | None = None, text: str = "") -> None:
+        run = run or self._run_or_say()
+        if run is None:
+            return
+        name, folder = run.id, self.record.state_folder
+
+        def work() -> str:
+            answer = ask(folder, name, request, text=text)
+            return "nobody waits for it any more" if answer is Answer.CANCELLED else _DONE[request]
+
+        self._in_background(work)
+
+    # --- tasks ---
+
+    def action_cancel_task(self) -> None:
+        if card := self._card_or_say():
+            self.ask_of_card(card, TaskAsk.CANCEL.value)
+
+    def action_retry_task(self) -> None:
+        if card := self._card_or_say():
+            self.ask_of_card(card, TaskAsk.RETRY.value)
+
+    def _card_or_say(self) -> Card | None:
+        card = self.current_card()
+        if card is None:
+            self.say("put the cursor on a task of the board first")
+        return card
+
+    def ask_of_card(self, card: Card, request: str) -> None:
+        if card.kind is not CardKind.TASK:
+            self.say("a story is changed in the plan, not here")
+            return
+        name, folder, asked = card.id, self.record.state_folder, TaskAsk(request)
+        if asked is TaskAsk.RETRY:
+            self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked)}")
+            return
+
+        def after(answer: str | None) -> None:
+            if answer:
+                self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked)}")
+
+        answers = {"cancel": "Cancel it", "": "Leave it"}
+        self.push_screen(
+            Question(f"Cancel task {clean_line(name)}: {clean_line(card.title)}?", answers), after
+        )
+
+    # --- doing it ---
+
+    def _in_background(self, work: Callable[[], str]) -> None:
+        async def do() -> None:
+            try:
+                self.say(await asyncio.to_thread(work))
+            except RalphError as error:
+                self.complain(error)
+
+        self.run_worker(do())

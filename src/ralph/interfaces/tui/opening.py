@@ -1,0 +1,47 @@
+"""Opening the terminal UI, if there is a terminal to open it in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph.domain.run_view import matching
+from ralph.errors import UsageError
+from ralph.interfaces.tui.app import RalphApp
+from ralph.wiring.faces import open_feed
+
+
+def open_ui(state_folder: Path, run_id: str | None = None) -> None:
+    """Watch the runs of a project until somebody quits. The runs are other processes and go on.
+
+    ``run_id`` may be a part of a run's name; None follows what is live. Raises UsageError without a terminal,
+    StoreError if the record cannot be read.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
+        message = "the terminal UI needs a terminal"
+        raise UsageError(
+            message, hint="`ralph logs -f` and `ralph status --watch` work everywhere; `ralph web` too"
+        )
+    chosen = _found(state_folder, run_id)
+    RalphApp(state_folder, chosen, light=is_light(os.environ)).run()
+
+
+def _found(state_folder: Path, run_id: str | None) -> str | None:
+    """Reads the record once, so that one of another version is told before the screen is taken over."""
+    with open_feed(state_folder) as feed:
+        names = [run.id for run in sorted(feed.runs(), key=lambda run: run.started_at, reverse=True)]
+    if run_id is None:
+        return None
+    found = matching(run_id, names)
+    if len(found) == 1:
+        return found[0]
+    message = f"{run_id!r} may mean {len(found)} runs" if found else f"there is no run {run_id!r} here"
+    raise UsageError(message, hint=f"the runs here are: {', '.join((found or names)[:10]) or 'none'}")
+
+
+def is_light(environ: Mapping[str, str]) -> bool:
+    """Many terminals say their colours in COLORFGBG, as ``15;0``; the last number is the background's."""
+    background = environ.get("COLORFGBG", "").rpartition(";")[2]
+    return background in ("7", "15")

@@ -1,0 +1,67 @@
+"""Sessions that go on with the one before, and sessions that only judge."""
+
+from __future__ import annotations
+
+import json
+
+from ralph.testing.scripted_model import Step, WriteFile
+
+from .harness import DONE, PROMPT, LiveProject
+
+SECRET = "the heron stands in the reeds"
+
+
+def test_a_session_that_is_continued_knows_what_was_said_before(project: LiveProject) -> None:
+    with project.model(Step(text=f"I noticed that {SECRET}."), Step(text=DONE)) as model:
+        project.settings(model.url)
+        project.ralph("-p", PROMPT, "-m", "2", "--continue-session", check=0)
+        first, second = (request.text for request in model.main_requests)
+
+    assert SECRET not in first
+    assert SECRET in second
+    assert [session["fault"] for session in project.events("agent_ended")] == [None] * 2
+
+
+def test_without_being_asked_for_it_every_session_is_fresh(project: LiveProject) -> None:
+    with project.model(Step(text=f"I noticed that {SECRET}."), Step(text=DONE)) as model:
+        project.settings(model.url)
+        project.ralph("-p", PROMPT, "-m", "2", check=0)
+        asked = [request.text for request in model.main_requests]
+
+    assert len(asked) == 2  # nobody asks the model anything else in between
+    assert SECRET not in asked[1]
+
+
+TASK = {
+    "id": "T-1",
+    "title": "a file",
+    "completion": {
+        "outcome": "a.txt is there",
+        "acceptance_criteria": ["a.txt is there"],
+        "coder": {"verification_method": "semantic", "verification_config": {"check_for": ["a.txt is there"]}},
+    },
+}
+VERDICT = "<{quoted}>\nVERIFIED\n1. VERIFIED: seen\n</{quoted}>"
+
+
+def test_who_judges_can_answer_but_not_write(project: LiveProject) -> None:
+    evil, worse = project.home / "evil.txt", project.home / "worse.txt"
+    with project.model(
+        Step(shell="echo made > a.txt"),
+        Step(text="<promise>IMPLEMENTATION_COMPLETE</promise>"),
+        Step(shell=f"echo evil > {evil}; echo evil > a.txt"),
+        Step(write=WriteFile(str(worse), "worse\n")),
+        Step(text=VERDICT, quotes=r"<(verdict-[0-9a-f]+)>"),
+    ) as model:
+        project.settings(model.url, profiles={"verified": {"stages": ["coder"]}})
+        (project.home / "task.json").write_text(json.dumps(TASK))
+        project.ralph("add", "-f", str(project.home / "task.json"), command="task", check=0)
+        err = project.ralph(command="work", check=0)
+
+    assert not evil.exists()
+    assert not worse.exists()
+    assert project.git("show", "main:a.txt") == "made\n", err
+    sessions = project.events("agent_ended")
+    assert [session["purpose"] for session in sessions] == ["iteration", "verification"]
+    assert [session["fault"] for session in sessions] == [None] * 2
+    project.assert_nothing_left()

@@ -1,0 +1,270 @@
+"""Stop in a session of a plan: seed 004's checks 1, 2, 2.5 and 3, and for whom they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.domain.active_marker import MARKER_FILE
+from ralph.interfaces.hooks.stop_hook import MARKER
+from ralph.testing.plan_documents import story_json, tasks_json
+
+from .hook_events import SESSION, asked
+
+Story = dict[str, Any]
+
+
+def story(key: str = "US-001", **fields: Any) -> Story:
+    return story_json(key, **{"notes": "what was done", **fields})
+
+
+class Plan:
+    """A project with a plan and a marker, as a run over it leaves them before each session."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.marker: dict[str, Any] = {
+            "pid": os.getppid(),
+            "timestamp": "",
+            "mode": "direct",
+            "max_iterations": 15,
+        }
+        (root / "ralph").mkdir(parents=True)
+
+    def tasks(self, *stories: Story) -> None:
+        (self.root / "ralph" / "tasks.json").write_text(json.dumps(tasks_json(*stories)))
+
+    def began(self, mode: str, *stories: Story) -> None:
+        fields = ("passes", "reviewStatus", "reviewCount")
+        self.marker["iterationMode"] = mode
+        self.marker["preIterationSnapshot"] = {
+            one["id"]: {name: one[name] for name in fields} for one in stories
+        }
+
+    def stop(self, *, starts: Path | None = None, **more: Any) -> str:
+        """Why the stop is refused; empty if it is not."""
+        (self.root / ".ralph-active").write_text(json.dumps(self.marker))
+        answer = asked("stop", starts or self.root, hook_event_name="Stop", **more)
+        if answer is None or "decision" not in answer:
+            return ""
+        assert answer["decision"] == "block"
+        return str(answer["reason"])
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return Plan(tmp_path / "project")
+
+
+INVARIANTS = [
+    ({"passes": True}, "not 'approved'"),
+    ({"passes": True, "reviewStatus": "needs_review"}, "not 'approved'"),
+    ({"passes": True, "reviewStatus": "changes_requested", "reviewFeedback": "x"}, "not 'approved'"),
+    ({"passes": True, "reviewStatus": "approved"}, ""),
+    ({"reviewStatus": "changes_requested"}, "feedback required"),
+    ({"reviewStatus": "approved"}, "out of sync"),
+    ({"reviewCount": -1}, "must not be negative"),
+    ({"reviewCount": 7}, "reviewCount 7"),
+    ({"notes": "", "passes": True, "reviewStatus": "approved"}, "notes is empty"),
+    ({"title": 5}, "title must be a string"),
+    ({}, ""),
+]
+
+
+@pytest.mark.parametrize(("fields", "reason"), INVARIANTS)
+def test_end_states_that_cannot_be_are_refused(plan: Plan, fields: Story, reason: str) -> None:
+    """Without a snapshot, so that only checks 1 and 2 have anything to say."""
+    plan.tasks(story(**fields))
+    found = plan.stop()
+    assert reason in found
+    assert bool(reason) == bool(found)
+
+
+FRESH, WAITING = story(), story(reviewStatus="needs_review", reviewCount=1)
+REFUSED = story(reviewStatus="changes_requested", reviewCount=1, reviewFeedback="fix")
+APPROVED: Story = {"passes": True, "reviewStatus": "approved"}
+TRANSITIONS: list[tuple[str, list[Story], list[Story], str]] = [
+    ("implement", [FRESH], [story(**APPROVED)], "Implement iterations cannot set passes=true"),
+    ("implement", [FRESH], [story(reviewCount=1)], "reviewCount 0 → 1"),
+    ("implement", [FRESH], [story(reviewStatus="needs_review")], ""),
+    ("implement", [FRESH], [FRESH, story("US-002")], ""),
+    ("implement", [FRESH], [FRESH, story("US-002", **APPROVED)], "must start incomplete"),
+    ("review", [WAITING], [story(**APPROVED, reviewCount=2)], ""),
+    (
+        "review",
+        [WAITING],
+        [story(reviewStatus="changes_requested", reviewCount=2, reviewFeedback="mend")],
+        "",
+    ),
+    ("review", [WAITING], [WAITING], "review must increment reviewCount"),
+    ("review", [WAITING], [story(**APPROVED, reviewCount=1)], "review must increment reviewCount"),
+    (
+        "review",
+        [WAITING, story("US-002", reviewStatus="needs_review")],
+        [story(**APPROVED, reviewCount=2), story("US-002", **APPROVED, reviewCount=1)],
+        "review may only modify one story",
+    ),
+    ("review-fix", [REFUSED], [story(**APPROVED, reviewCount=1)], "Review-fix iterations cannot approve"),
+    ("review-fix", [REFUSED], [WAITING], ""),
+    ("review-fix", [REFUSED], [story(reviewStatus="needs_review", reviewCount=2)], "reviewCount 1 → 2"),
+]
+
+
+@pytest.mark.parametrize(("mode", "before", "after", "reason"), TRANSITIONS)
+def test_only_the_modes_own_transitions_are_let_through(
+    plan: Plan, mode: str, before: list[Story], after: list[Story], reason: str
+) -> None:
+    plan.began(mode, *before)
+    plan.tasks(*after)
+    found = plan.stop()
+    assert reason in found
+    assert bool(reason) == bool(found)
+
+
+def test_without_reviews_neither_end_state_nor_transition_is_checked(plan: Plan) -> None:
+    plan.marker["skipReview"] = True
+    plan.began("implement", FRESH)
+    plan.tasks(story(passes=True))
+    assert plan.stop() == ""
+    plan.tasks(story(passes="yes"))
+    assert "passes must be true or false" in plan.stop()
+
+
+def test_without_a_snapshot_the_user_is_warned_and_the_end_state_still_checked(plan: Plan) -> None:
+    plan.tasks(story())
+    plan.stop()
+    answer = asked("stop", plan.root)
+    assert answer is not None
+    assert "preIterationSnapshot is missing" in answer["systemMessage"]
+    plan.tasks(story(passes=True))
+    assert "not 'approved'" in plan.stop()
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"userStories": []}'])
+def test_a_damaged_or_missing_tasks_json_is_refused(plan: Plan, text: str | None) -> None:
+    if text is not None:
+        (plan.root / "ralph" / "tasks.json").write_text(text)
+    assert "tasks.json" in plan.stop()
+
+
+def test_uncommitted_work_is_refused_with_what_to_do_and_ralphs_own_files_do_not_count(plan: Plan) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=plan.root, check=True, timeout=60, capture_output=True)
+
+    plan.began("implement", FRESH)
+    plan.tasks(FRESH)
+    git("init", "-q")
+    git("add", "ralph")
+    git("commit", "-q", "-m", "plan")
+    (plan.root / ".ralph").mkdir()
+    (plan.root / ".ralph" / "x").touch()
+    assert plan.stop() == ""
+    (plan.root / "new file.txt").touch()
+    refused = plan.stop()
+    assert "uncommitted changes (new file.txt)" in refused
+    assert "Update ralph/progress.txt" in refused
+    assert "CLAUDE.md or .claude/rules/" in refused
+
+
+def test_the_plan_may_be_elsewhere_in_the_project(plan: Plan) -> None:
+    (plan.root / "ralph").rename(plan.root / "feature")
+    plan.marker["ralphDir"] = "feature"
+    (plan.root / "feature" / "tasks.json").write_text("{")
+    assert "not valid JSON" in plan.stop()
+
+
+def test_the_marker_is_found_from_below(plan: Plan) -> None:
+    below = plan.root / "src" / "deep"
+    below.mkdir(parents=True)
+    assert "tasks.json does not exist" in plan.stop(starts=below)
+
+
+def test_many_reasons_are_cut_short(plan: Plan) -> None:
+    plan.tasks(*(story(f"US-{number}", passes=True) for number in range(500)))
+    refused = plan.stop()
+    assert len(refused) < 10_000
+    assert "and 480 more" in refused
+
+
+# --- for whom ----------------------------------------------------------------------------------------------
+
+
+def test_without_a_marker_nobody_is_kept(tmp_path: Path) -> None:
+    assert asked("stop", tmp_path) is None
+
+
+NOBODY = 2**30
+"""No process has this number."""
+
+
+def test_a_leftover_of_a_killed_run_keeps_nobody(plan: Plan) -> None:
+    plan.marker["pid"] = NOBODY
+    assert plan.stop() == ""
+    assert plan.stop(environ={"RALPH_RUN_ID": "another"}) == ""
+
+
+def test_somebody_elses_session_beside_the_run_is_not_kept(plan: Plan) -> None:
+    beside = subprocess.Popen(["sleep", "600"])
+    try:
+        plan.marker["pid"] = beside.pid
+        assert plan.stop() == ""
+        assert plan.stop(environ={"RALPH_RUN_ID": "the run"})
+    finally:
+        beside.kill()
+        beside.wait()
+
+
+def test_in_a_sandbox_the_run_is_believed_to_be_alive(plan: Plan) -> None:
+    plan.marker |= {"pid": NOBODY, "mode": "sandbox"}
+    assert plan.stop(environ={"RALPH_RUN_ID": "the run"})
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"pid": "x"}', '{"pid": -1}', "\xff"])
+def test_something_else_of_that_name_is_no_marker(plan: Plan, text: str) -> None:
+    (plan.root / ".ralph-active").write_text(text, encoding="latin-1")
+    assert asked("stop", plan.root) is None
+
+
+def test_the_name_of_the_marker_is_the_engines() -> None:
+    assert MARKER == MARKER_FILE
+
+
+# --- the cap on consecutive blocks -------------------------------------------------------------------------
+
+
+def blocks(plan: Plan, **more: Any) -> list[bool]:
+    """Ten stops in a row without any work between."""
+    return [bool(plan.stop(stop_hook_active=turn > 0, **more)) for turn in range(10)]
+
+
+def test_after_the_last_block_that_counts_the_session_may_stop(plan: Plan) -> None:
+    assert blocks(plan) == [True] * 8 + [False] * 2
+    answer = asked("stop", plan.root, stop_hook_active=True)
+    assert answer is not None
+    assert "refused 8 times in a row" in answer["systemMessage"]
+
+
+def test_the_cap_is_the_one_that_claude_code_was_given(plan: Plan) -> None:
+    assert blocks(plan, environ={"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": "3"}) == [True] * 3 + [False] * 7
+
+
+@pytest.mark.parametrize("value", ["0", "", "many", "-1"])
+def test_a_cap_that_makes_no_sense_is_the_usual_one(plan: Plan, value: str) -> None:
+    assert sum(blocks(plan, environ={"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": value})) == 8
+
+
+def test_a_tool_call_or_a_new_prompt_begins_the_count_anew(plan: Plan) -> None:
+    assert sum(blocks(plan)) == 8
+    asked("context", plan.root, hook_event_name="PostToolUse")
+    assert plan.stop(stop_hook_active=True)
+    assert sum(blocks(plan)) == 8
+
+
+def test_sessions_are_counted_apart(plan: Plan) -> None:
+    assert sum(blocks(plan)) == 8
+    assert sum(blocks(plan, session=SESSION[::-1])) == 8
