@@ -3,7 +3,7 @@
 # The guard fails closed: whatever goes wrong with it refuses the tool call (2). All others fail open (1).
 here=${0%/*}
 tried=
-for python in $CLAUDE_HOOKS_PYTHON python3 python3.14 python3.13 python3.12 python3.11; do
+for python in "${CLAUDE_HOOKS_PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
   command -v "$python" >/dev/null 2>&1 || continue
   "$python" -I -S "$here/launch.py" "$1"
   code=$?

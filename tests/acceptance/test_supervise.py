@@ -325,6 +325,17 @@ def test_bad_input_is_told_without_a_traceback(
     assert "Traceback" not in ran.stderr
 
 
+def test_an_agent_that_removes_its_task_folder_finds_a_new_one(project: Project) -> None:
+    body = """
+test -d "$TASK_FOLDER" || exit 9
+[ "$RALPH_ATTEMPT" = 1 ] && : > "$TASK_FOLDER/DONE" && exit
+rm -rf "$TASK_FOLDER"
+"""
+    ran = project.ralph("supervise", *supervise(project, "--max-restarts", "2", body=body), check=0)
+    assert "the task folder was gone" in ran.stderr
+    assert "RESTART" in [message["type"] for message in bus(project, "--task", "t")]
+
+
 def test_a_done_that_is_a_directory_ends_the_run_with_a_word(project: Project) -> None:
     ran = project.ralph("supervise", *supervise(project, body='mkdir "$TASK_FOLDER/DONE"\n'), check=4)
     assert "DONE is a directory" in ran.stderr

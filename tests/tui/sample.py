@@ -116,7 +116,11 @@ class Record:
         proven = verdict is Verdict.PASSED
         self.spend += spend
         self.iteration = number
-        last = () if proven else ("E   assert Decimal('2.675') == Decimal('2.68')", "1 failed, 41 passed in 1.92s")
+        last = (
+            ()
+            if proven
+            else ("E   assert Decimal('2.675') == Decimal('2.68')", "1 failed, 41 passed in 1.92s")
+        )
         self.write(
             AgentEnded("exited", 0, seconds - 4, spend, tools=6, tool_errors=1),
             CheckStarted("unit tests", "make test"),
@@ -150,7 +154,11 @@ class Record:
     def end(self) -> None:
         self.write(
             RunEnded(
-                Outcome.COMPLETED, "claimed by tag response, 2 checks passed", self.iteration, self.spend, 60.0
+                Outcome.COMPLETED,
+                "claimed by tag response, 2 checks passed",
+                self.iteration,
+                self.spend,
+                60.0,
             )
         )
 
@@ -170,7 +178,9 @@ def work_on(record: Record) -> None:
     record.begin(1)
     record.write(
         AgentActed((Text("I will read the cart first."), ToolStarted("t1", "Read", "src/shop/cart.py"))),
-        AgentActed((ToolEnded("t1", "Read", "def total(items):\n    return sum(items)\n", lines=58, chars=1900),)),
+        AgentActed(
+            (ToolEnded("t1", "Read", "def total(items):\n    return sum(items)\n", lines=58, chars=1900),)
+        ),
     )
     record.judge(1, verdict=Verdict.FAILED, cost=0.31, seconds=212)
     record.begin(2)
@@ -179,7 +189,9 @@ def work_on(record: Record) -> None:
     record.write(Steered("Leave the parser alone; currencies are in src/shop/money.py."))
     record.begin(3)
     record.write(
-        AgentActed((Reasoning("Three decimals: the dinar has millimes, so the exponent is not always two."),)),
+        AgentActed(
+            (Reasoning("Three decimals: the dinar has millimes, so the exponent is not always two."),)
+        ),
         AgentActed(
             (
                 TodoChanged(
@@ -195,7 +207,12 @@ def work_on(record: Record) -> None:
         AgentActed(
             (
                 ToolEnded(
-                    "t2", "Bash", "tests/test_money.py F\nE   assert 1.23 == 1.234\n", is_error=True, lines=31, chars=900
+                    "t2",
+                    "Bash",
+                    "tests/test_money.py F\nE   assert 1.23 == 1.234\n",
+                    is_error=True,
+                    lines=31,
+                    chars=900,
                 ),
                 Text("## The exponent\nIt is fixed at two. I will take it from the currency's entry:\n"),
                 Text("every currency has one in `src/shop/money.py`."),
@@ -234,7 +251,9 @@ def add_tasks(database: sqlite3.Connection) -> None:
     store.change("T-5", _done, at=NOW - 700)
     store.change("T-6", cancelled, at=NOW - 600)
     history = TaskHistory(database, Path("ralph.db"))
-    for number, (verified, reason) in enumerate(((False, "1 failed, 41 passed"), (False, "no promise found"))):
+    for number, (verified, reason) in enumerate(
+        ((False, "1 failed, 41 passed"), (False, "no promise found"))
+    ):
         history.add_verification(
             VerificationRecord(
                 task_id="T-1",

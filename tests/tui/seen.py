@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC
 from pathlib import Path
@@ -113,3 +114,20 @@ async def viewing(
     app = RalphApp(root / ".ralph", run_id, now=lambda: NOW, zone=UTC, light=light)
     async with app.run_test(size=size) as pilot:
         yield Viewer(app, pilot)
+
+
+def play(
+    root: Path,
+    story: Callable[[Viewer], Awaitable[None]],
+    *,
+    run_id: str | None = None,
+    size: tuple[int, int] = SMALL,
+    light: bool = False,
+) -> None:
+    """What somebody at the screen does and sees."""
+
+    async def whole() -> None:
+        async with viewing(root, run_id, size=size, light=light) as viewer:
+            await story(viewer)
+
+    asyncio.run(whole())

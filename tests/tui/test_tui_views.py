@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -13,19 +11,7 @@ from ralph.domain.evidence import Verdict
 from ralph.domain.loop_events import AgentActed, RunPaused
 from ralph.interfaces.tui.board_view import BoardView
 from tests.tui.sample import EARLIER, NOW, RUN, Record
-from tests.tui.seen import LARGE, Viewer, text_of, viewing
-
-Story = Callable[[Viewer], Awaitable[None]]
-
-
-def play(
-    root: Path, story: Story, *, run_id: str | None = None, size: tuple[int, int] = (80, 24), light: bool = False
-) -> None:
-    async def whole() -> None:
-        async with viewing(root, run_id, size=size, light=light) as viewer:
-            await story(viewer)
-
-    asyncio.run(whole())
+from tests.tui.seen import LARGE, Viewer, play, text_of
 
 
 def test_the_stream_shows_words_tools_lists_checks_and_decisions(shop: Record) -> None:
@@ -33,7 +19,9 @@ def test_the_stream_shows_words_tools_lists_checks_and_decisions(shop: Record) -
         text = await viewer.sees("● Edit  src/shop/money.py", "▸ Take the exponent", "assert 1.23 == 1.234")
         assert "iteration 3 of 10" in text
         await viewer.press("pageup")
-        await viewer.sees("unit tests failed (3.1s, exit 1)", "→ continue: unit tests failed", "⚑ claims done: tag response")
+        await viewer.sees(
+            "unit tests failed (3.1s, exit 1)", "→ continue: unit tests failed", "⚑ claims done: tag response"
+        )
         await viewer.sees("the claim was denied by the checks")
 
     play(shop.root, story)
@@ -160,7 +148,9 @@ def test_iterations_are_listed_with_checks_cost_and_time(shop: Record) -> None:
         assert "■■" in text
         assert "cost █" in text
         await viewer.press("home", "enter")
-        await viewer.sees("Iteration 1", "denied by the checks", "make test", "What was asked", "Fix the failing tests.")
+        await viewer.sees(
+            "Iteration 1", "denied by the checks", "make test", "What was asked", "Fix the failing tests."
+        )
 
     play(shop.root, story, size=LARGE)
 
@@ -168,14 +158,18 @@ def test_iterations_are_listed_with_checks_cost_and_time(shop: Record) -> None:
 def test_about_names_permissions_sandbox_and_commands(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.press("6")
-        await viewer.sees("dangerously-skip-permissions", "bwrap:", "make test (guardrail", "10 iterations, $5.00")
+        await viewer.sees(
+            "dangerously-skip-permissions", "bwrap:", "make test (guardrail", "10 iterations, $5.00"
+        )
 
     play(shop.root, story)
 
 
 def test_a_wide_screen_has_a_panel_beside_the_stream(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
-        await viewer.sees("The agent's list", "Checks of iteration 2", "unit tests 0/2", "2 claims denied by checks")
+        await viewer.sees(
+            "The agent's list", "Checks of iteration 2", "unit tests 0/2", "2 claims denied by checks"
+        )
         await viewer.press("2")
         await viewer.misses("The agent's list")
 
@@ -336,6 +330,7 @@ def test_a_paused_run_says_how_it_goes_on(shop: Record) -> None:
     shop.write(RunPaused())
 
     async def story(viewer: Viewer) -> None:
+        await viewer.sees("→ continue")
         await viewer.press("p")
         await viewer.until(lambda: bool(shop.heard()), "the request to pause")
         await viewer.sees("⏸ paused", "goes on when you say so")

@@ -18,6 +18,7 @@ USUAL_TYPE = "INFO"
 
 MAX_BODY_CHARS = 1_000_000
 MAX_NAME_CHARS = 200
+MAX_REASON_CHARS = 300
 MAX_PARENTS = 100
 
 _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
@@ -78,6 +79,13 @@ def problem_with(message: BusMessage) -> tuple[str, str] | None:
     if _SURROGATE.search(message.body):
         return "the body is not UTF-8 text", "convert it, or put it into a file and post the file's name"
     return None
+
+
+def in_one_line(body: str) -> str:
+    """The beginning of a body, for where it is only the reason of something else."""
+    words = " ".join(body[: 2 * MAX_REASON_CHARS].split())
+    is_cut = len(words) > MAX_REASON_CHARS or len(body) > 2 * MAX_REASON_CHARS
+    return f"{words[:MAX_REASON_CHARS]}…" if is_cut else words
 
 
 @dataclass(frozen=True, slots=True)

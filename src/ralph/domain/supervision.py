@@ -118,21 +118,27 @@ class RestartPace(Pace):
 # --- words ---
 
 
-def restart_line(report: AgentReport, *, launches: int, maximum: int, agent_timeout: float | None) -> str:
-    """What is said between two launches; ``launches`` have been made so far."""
-    again = f"restarting (attempt {launches + 1}/{maximum})" if launches < maximum else "no restart is left"
+def restart_lines(
+    report: AgentReport, *, launches: int, maximum: int, agent_timeout: float | None
+) -> tuple[str, ...]:
+    """What is said between two launches, in the seed's words; ``launches`` have been made so far."""
+    is_last = launches >= maximum
+    again = "no restart is left" if is_last else f"restarting (attempt {launches + 1}/{maximum})"
     match report.ending:
-        case Ending.TIMED_OUT:
+        case Ending.TIMED_OUT | Ending.IDLE:
             after = f" after {span(agent_timeout)}" if agent_timeout is not None else ""
-            return f"Agent timeout{after}, process group killed, treating as failure, {again}"
-        case Ending.IDLE:
-            return f"Agent went silent, process group killed, treating as failure, {again}"
+            what = f"timeout{after}" if report.ending is Ending.TIMED_OUT else "went silent"
+            return (
+                f"Agent {what}, killing process group",
+                "Process group killed, treating as failure",
+                "No restart is left" if is_last else f"Restarting agent (attempt {launches + 1}/{maximum})",
+            )
         case _ if report.exit_code == 0:
-            return f"Agent exited with code 0 without DONE, {again}"
+            return (f"Agent exited with code 0 without DONE, {again}",)
         case _ if report.exit_code is None:
-            return f"Agent failed, {again}"
+            return (f"Agent failed, {again}",)
         case _:
-            return f"Agent failed with exit code {report.exit_code}, {again}"
+            return (f"Agent failed with exit code {report.exit_code}, {again}",)
 
 
 def exhausted_line(launches: int) -> str:

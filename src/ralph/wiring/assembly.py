@@ -147,12 +147,14 @@ async def opened(
             except RalphError as error:
                 end_unbegun(publish, journal, taken_up.state, error)
                 raise
-            outside = runner
+            outside: ProcessRunner = runner
             if confinement.sandbox is not None:
                 from ralph.adapters.isolation.outside_git import safe_git_variables
 
                 safe = {**environ, **safe_git_variables(environ)}
-                outside = PosixProcessRunner(run_id=run_id, base_environment=safe, redactor=redactor)
+                outside = confinement.wary(
+                    PosixProcessRunner(run_id=run_id, base_environment=safe, redactor=redactor)
+                )
             kit = Kit(
                 plan=plan,
                 run_id=run_id,

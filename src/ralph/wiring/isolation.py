@@ -13,6 +13,7 @@ from ralph.engine.ports import ProcessRunner
 from ralph.wiring.plan import Plan
 
 if TYPE_CHECKING:
+    from ralph.adapters.isolation.git_traps import GitTraps
     from ralph.adapters.isolation.sandbox import Sandbox
 
 
@@ -22,13 +23,22 @@ class Confinement:
 
     sandbox: Sandbox | None = None
     notes: tuple[str, ...] = ()
+    traps: GitTraps | None = None  # of the repository; with a sandbox only
 
     def around(self, runner: ProcessRunner) -> ProcessRunner:
         if self.sandbox is None:
             return runner
         from ralph.adapters.isolation.runner import IsolatedRunner
 
-        return IsolatedRunner(runner, self.sandbox)
+        return IsolatedRunner(runner, self.sandbox, tidy=self.traps.remove if self.traps else None)
+
+    def wary(self, runner: ProcessRunner) -> ProcessRunner:
+        """For our own git, outside."""
+        if self.traps is None:
+            return runner
+        from ralph.adapters.isolation.runner import WaryRunner
+
+        return WaryRunner(runner, self.traps.remove)
 
 
 async def confinement_of(
@@ -48,6 +58,7 @@ async def confinement_of(
         told = settings.sandbox.kind is not None and plan.profile.sandbox != SandboxKind.NONE
         return Confinement(notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ())
     from ralph.adapters.isolation.choosing import chosen_sandbox
+    from ralph.adapters.isolation.git_traps import GitTraps
     from ralph.adapters.isolation.site import Site
     from ralph.wiring.sandboxing import policy_of
 
@@ -65,8 +76,11 @@ async def confinement_of(
         report=report,
     )
     chosen = await chosen_sandbox(asked, site, policy_of(settings.sandbox), runner)
-    promises = chosen.guarantees.lines() if chosen.sandbox is not None else ()
-    return Confinement(chosen.sandbox, (chosen.why, *promises))
+    if chosen.sandbox is None:
+        return Confinement(notes=(chosen.why,))
+    traps = GitTraps(plan.root.workspace, report)
+    traps.require_none()
+    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines()), traps)
 
 
 @asynccontextmanager

@@ -100,6 +100,12 @@ class SupervisedComposition:
             offset=task_bus.end(),
         )
 
+        def prepare() -> None:
+            """An agent that cleans up may have removed its own mailbox, and could never be done without it."""
+            if not self.task_folder.is_dir():
+                warn(f"the task folder was gone; it is made again: {self.task_folder}")
+            make_task_folder(self.task_folder)
+
         def waits() -> str:
             """Said between two launches, by hand or by a child: then nothing is launched either."""
             if marker.is_file():
@@ -132,6 +138,7 @@ class SupervisedComposition:
                 control=kit.control,
                 publish=kit.publish,
                 checks=checks,
+                prepare=prepare,
                 stop_children=lambda: stop_children(
                     children, kit.database, kit.controls.path, at=kit.clock.now()
                 ),

@@ -17,7 +17,7 @@ from ralph.domain.supervision import (
     Supervision,
     as_launch,
     completed_line,
-    restart_line,
+    restart_lines,
     span,
 )
 
@@ -130,23 +130,35 @@ def test_the_defaults_are_those_of_the_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("report", "line"),
+    ("report", "lines"),
     [
-        (CRASH, "Agent failed with exit code 1, restarting (attempt 2/100)"),
-        (CLEAN, "Agent exited with code 0 without DONE, restarting (attempt 2/100)"),
+        (CRASH, ["Agent failed with exit code 1, restarting (attempt 2/100)"]),
+        (CLEAN, ["Agent exited with code 0 without DONE, restarting (attempt 2/100)"]),
         (
             replace(CRASH, ending=Ending.TIMED_OUT),
-            "Agent timeout after 5m0s, process group killed, treating as failure, restarting (attempt 2/100)",
+            [
+                "Agent timeout after 5m0s, killing process group",
+                "Process group killed, treating as failure",
+                "Restarting agent (attempt 2/100)",
+            ],
         ),
     ],
 )
-def test_the_log_line_says_what_happened_and_which_attempt_comes_next(report: AgentReport, line: str) -> None:
-    assert restart_line(report, launches=1, maximum=100, agent_timeout=300.0) == line
+def test_the_log_says_what_happened_and_which_attempt_comes_next(
+    report: AgentReport, lines: list[str]
+) -> None:
+    assert list(restart_lines(report, launches=1, maximum=100, agent_timeout=300.0)) == lines
 
 
-def test_after_the_last_launch_no_restart_is_promised() -> None:
-    line = restart_line(CRASH, launches=3, maximum=3, agent_timeout=None)
-    assert line == "Agent failed with exit code 1, no restart is left"
+@pytest.mark.parametrize(
+    ("report", "line"),
+    [
+        (CRASH, "Agent failed with exit code 1, no restart is left"),
+        (replace(CRASH, ending=Ending.TIMED_OUT), "No restart is left"),
+    ],
+)
+def test_after_the_last_launch_no_restart_is_promised(report: AgentReport, line: str) -> None:
+    assert restart_lines(report, launches=3, maximum=3, agent_timeout=None)[-1] == line
 
 
 def test_the_completion_names_active_children_only_if_there_are_some() -> None:

@@ -387,21 +387,3 @@ def test_the_time_of_a_pause_counts_before_the_next_launch() -> None:
     agent, clock = ScriptedAgent([Turn("no")]), FakeClock()
     result = asyncio.run(run())
     assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 1)
-
-
-def test_a_clock_that_is_set_back_neither_stretches_a_delay_nor_gives_time_back() -> None:
-    class SetBack(FakeClock):
-        """Each look at the time of day finds it an hour earlier; what is measured goes on."""
-
-        looks = 0
-
-        def now(self) -> float:
-            self.looks += 1
-            return self.time - 3600.0 * self.looks
-
-    loop = Loop(
-        ScriptedAgent([Turn("no")]), {"pace": Pace(2.0), "budget": Budget(seconds=9.0)}, clock=SetBack()
-    )
-    result = loop.run()
-    assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 5)
-    assert sum(loop.clock.slept) == 9.0

@@ -7,6 +7,7 @@ state are writable. There is no network but our proxy. Safe for root too: withou
 
 from __future__ import annotations
 
+import contextlib
 import os
 import py_compile
 import shutil
@@ -134,7 +135,11 @@ class BwrapSandbox:
         return ""
 
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
-        return  # the namespace took everything with it
+        """The namespace took everything with it, but for the empty folders that it was mounted on."""
+        for place in places(self._site, self._policy, self._needs):
+            if place.how is How.BARRED:
+                with contextlib.suppress(OSError):
+                    place.path.rmdir()
 
     async def close(self, runner: ProcessRunner) -> None:
         if self._proxy is not None:
@@ -236,6 +241,8 @@ def _mount(place: Place) -> tuple[str, ...]:
             return ("--bind", path, path)
         case How.MASKED if place.path.is_dir():
             return ("--tmpfs", path)
+        case How.BARRED:
+            return ("--tmpfs", path, "--remount-ro", path)
         case How.MASKED:
             return ("--ro-bind", "/dev/null", path)
         case _:

@@ -14,6 +14,7 @@ from ralph.adapters.isolation.git_config import entries, included
 from ralph.errors import ConfigError
 
 MARKER = ".git"
+WORKTREES = "worktrees"
 # Old ways to name a remote: pushing to a repository of the agent's runs that one's hooks.
 _FOLDERS = ("hooks", "branches", "remotes")
 
@@ -59,12 +60,12 @@ def git_places(workspace: Path) -> GitPlaces:
     readonly = [*_running(common)]
     if (top / MARKER).is_file():
         readonly.append(top / MARKER)
-    worktrees = common / "worktrees"
+    worktrees = common / WORKTREES
     if own != common:
         # The main checkout and other worktrees, those to come too, are somebody else's work.
         readonly += [path for name in ("HEAD", "index") if (path := common / name).exists()]
         readonly += [path for name in ("commondir", "gitdir") if (path := own / name).exists()]
-        readonly += [*_configuration(own), *([worktrees] if worktrees in own.parents else [])]
+        readonly += [*_configuration(own, common), *([worktrees] if worktrees in own.parents else [])]
     elif worktrees.is_dir():
         readonly += sorted(worktrees.iterdir())
     readonly += _in_the_project(common / "config", top)
@@ -79,7 +80,7 @@ def _running(folder: Path) -> Iterator[Path]:
         if not path.exists():
             path.mkdir()  # or the agent would make it
         yield path
-    yield from _configuration(folder)
+    yield from _configuration(folder, folder)
     modules = folder / "modules"
     if modules.is_dir():
         for config in sorted(modules.rglob("config")):
@@ -87,12 +88,11 @@ def _running(folder: Path) -> Iterator[Path]:
                 yield from _running(config.parent)
 
 
-def _configuration(folder: Path) -> Iterator[Path]:
+def _configuration(folder: Path, common: Path) -> Iterator[Path]:
     config, extra = folder / "config", folder / "config.worktree"
     for path in (config, extra):
         _refuse_link(path)
-    common = _common_folder(folder) / "config"
-    if not extra.exists() and dict(entries(common)).get("extensions.worktreeconfig"):
+    if not extra.exists() and "extensions.worktreeconfig" in dict(entries(common / "config")):
         extra.touch()  # or the agent would make it
     yield from (path for path in (config, extra) if path.exists())
 
@@ -133,7 +133,10 @@ def _worktree_folder(marker: Path) -> Path | None:
 
 
 def _common_folder(own: Path) -> Path:
+    """Only a worktree's folder has another: a plain one that names one was told to by somebody else than git."""
+    if own.parent.name != WORKTREES:
+        return own
     try:
         return (own / (own / "commondir").read_text().strip()).resolve()
-    except OSError:  # a submodule's folder has no other
+    except OSError:
         return own

@@ -1,45 +1,63 @@
 """What has no business in git's own folder: an agent that may commit can put it there, and git outside would trip over it.
 
-Git writes through a link (a commit's message, a log of a branch) to wherever it leads, waits for ever at a pipe, and
+Git writes through a link (a commit's message, the log of a branch) to wherever it leads, waits for ever at a pipe, and
 takes its configuration from where a ``commondir`` says.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ralph.adapters.isolation.git_places import GitFolders
+from ralph.adapters.isolation.git_places import WORKTREES, git_folders
+from ralph.errors import ConfigError
 
-_COMMON = "commondir"
 _OBJECTS = "objects"
 
 
-def git_traps(folders: GitFolders) -> list[Path]:
-    """In the folders of one repository. Objects are read only by their hash, so only their folders are looked at."""
-    found = [*_strange(folders.common, folders)]
-    if folders.common not in folders.own.parents and folders.own != folders.common:
-        found += _strange(folders.own, folders)
-    return sorted(found)
+class GitTraps:
+    """Of the repository that ``workspace`` lies in. ``report`` is told what was taken away."""
+
+    def __init__(self, workspace: Path, report: Callable[[str], None]) -> None:
+        self._workspace = workspace
+        self._report = report
+
+    def found(self) -> list[Path]:
+        folders = git_folders(self._workspace)
+        return [] if folders is None else sorted({*_traps(folders.common), *_traps(folders.own)})
+
+    def require_none(self) -> None:
+        """Before the agent begins: afterwards nobody could tell whose it is. Raises ConfigError."""
+        if found := self.found():
+            message = f"{found[0]} is not what git puts there: git would write or read wherever it leads"
+            hint = "remove it if it is not yours; with links in git's own folder use --no-sandbox"
+            raise ConfigError(message, hint=hint)
+
+    def remove(self) -> None:
+        for path in self.found():
+            with contextlib.suppress(OSError):
+                path.unlink()
+                self._report(f"the agent had put {path} in git's way: it was removed")
 
 
-def _strange(folder: Path, folders: GitFolders, *, depth: int = 0) -> Iterator[Path]:
+def _traps(folder: Path) -> Iterator[Path]:
+    """Objects are read by their hash only, so of them the folders are looked at and not the files."""
     try:
         entries = [*os.scandir(folder)]
     except OSError:  # gone meanwhile
         return
+    is_repository = any(entry.name == _OBJECTS for entry in entries)
     for entry in entries:
-        path = Path(entry.path)
-        if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
-            yield path
-        elif entry.name == _COMMON and not _is_of_a_worktree(folder, folders):
-            yield path
-        elif entry.is_dir() and entry.name == _OBJECTS:
-            yield from (Path(each.path) for each in os.scandir(path) if each.is_symlink())
-        elif entry.is_dir():
-            yield from _strange(path, folders, depth=depth + 1)
+        if not entry.is_file(follow_symlinks=False) and not entry.is_dir(follow_symlinks=False):
+            yield Path(entry.path)
+        elif entry.name == "commondir" and is_repository and folder.parent.name != WORKTREES:
+            yield Path(entry.path)
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _links(entry.path) if entry.name == _OBJECTS else _traps(Path(entry.path))
 
 
-def _is_of_a_worktree(folder: Path, folders: GitFolders) -> bool:
-    return folder == folders.own or folder.parent.name == "worktrees"
+def _links(objects: str) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from (Path(entry.path) for entry in os.scandir(objects) if entry.is_symlink())

@@ -25,11 +25,17 @@ async def opened(sandbox: Sandbox, runner: ProcessRunner) -> AsyncIterator[Sandb
 
 
 class IsolatedRunner:
-    """The ``ProcessRunner`` port around another runner. The sandbox must be open; several runners may share it."""
+    """The ``ProcessRunner`` port around another runner. The sandbox must be open; several runners may share it.
 
-    def __init__(self, inner: ProcessRunner, sandbox: Sandbox) -> None:
+    ``tidy`` clears up what a process left for those outside to trip over.
+    """
+
+    def __init__(
+        self, inner: ProcessRunner, sandbox: Sandbox, *, tidy: Callable[[], None] | None = None
+    ) -> None:
         self._inner = inner
         self._sandbox = sandbox
+        self._tidy = tidy
         self._under_way = 0
 
     async def run(
@@ -69,7 +75,41 @@ class IsolatedRunner:
             self._under_way -= 1
             if not self._under_way:
                 await self._sandbox.settle(self._inner, exit_)
+                if self._tidy is not None:
+                    self._tidy()
         failure = self._sandbox.failure(exit_, stderr.decode(errors="replace"))
         if failure:
             return replace(exit_, ending=Ending.NOT_STARTED, code=None, error=failure)
         return exit_
+
+
+class WaryRunner:
+    """For our own programs outside, which work on what others wrote: ``tidy`` is called before each of them."""
+
+    def __init__(self, inner: ProcessRunner, tidy: Callable[[], None]) -> None:
+        self._inner = inner
+        self._tidy = tidy
+
+    async def run(
+        self,
+        command: Command,
+        *,
+        timeouts: Timeouts = UNLIMITED,
+        on_start: Callable[[Running], None] | None = None,
+        on_lines: Callable[[list[bytes]], None] | None = None,
+        on_output: Callable[[bytes], None] | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
+        log: Path | None = None,
+        stop: Awaitable[object] | None = None,
+    ) -> Exit:
+        self._tidy()
+        return await self._inner.run(
+            command,
+            timeouts=timeouts,
+            on_start=on_start,
+            on_lines=on_lines,
+            on_output=on_output,
+            on_stderr=on_stderr,
+            log=log,
+            stop=stop,
+        )

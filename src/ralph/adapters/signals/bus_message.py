@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ralph.domain.bus_message import in_one_line
 from ralph.domain.bus_text import BusReading
 from ralph.domain.signals import Claim, Signal
 from ralph.engine.ports import Judging
@@ -48,7 +49,7 @@ class BusMessageProbe:
             self._tell(f"task message bus: {problem.text}")
         self._offset = reading.settled
         return tuple(
-            Signal(self._claim, f"bus {self._kind}", message.body.strip())
+            Signal(self._claim, f"bus {self._kind}", in_one_line(message.body))
             for message in reading.messages
             if message.type.casefold() == self._kind.casefold() and message.run in ("", self._run)
         )

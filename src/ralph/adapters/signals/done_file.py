@@ -38,14 +38,16 @@ class DoneFile:
         """Somebody meant something by it, so it should not be passed over in silence."""
         return self.path.is_symlink() and not self.path.exists()
 
-    def reject(self) -> Path:
-        """Out of the way, but kept: the guardrails denied it."""
-        taken = {entry.name for entry in self.path.parent.iterdir()}
-        aside = self.path.with_name(rejected_name(taken))
+    def reject(self) -> Path | None:
+        """Out of the way, but kept: the guardrails denied it. None: somebody has taken it away meanwhile."""
         try:
+            taken = {entry.name for entry in self.path.parent.iterdir()}
+            aside = self.path.with_name(rejected_name(taken))
             self.path.rename(aside)
+        except FileNotFoundError:
+            return None
         except OSError as error:
-            message = f"cannot rename {self.path} to {aside.name}: {error.strerror or error}"
+            message = f"cannot put {self.path} aside: {error.strerror or error}"
             raise StoreError(message, hint="make the task folder writable") from error
         return aside
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from ralph.adapters.signals.done_file import DoneFile
@@ -25,15 +26,21 @@ class DoneWatch:
         self._on_seen = on_seen
 
     async def attend(self, running: Running) -> None:
-        was_there = False
+        clock = asyncio.get_running_loop()
+        deadline: float | None = None
         with FolderWatch(self._done.path.parent) as folder:
             while True:
                 is_there = self._is_there()
-                if is_there != was_there:
-                    running.finish_within(self._grace if is_there else None)
-                    was_there = is_there
-                    if is_there:
-                        self._on_seen()
+                if is_there and deadline is None:
+                    deadline = clock.time() + self._grace
+                    running.finish_within(self._grace)
+                    self._on_seen()
+                elif not is_there and deadline is not None:
+                    deadline = None
+                    running.finish_within(None)
+                elif deadline is not None and clock.time() >= deadline:
+                    # It still runs: somebody else, who saw it begin another turn, gave it its time back.
+                    running.finish_within(0)
                 await folder.changed(within=self._poll_interval)
 
     def _is_there(self) -> bool:

@@ -17,7 +17,7 @@ from ralph.domain.prompt import compose
 from ralph.domain.report import AgentReport
 from ralph.domain.signals import Claim
 from ralph.domain.state import LoopState
-from ralph.domain.supervision import Supervision, completed_line, exhausted_line, restart_line, span
+from ralph.domain.supervision import Supervision, completed_line, exhausted_line, restart_lines, span
 from ralph.engine.ports import Check, Clock, Control, Judging, Publish
 
 KEY = "root agent"
@@ -30,8 +30,8 @@ class DoneMark(Protocol):
 
     def exists(self) -> bool: ...
 
-    def reject(self) -> Path:
-        """Keep it aside under another name."""
+    def reject(self) -> Path | None:
+        """Keep it aside under another name; None: it is gone already."""
         ...
 
 
@@ -40,7 +40,7 @@ class SupervisedWork:
 
     ``waits``: why the agent is not to be restarted, if it said so since the last look; empty: it did not.
     ``children``: the child runs that are still active, each named; ``stop_children`` ends them when the user wants
-    everything to end at once. ``checks`` deny a DONE that nobody proved yet.
+    everything to end at once. ``checks`` deny a DONE that nobody proved yet. ``prepare`` is called before each launch.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class SupervisedWork:
         publish: Publish,
         checks: Sequence[Check] = (),
         stop_children: Callable[[], None] = lambda: None,
+        prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self._prompt = PromptWork(read)  # reads it patiently: a file may be edited while the agent runs
         self._done = done
@@ -69,6 +70,7 @@ class SupervisedWork:
         self._publish = publish
         self._checks = tuple(checks)
         self._stop_children = stop_children
+        self._prepare = prepare
         self._launches = 0
         self._has_run = False
 
@@ -93,7 +95,9 @@ class SupervisedWork:
             return Blocked(reason)
         if state.iteration >= self._supervision.max_restarts:
             return Drained(exhausted_line(state.iteration), unfinished=(KEY,))
-        return self._assignment(compose(await self._objective(), denied))
+        objective = await self._objective()
+        self._prepare()
+        return self._assignment(compose(objective, denied))
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         self._has_run = True
@@ -101,13 +105,13 @@ class SupervisedWork:
             case Continue() if evidence is not None:
                 if evidence.claimed:
                     self._reject(evidence.failing)
-                line = restart_line(
+                for line in restart_lines(
                     evidence.report,
                     launches=self._launches + 1,
                     maximum=self._supervision.max_restarts,
                     agent_timeout=self._supervision.agent_timeout,
-                )
-                self._publish(Warned(line))
+                ):
+                    self._publish(Warned(line))
             case Stop(Outcome.WAITING) if evidence is not None and evidence.claim(Claim.WAITING):
                 self._publish(Warned(WAIT_DETECTED))
             case _:
@@ -141,9 +145,9 @@ class SupervisedWork:
         return evidence
 
     def _reject(self, failing: Sequence[str]) -> None:
-        if not self._done.exists():
+        aside = self._done.reject() if self._done.exists() else None
+        if aside is None:
             return  # settled already, or taken back by the agent
-        aside = self._done.reject()
         self._publish(Warned(f"DONE was denied by {', '.join(failing)}; it is kept as {aside.name}"))
 
     # --- children ---

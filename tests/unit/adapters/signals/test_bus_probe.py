@@ -27,6 +27,17 @@ def test_a_message_that_came_since_is_found_once_with_its_reason(tmp_path: Path)
     assert looks.signals() == ()
 
 
+def test_a_reason_is_one_short_line_whatever_was_posted(tmp_path: Path) -> None:
+    bus = MessageBus(tmp_path / "bus.md")
+    looks = probe(bus)
+    bus.post(KIND, "for a key\n## and\tmore")
+    bus.post(KIND, "x" * 900_000)
+
+    short, long = (signal.reason for signal in looks.signals())
+    assert short == "for a key ## and more"
+    assert long == "x" * 300 + "…"
+
+
 def test_what_a_child_run_says_is_not_the_root_agents_word(tmp_path: Path) -> None:
     bus = MessageBus(tmp_path / "bus.md")
     looks = probe(bus)

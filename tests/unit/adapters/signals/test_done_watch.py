@@ -80,6 +80,23 @@ def test_a_done_that_is_there_already_is_noticed_at_once(tmp_path: Path) -> None
     asyncio.run(scenario())
 
 
+def test_the_grace_is_over_also_if_another_turn_gave_the_agent_its_time_back(tmp_path: Path) -> None:
+    process = Process()
+    (tmp_path / "DONE").touch()
+
+    async def scenario() -> None:
+        watch = DoneWatch(DoneFile(tmp_path / "DONE"), grace=0.02, poll_interval=0.01, on_seen=lambda: None)
+        task = asyncio.ensure_future(watch.attend(process))
+        await until(lambda: process.told[:1] == [0.02])
+        process.finish_within(None)  # as a session does when its agent goes on
+        so_far = len(process.told)
+        await until(lambda: 0 in process.told[so_far:])
+        task.cancel()
+        await asyncio.wait({task})
+
+    asyncio.run(scenario())
+
+
 def test_a_done_that_is_a_directory_is_left_to_who_judges(tmp_path: Path) -> None:
     process = Process()
     (tmp_path / "DONE").mkdir()

@@ -12,6 +12,7 @@ import click
 from ralph.errors import UsageError
 from ralph.interfaces.cli.prompt_argument import prompt_argument
 from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
@@ -151,6 +152,7 @@ Examples:
     help="Project to work in.  [default: where .ralph or .git is]",
 )
 @click.option("--dry-run", is_flag=True, help="Print what would run, prompt included, and run nothing.")
+@ui_option
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 def command(
     prompt: str | None,
@@ -176,12 +178,13 @@ def command(
     no_sandbox: bool,
     profile: str,
     project_dir: Path | None,
+    ui: bool,
     dry_run: bool,
     as_json: bool,
 ) -> int:
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.loading import load
-    from ralph.config.root import find_root
+    from ralph.config.root import STATE_FOLDER, find_root
     from ralph.wiring.prompted import plan_run
 
     given = _prompt(prompt, prompt_file)
@@ -195,6 +198,8 @@ def command(
         message = f"--completion-response is for profile basic, not for {profile}"
         raise UsageError(message, hint="use --completion-promise")
     root = find_root(Path.cwd(), project_dir)
+    if ui:
+        return run_under_ui(root.state / STATE_FOLDER)
     # `basic` has its settings at the top, the other profiles have a section each.
     of_profile = "" if profile == "basic" else f"profiles.{profile}."
     values: list[tuple[str, object, str]] = [

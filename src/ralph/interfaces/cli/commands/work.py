@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 HELP = """Work on tasks until they are done: those named, or whatever is ready.
 
@@ -47,6 +48,7 @@ Examples:
     type=click.Path(path_type=Path),
     help="Project to work in.  [default: where .ralph or .git is]",
 )
+@ui_option
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 def command(
     tasks: tuple[str, ...],
@@ -61,16 +63,19 @@ def command(
     no_sandbox: bool,
     verbose: bool,
     project_dir: Path | None,
+    ui: bool,
     as_json: bool,
 ) -> int:
     from ralph.config.loading import load
-    from ralph.config.root import find_root
+    from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
     from ralph.interfaces.cli.work_table import result_lines
     from ralph.wiring.working import WorkComposition, plan_work
 
     root = find_root(Path.cwd(), project_dir)
+    if ui:
+        return run_under_ui(root.state / STATE_FOLDER)
     values: list[tuple[str, object, str]] = [
         ("limits.maxCost", max_cost, "--max-cost"),
         ("limits.maxTokens", max_tokens, "--max-tokens"),

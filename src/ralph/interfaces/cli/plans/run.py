@@ -10,6 +10,7 @@ import click
 
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
 from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 HELP = """Work through the plan: one story and one mode per iteration, each with a fresh context.
 
@@ -56,6 +57,7 @@ Examples:
 @click.option("--no-wait", is_flag=True, help="Do not wait for a usage limit to reset: exit with 5.")
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
+@ui_option
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 @plan_options
 def command(
@@ -75,12 +77,13 @@ def command(
     sandbox: str | None,
     no_sandbox: bool,
     verbose: bool,
+    ui: bool,
     as_json: bool,
     project_dir: Path | None,
     ralph_dir: Path | None,
 ) -> int:
     from ralph.config.loading import load
-    from ralph.config.root import find_root
+    from ralph.config.root import STATE_FOLDER, find_root
     from ralph.domain.iteration_mode import estimate_text
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.plans.place import plan_files, sound_document
@@ -88,6 +91,8 @@ def command(
     from ralph.wiring.reviewed import plan_reviewed
 
     root = find_root(Path.cwd(), project_dir)
+    if ui:
+        return run_under_ui(root.state / STATE_FOLDER)
     values: list[tuple[str, object, str]] = [
         ("profiles.reviewed.maximumIterations", max_iterations, "--max-iterations"),
         ("agent.timeout", agent_timeout, "--agent-timeout"),
