@@ -138,6 +138,35 @@ def test_the_restart_delay_is_slept_after_every_launch_but_the_last(tmp_path: Pa
     assert sum(clock.slept) == 15.0
 
 
+def test_a_callback_that_takes_too_long_is_cancelled_and_has_failed(tmp_path: Path) -> None:
+    cancelled: list[int] = []
+
+    async def hangs(attempt: int) -> int:
+        if attempt == 2:
+            (tmp_path / "DONE").touch()
+            return 0
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.append(attempt)
+        return 0
+
+    said: list[str] = []
+    result = asyncio.run(
+        supervise(
+            hangs,
+            tmp_path,
+            agent_timeout=0.05,
+            clock=FakeClock(),
+            listeners=[lambda event, at: said.append(str(event))],
+        )
+    )
+
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 3)
+    assert cancelled == [0, 1]
+    assert any("Agent timeout after 0.05s, killing process group" in line for line in said)
+
+
 @pytest.mark.parametrize("signal", ["code", "marker", "message"])
 def test_an_agent_that_waits_is_not_restarted(tmp_path: Path, signal: str) -> None:
     def root(attempt: int) -> int:

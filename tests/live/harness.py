@@ -54,11 +54,13 @@ class LiveProject:
             return step
         return replace(step, headers={"retry-after-ms": "1", **step.headers})
 
-    def settings(self, model_url: str, *, subscribed: bool = False, **values: Any) -> None:
+    def settings(
+        self, model_url: str, *, subscribed: bool = False, flags: Sequence[str] = (), **values: Any
+    ) -> None:
         environment = self.agent.prepare(self.home, model_url)
         if subscribed:
             environment |= self.agent.subscription
-        agent = {"command": self.agent.name, "environment": environment}
+        agent = {"command": self.agent.name, "flags": [*flags], "environment": environment}
         values.setdefault("limits", {"maxAttempts": 1})
         folder = self.root / ".ralph"
         folder.mkdir(exist_ok=True)

@@ -38,8 +38,19 @@ TASK = {
     "completion": {
         "outcome": "a.txt is there",
         "acceptance_criteria": ["a.txt is there"],
-        "coder": {"verification_method": "semantic", "verification_config": {"check_for": ["a.txt is there"]}},
+        "coder": {
+            "verification_method": "semantic",
+            "verification_config": {"check_for": ["a.txt is there"]},
+        },
     },
+}
+GRANTS_ALL = {
+    "claude": ("--tools=default",),
+    "codex": ("--yolo", "-c sandbox_mode=danger-full-access"),
+    "gemini": ("--approval-mode=yolo", "--allowed-tools=run_shell_command"),
+    "opencode": ("--auto", "--agent build"),
+    "qwen": ("--yolo", "--allowed-tools run_shell_command"),
+    "copilot": ("--allow-all",),
 }
 VERDICT = "<{quoted}>\nVERIFIED\n1. VERIFIED: seen\n</{quoted}>"
 
@@ -53,7 +64,8 @@ def test_who_judges_can_answer_but_not_write(project: LiveProject) -> None:
         Step(write=WriteFile(str(worse), "worse\n")),
         Step(text=VERDICT, quotes=r"<(verdict-[0-9a-f]+)>"),
     ) as model:
-        project.settings(model.url, profiles={"verified": {"stages": ["coder"]}})
+        flags = GRANTS_ALL[project.agent.name]  # meant for those who work
+        project.settings(model.url, flags=flags, profiles={"verified": {"stages": ["coder"]}})
         (project.home / "task.json").write_text(json.dumps(TASK))
         project.ralph("add", "-f", str(project.home / "task.json"), command="task", check=0)
         err = project.ralph(command="work", check=0)

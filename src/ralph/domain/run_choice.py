@@ -33,6 +33,10 @@ def waiting(runs: Sequence[RunView], workspace: str) -> RunView | None:
     return next((run for run in own if run.state is RunState.WAITING), None)
 
 
+def newest(runs: Sequence[RunView], workspace: str) -> RunView | None:
+    return max(here(runs, workspace), key=lambda run: run.started_at, default=None)
+
+
 def to_resume(runs: Sequence[RunView], workspace: str, *, extended: bool) -> RunView | None:
     """The newest interrupted run; else the newest of all, if it was stopped or waits. ``extended``: it gets a new
     limit, so an exhausted one will do too."""

@@ -56,7 +56,9 @@ async def confinement_of(
     if asked == SandboxKind.NONE:
         # Settings, which a repository brings along, may turn off what the profile would do: not silently.
         told = settings.sandbox.kind is not None and plan.profile.sandbox != SandboxKind.NONE
-        return Confinement(notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ())
+        return Confinement(
+            notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ()
+        )
     from ralph.adapters.isolation.choosing import chosen_sandbox
     from ralph.adapters.isolation.git_traps import GitTraps
     from ralph.adapters.isolation.site import Site

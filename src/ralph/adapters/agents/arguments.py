@@ -24,6 +24,20 @@ def gives(arguments: Iterable[str], *flags: str) -> bool:
     return False
 
 
+def without(arguments: Iterable[str], *flags: str, valued: Iterable[str] = ()) -> tuple[str, ...]:
+    """The arguments without these flags. Those that are ``valued`` go with their value, or with a list of them."""
+    kept: list[str] = []
+    takes = tuple(valued)
+    is_value = False
+    for argument in arguments:
+        if is_value and not argument.startswith("-"):
+            continue
+        is_value = argument in takes
+        if not gives((argument,), *flags, *takes):
+            kept.append(argument)
+    return tuple(kept)
+
+
 def value_of(arguments: Iterable[str], flag: str) -> str | None:
     """The value given to a long flag: ``--flag value`` or ``--flag=value``; the last one counts."""
     value: str | None = None

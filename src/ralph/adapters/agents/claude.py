@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import program, value_of
+from ralph.adapters.agents.arguments import program, value_of, without
 from ralph.adapters.agents.claude_stream import ClaudeStreamParser
 from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
@@ -57,12 +57,13 @@ class ClaudeAdapter(StructuredAdapter):
         argv = [program(self._command, request.cwd)]
         if not self._gives("-p", "--print"):
             argv.append("-p")
-        argv += [*self._flags, *self._model()]
+        flags = without(self._flags, valued=("--tools",)) if request.read_only else self._flags
+        argv += [*flags, *self._model()]
         if self._options.max_turns is not None and not self._gives("--max-turns"):
             argv.append(f"--max-turns={self._options.max_turns}")
         if request.continues:
             argv.append(f"--resume={request.continues}")
-        if request.read_only and not self._gives("--tools"):
+        if request.read_only:
             argv.append(f"--tools={READING_TOOLS}")
         wants_events = request.mode is OutputMode.STREAM
         if not self._gives("--output-format"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import program, value_of
+from ralph.adapters.agents.arguments import program, value_of, without
 from ralph.adapters.agents.codex_stream import CodexStreamParser, status_in
 from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
@@ -20,16 +20,9 @@ from ralph.domain.report import Fatal, Fault, RateLimited
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 
 BYPASS: Final = "--dangerously-bypass-approvals-and-sandbox"
-CHOOSES_PERMISSIONS: Final = (
-    BYPASS,
-    "--yolo",
-    "--full-auto",
-    "-s",
-    "--sandbox",
-    "-a",
-    "--ask-for-approval",
-    "--approval-policy",
-)
+_GRANTS: Final = (BYPASS, "--yolo", "--full-auto")
+_RULES: Final = ("-s", "--sandbox", "-a", "--ask-for-approval", "--approval-policy")
+CHOOSES_PERMISSIONS: Final = (*_GRANTS, *_RULES)
 _CONFIGURES_MODEL = re.compile(r"(?:-c|--config)[ =]?model\s*=\s*[\"']?([^\"'\s]+)")
 _CONFIGURES_PERMISSIONS = re.compile(r"(?:-c|--config=)?(?:sandbox_mode|approval_policy)\s*=")
 
@@ -64,9 +57,13 @@ class CodexAdapter(StructuredAdapter):
         argv = [program(self._command, request.cwd), "e"]
         if request.mode is OutputMode.STREAM and not self._gives("--json", "--experimental-json"):
             argv.append("--json")
-        if self._adds_bypass:
-            argv += ["--sandbox", "read-only"] if request.read_only else [BYPASS]
-        argv += [*self._flags, *self._model()]
+        flags = self._flags
+        if request.read_only:
+            flags = without(flags, *_GRANTS, valued=_RULES)
+            argv += ["--sandbox", "read-only"]  # it outranks what the configuration says
+        elif self._adds_bypass:
+            argv.append(BYPASS)
+        argv += [*flags, *self._model()]
         if request.continues:
             argv += ["resume", request.continues]
         # "-" reads the prompt from stdin. Text mode needs no "-o FILE": the final message, and nothing else,

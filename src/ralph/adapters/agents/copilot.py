@@ -26,7 +26,8 @@ CHOOSES_PERMISSIONS: Final = (
     "--available-tools",
     "--excluded-tools",
 )
-READ_ONLY: Final = ("--allow-all", "--deny-tool=write", "--deny-tool=shell")
+NO_WRITING: Final = ("--deny-tool=write", "--deny-tool=shell")
+"""These outrank whatever else is allowed."""
 
 ADVICE: Final = Advice(
     install=KNOWN_AGENTS["copilot"],
@@ -56,7 +57,9 @@ class CopilotAdapter(StructuredAdapter):
         if not self._gives("--output-format"):
             argv += ["--output-format", "json"]
         if self._adds_allow_all:
-            argv += READ_ONLY if request.read_only else [ALLOW_ALL]
+            argv.append(ALLOW_ALL)
+        if request.read_only:
+            argv += NO_WRITING
         for flag in ("--no-ask-user", "--no-auto-update"):
             if not self._gives(flag):
                 argv.append(flag)

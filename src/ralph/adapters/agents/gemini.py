@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import program, value_of
+from ralph.adapters.agents.arguments import program, value_of, without
 from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.final_words import FinalWordsParser
 from ralph.adapters.agents.gemini_stream import GeminiStreamParser, status_in
@@ -19,7 +19,8 @@ from ralph.domain.report import Ending, Fatal, Fault, RateLimited
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 
 YOLO: Final = "--yolo"
-CHOOSES_PERMISSIONS: Final = ("-y", YOLO, "--approval-mode", "--allowed-tools", "--policy", "--admin-policy")
+_PERMITS: Final = ("--approval-mode", "--allowed-tools")
+CHOOSES_PERMISSIONS: Final = ("-y", YOLO, *_PERMITS, "--policy", "--admin-policy")
 
 ADVICE: Final = Advice(
     install=KNOWN_AGENTS["gemini"],
@@ -42,11 +43,14 @@ class GeminiAdapter(StructuredAdapter):
         return ()
 
     def command(self, request: AgentRequest) -> Command:
-        argv = [program(self._command, request.cwd), *self._flags, *self._model()]
+        flags = without(self._flags, "-y", YOLO, valued=_PERMITS) if request.read_only else self._flags
+        argv = [program(self._command, request.cwd), *flags, *self._model()]
         if not self._gives("-o", "--output-format"):
             argv += ["--output-format", "stream-json"]
-        if self._adds_yolo:
-            argv += ["--approval-mode", "plan"] if request.read_only else [YOLO]
+        if request.read_only:
+            argv += ["--approval-mode", "plan"]
+        elif self._adds_yolo:
+            argv.append(YOLO)
         if not self._gives("--skip-trust"):
             argv.append("--skip-trust")  # in a folder that nobody trusted yet it does not start
         if request.continues:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import program, value_of
+from ralph.adapters.agents.arguments import program, value_of, without
 from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.final_words import FinalWordsParser
 from ralph.adapters.agents.plain_text import PlainTextParser
@@ -20,7 +20,8 @@ from ralph.domain.report import Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 
 YOLO: Final = "--yolo"
-CHOOSES_PERMISSIONS: Final = ("-y", YOLO, "--approval-mode", "--allowed-tools")
+_PERMITS: Final = ("--approval-mode", "--allowed-tools")
+CHOOSES_PERMISSIONS: Final = ("-y", YOLO, *_PERMITS)
 
 DEFAULTS: Final = Path(__file__).with_name("qwen_defaults.json")
 """What it remembers of one session it would tell the next, and ask the model in between what is worth it. There is no
@@ -48,13 +49,16 @@ class QwenAdapter(StructuredAdapter):
         return ()
 
     def command(self, request: AgentRequest) -> Command:
-        argv = [program(self._command, request.cwd), *self._flags, *self._model()]
+        flags = without(self._flags, "-y", YOLO, valued=_PERMITS) if request.read_only else self._flags
+        argv = [program(self._command, request.cwd), *flags, *self._model()]
         if self._options.max_turns is not None and not self._gives("--max-session-turns"):
             argv.append(f"--max-session-turns={self._options.max_turns}")
         if not self._gives("-o", "--output-format"):
             argv += ["--output-format", "stream-json"]
-        if self._adds_yolo:
-            argv += ["--approval-mode", "plan"] if request.read_only else [YOLO]
+        if request.read_only:
+            argv += ["--approval-mode", "plan"]
+        elif self._adds_yolo:
+            argv.append(YOLO)
         if request.continues:
             argv.append(f"--resume={request.continues}")
         # Without its relauncher there is one process less that could die and leave the agent behind.

@@ -39,7 +39,7 @@ class GitFolders:
 
 def git_folders(start: Path) -> GitFolders | None:
     """Of the repository that ``start`` lies in; None if it lies in none, or git could not tell either."""
-    top = next((folder for folder in (start, *start.parents) if (folder / MARKER).exists()), None)
+    top = next((folder for folder in (start, *start.parents) if _is_marked(folder)), None)
     if top is None:
         return None
     marker = top / MARKER
@@ -50,7 +50,7 @@ def git_folders(start: Path) -> GitFolders | None:
 def git_places(workspace: Path) -> GitPlaces:
     """Of the repository that ``workspace`` lies in. A repository that the agent would make is none to be trusted."""
     marker = workspace / MARKER
-    barred = () if marker.exists() else (marker,)
+    barred = () if _is_marked(workspace) else (marker,)
     _refuse_link(marker)
     found = git_folders(workspace)
     if found is None:
@@ -115,6 +115,12 @@ def _in_the_project(config: Path, top: Path) -> Iterator[Path]:
                 folder.mkdir(parents=True, exist_ok=True)
             if folder.is_dir():
                 yield folder.resolve()
+
+
+def _is_marked(folder: Path) -> bool:
+    """As git sees it: a folder without a HEAD is none of its own."""
+    marker = folder / MARKER
+    return marker.is_file() or (marker / "HEAD").exists() or (marker / "HEAD").is_symlink()
 
 
 def _refuse_link(path: Path) -> None:

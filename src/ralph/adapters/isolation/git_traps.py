@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ralph.adapters.isolation.git_places import WORKTREES, git_folders
+from ralph.adapters.isolation.git_places import git_folders
 from ralph.errors import ConfigError
 
 _OBJECTS = "objects"
@@ -50,12 +50,10 @@ def _traps(folder: Path) -> Iterator[Path]:
         return
     is_repository = any(entry.name == _OBJECTS for entry in entries)
     for entry in entries:
-        if not entry.is_file(follow_symlinks=False) and not entry.is_dir(follow_symlinks=False):
-            yield Path(entry.path)
-        elif entry.name == "commondir" and is_repository and folder.parent.name != WORKTREES:
-            yield Path(entry.path)
-        elif entry.is_dir(follow_symlinks=False):
+        if entry.is_dir(follow_symlinks=False):
             yield from _links(entry.path) if entry.name == _OBJECTS else _traps(Path(entry.path))
+        elif not entry.is_file(follow_symlinks=False) or (is_repository and entry.name == "commondir"):
+            yield Path(entry.path)
 
 
 def _links(objects: str) -> Iterator[Path]:

@@ -37,12 +37,11 @@ def live_run(root: Root, reference: str | None) -> RunView:
 def resumable_run(root: Root, reference: str | None, *, extended: bool) -> RunView:
     """``extended``: with a new limit, an exhausted run can go on too."""
     if reference is None:
-        found = run_choice.to_resume(_recent(root), str(root.workspace), extended=extended)
+        runs = _recent(root)
+        found = run_choice.to_resume(runs, str(root.workspace), extended=extended)
         if found is None:
             message = "there is no interrupted run here"
-            raise UsageError(
-                message, hint="name a run (`ralph status` shows them), or start one with `ralph run`"
-            )
+            raise UsageError(message, hint=_instead(run_choice.newest(runs, str(root.workspace))))
         return found
     run = _named(root, reference)
     if run.live:
@@ -52,6 +51,19 @@ def resumable_run(root: Root, reference: str | None, *, extended: bool) -> RunVi
         message = f"run {run.id} is {run.state}: there is nothing left to do in it"
         raise UsageError(message, hint="start a new one with `ralph run`")
     return run
+
+
+def _instead(newest: RunView | None) -> str:
+    """What one could do where there is nothing to resume without being asked."""
+    match newest.state if newest is not None else None:
+        case RunState.FAILED:
+            assert newest is not None
+            return f"the newest, {newest.id}, failed: `ralph resume {newest.id}` tries it again"
+        case RunState.EXHAUSTED:
+            assert newest is not None
+            return f"the newest, {newest.id}, reached a limit: give it a new one, as in `ralph resume -m N`"
+        case _:
+            return "name a run (`ralph status` shows them), or start one with `ralph run`"
 
 
 def waiting_run(root: Root, reference: str | None) -> RunView | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,7 +22,7 @@ from ralph.domain.budget import Budget
 from ralph.domain.bus_message import WAIT_WITHOUT_RESTART
 from ralph.domain.decision import Rules
 from ralph.domain.loop_events import LoopEvent, RunStarted, Warned
-from ralph.domain.report import AgentReport, Fatal, Spend, Transient
+from ralph.domain.report import AgentReport, Ending, Fatal, Spend, Transient
 from ralph.domain.signals import Claim
 from ralph.domain.state import LoopState
 from ralph.domain.supervision import WAIT_EXIT_CODE, Launches, RestartPace, Supervision
@@ -53,6 +54,7 @@ async def supervise(
     restart_delay: float = 1.0,
     wait_timeout: float = 300.0,
     poll_interval: float = 1.0,
+    agent_timeout: float | None = None,
     project: str = "",
     task: str = "",
     children: Callable[[], Sequence[str]] = _no_children,
@@ -63,13 +65,15 @@ async def supervise(
 ) -> RunResult:
     """Until ``task_dir/DONE`` is there: completed. Or ``max_restarts`` launches were made: exhausted. Or the agent waits.
 
-    ``children`` names the child runs that are still active. The project's bus is beside the task folder.
+    ``children`` names the child runs that are still active. The project's bus is beside the task folder. A callback that
+    takes longer than ``agent_timeout`` seconds is cancelled: it has failed, and what it started is its own to end.
     """
     figures = Supervision(
         max_restarts=max_restarts,
         restart_delay=restart_delay,
         wait_timeout=wait_timeout,
         poll_interval=poll_interval,
+        agent_timeout=agent_timeout,
     )
     if problem := figures.problem():
         raise UsageError(problem)
@@ -118,7 +122,8 @@ async def supervise(
                 control=control,
                 publish=publish,
             ),
-            agent=RootAgent(_Callback(run_root), launches, is_done=done.exists, waits_for_limits=True),
+            agent=RootAgent(
+                _Callback(run_root, agent_timeout), launches, is_done=done.exists, waits_for_limits=True),
             probes=[
                 done,
                 ExitCodeProbe(WAIT_EXIT_CODE, Claim.WAITING),
@@ -148,21 +153,26 @@ class _Callback:
 
     name = "callback"
 
-    def __init__(self, run_root: RootRunner) -> None:
+    def __init__(self, run_root: RootRunner, timeout: float | None) -> None:
         self._run_root = run_root
+        self._timeout = timeout
 
     async def run(
         self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
     ) -> AgentReport:
         began = time.monotonic()
         attempt = int(request.environment["RALPH_ATTEMPT"])
+        limit = asyncio.timeout(self._timeout)
         try:
-            code = await self._run_root(attempt) or 0
+            async with limit:
+                code = await self._run_root(attempt) or 0
         except (FileNotFoundError, PermissionError, RalphError) as error:
             return AgentReport(exit_code=None, is_orderly=False, fault=Fatal(f"Fatal error: {error}"))
         except Exception as error:  # whatever it is: a launch that failed
-            publish(Warned(f"agent failed on restart #{attempt}: {error!r}"))
             spend = Spend(seconds=time.monotonic() - began)
+            if limit.expired():
+                return AgentReport(ending=Ending.TIMED_OUT, exit_code=None, is_orderly=False, spend=spend)
+            publish(Warned(f"agent failed on restart #{attempt}: {error!r}"))
             return AgentReport(exit_code=1, is_orderly=False, fault=Transient(str(error)), spend=spend)
         spend = Spend(seconds=time.monotonic() - began)
         return AgentReport(exit_code=code, is_orderly=code == 0, spend=spend)

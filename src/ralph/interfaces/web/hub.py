@@ -144,6 +144,14 @@ class Hub:
         except RalphError as error:
             return encode({"problem": error.message, "hint": error.hint, "runs": [], "boards": []})
 
+    async def health(self) -> bytes:
+        """Whether the record can be read, as JSON: the problem, or nothing."""
+        try:
+            await self._once(("health",), lambda feed: feed.head())
+        except RalphError as error:
+            return encode({"problem": error.message, "hint": error.hint})
+        return b"{}"
+
     async def batch(self, run_id: str, after: int) -> Batch:
         return await self._once(("events", run_id, after), lambda feed: _batch(feed, run_id, after))
 

@@ -79,7 +79,7 @@ def run_data(run: RunView, label: RunLabel) -> dict[str, Any]:
         if run.last_check is None
         else {"name": line(run.last_check.name), "verdict": line(run.last_check.verdict)},
         "startedAt": run.started_at,
-        "activeAt": run.active_at,
+        "activeAt": int(run.active_at),  # finer than a person reads it would be news many times a second
         "endedAt": run.ended_at,
         "waitsUntil": run.waits_until,
         "reason": "its process is gone; `ralph resume` goes on with it"

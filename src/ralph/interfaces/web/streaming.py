@@ -14,13 +14,16 @@ RETRY = 1000
 
 
 async def stream(hub: Hub, run_id: str, after: int) -> AsyncIterator[bytes]:
-    """``run_id`` empty: the runs and boards only. ``after`` is the number of the last event that was seen."""
+    """``run_id`` empty: the runs and boards only. ``after`` is the number of the last event that was seen.
+
+    Who watches a run is told of the state only whether the record can be read: it shows nothing else of it.
+    """
     with hub.watching():
         yield b"retry: %d\n\n" % RETRY
         told: dict[str, bytes] = {}
         while not hub.closing:
             changed = hub.changed
-            state = await hub.state()
+            state = await (hub.health() if run_id else hub.state())
             if told.get("state") != state:
                 told["state"] = state
                 yield _frame("state", state)

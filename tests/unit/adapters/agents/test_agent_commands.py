@@ -381,6 +381,39 @@ def test_a_session_that_only_judges_is_kept_from_writing(
     assert [argument for argument in usual if argument not in argv] == removed
 
 
+@pytest.mark.parametrize(
+    ("name", "flags", "argv"),
+    [
+        (
+            "claude",
+            ("--tools", "Bash", "Edit", "--model", "opus"),
+            "claude -p --model opus --tools=Read,Grep,Glob",
+        ),
+        ("codex", ("--yolo", "-m", "x"), "codex e --json --sandbox read-only -m x -"),
+        ("codex", ("-s", "workspace-write", "-anever"), "codex e --json --sandbox read-only -"),
+        ("codex", (BYPASS, "--sandbox=danger-full-access"), "codex e --json --sandbox read-only -"),
+        (
+            "gemini",
+            ("-y", "--allowed-tools", "a", "b"),
+            "gemini --output-format stream-json --approval-mode plan",
+        ),
+        ("gemini", ("--approval-mode=yolo",), "gemini --output-format stream-json --approval-mode plan"),
+        ("qwen", ("--yolo", "-m", "x"), "qwen -m x --output-format stream-json --approval-mode plan"),
+        (
+            "copilot",
+            ("--allow-all",),
+            "copilot --allow-all --output-format json --deny-tool=write --deny-tool=shell",
+        ),
+    ],
+)
+def test_flags_that_permit_writing_are_not_for_those_who_judge(
+    name: str, flags: tuple[str, ...], argv: str
+) -> None:
+    command = adapter(name, *flags).command(dataclasses.replace(REQUEST, read_only=True))
+
+    assert " ".join(command.argv).startswith(argv)
+
+
 # --- a prompt that is too long for codex -------------------------------------------------------------------
 
 

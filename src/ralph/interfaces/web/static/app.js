@@ -1,7 +1,7 @@
 // Where one is, what is shown there, and the connection that keeps it true.
 
 import { follow, get, post, runPath } from "./api.js";
-import { ago, duration, fill, h } from "./dom.js";
+import { ago, duration, fill, h, keyOf, redraw } from "./dom.js";
 import { cardDetail, home } from "./home.js";
 import { RunPage } from "./run.js";
 
@@ -64,10 +64,12 @@ function showHome(number) {
   const show = (state) => {
     if (number !== visit) return;
     showProblem(state);
-    const focused = [...main.querySelectorAll("a, button")].indexOf(document.activeElement);
-    fill(main, home(state, openCard));
+    redraw(main, keyOf(number, state), () => home(state, openCard));
+    for (const run of state.runs) {
+      const since = main.querySelector(`[data-run="${CSS.escape(run.id)}"] .ago`);
+      if (since) since.dataset.at = run.activeAt;
+    }
     tick();
-    if (focused >= 0) main.querySelectorAll("a, button")[focused]?.focus();
   };
   unfollow = follow({ on: { state: show }, onLink: showLink });
 }
@@ -80,12 +82,16 @@ async function showRun(number, id) {
     data = await get(runPath(id));
   } catch (error) {
     if (number !== visit) return;
+    main.drawnFor = "";
     fill(main, h("h1", {}, "Not here"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: "#/" }, "All runs")));
     showLink("ended");
     return;
   }
   if (number !== visit) return;
+  crumb.textContent = data.run.title || id;
+  document.title = `${data.run.title || id} – ralph`;
   const page = new RunPage(id, data, { readOnly: settings.readOnly, say, openDialog });
+  main.drawnFor = "";
   fill(main, page.element);
   page.scrollDown();
   tick();

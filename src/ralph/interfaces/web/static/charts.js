@@ -40,7 +40,19 @@ export function bars(title, values, show) {
 }
 
 /** How often each passed, as a meter with its figures beside it. */
-export function rates(title, items) {
+export const rates = (title, items) =>
+  meters(
+    title,
+    items.map((item) => ({ name: item.name, value: item.passed, most: item.ran, told: `${item.passed} of ${item.ran}` })),
+  );
+
+/** A few named counts, longest bar for the greatest. */
+export function counts(title, items) {
+  const most = Math.max(0, ...items.map((item) => item.value));
+  return most > 0 ? meters(title, items.map((item) => ({ ...item, most, told: String(item.value), plain: true }))) : null;
+}
+
+function meters(title, items) {
   if (!items.length) return null;
   return h(
     "figure",
@@ -51,8 +63,10 @@ export function rates(title, items) {
       { class: "rates" },
       items.map((item) => [
         h("span", { class: "rate-name", title: item.name }, item.name),
-        h("meter", { min: 0, max: Math.max(1, item.ran), value: item.passed, low: item.ran * 0.5, high: item.ran * 0.99, optimum: Math.max(1, item.ran), "aria-label": item.name }),
-        h("span", { class: "rate-count" }, `${item.passed} of ${item.ran}`),
+        item.plain
+          ? h("progress", { max: item.most, value: item.value, "aria-label": item.name })
+          : h("meter", { min: 0, max: Math.max(1, item.most), value: item.value, low: item.most * 0.5, high: item.most * 0.99, optimum: Math.max(1, item.most), "aria-label": item.name }),
+        h("span", { class: "rate-count" }, item.told),
       ]),
     ),
   );

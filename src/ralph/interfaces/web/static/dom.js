@@ -19,6 +19,22 @@ export function fill(parent, ...children) {
   parent.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
 }
 
+/** Draws anew only if what is to be drawn changed: a page that redraws all the time cannot be clicked or read aloud. */
+export function redraw(parent, key, draw) {
+  if (parent.drawnFor === key) return false;
+  parent.drawnFor = key;
+  const reachable = () => [...parent.querySelectorAll("a, button, summary")];
+  const focused = reachable().indexOf(document.activeElement);
+  const scrolled = [...parent.querySelectorAll(".lanes")].map((each) => each.scrollLeft);
+  fill(parent, draw());
+  parent.querySelectorAll(".lanes").forEach((each, index) => (each.scrollLeft = scrolled[index] ?? 0));
+  if (focused >= 0) reachable()[focused]?.focus({ preventScroll: true });
+  return true;
+}
+
+/** What to compare of an answer: when a run was last active is told in another way. */
+export const keyOf = (...values) => JSON.stringify(values, (name, value) => (name === "activeAt" ? undefined : value));
+
 export const money = (usd) => (usd === null || usd === undefined ? "" : usd > 0 && usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`);
 
 export function duration(seconds) {

@@ -66,7 +66,7 @@ function landmark(event) {
     case "run_started":
       return row("marks", event.at, h("strong", {}, `Run started: ${data.agent}, profile ${data.profile}`), (data.notes ?? []).map((note) => h("div", { class: "odd" }, note)));
     case "iteration_started":
-      return h("h3", { class: "event marks divider" }, `Iteration ${data.iteration}${data.attempt > 1 ? `, attempt ${data.attempt}` : ""}`, h("span", { class: "dim" }, [data.role, data.role && data.assignment].filter(Boolean).join(" · ")));
+      return h("h3", { class: "event marks divider" }, `Iteration ${data.iteration}${data.attempt > 1 ? `, attempt ${data.attempt}` : ""}`, h("span", { class: "dim" }, data.role ? data.assignment || data.role : ""));
     case "agent_started":
       return data.purpose === "iteration" ? null : say("noise", "dim", `asked the agent: ${data.purpose}`);
     case "agent_ended": {
@@ -113,8 +113,14 @@ function landmark(event) {
   }
 }
 
-/** The elements of an event, in order; none for what is not worth a line. */
+/** The elements of an event, in order, each with its number; none for what is not worth a line. */
 export function eventRows(event) {
+  const rows = drawn(event);
+  for (const each of rows) each.dataset.seq = event.seq;
+  return rows;
+}
+
+function drawn(event) {
   if (event.unreadable) return [row("noise", event.at, h("span", { class: "dim" }, `an event that cannot be read (${event.kind})`))];
   if (event.kind !== "agent_acted") return [landmark(event)].filter(Boolean);
   const rows = (event.items ?? []).map((item) => acted(event, item)).filter(Boolean);

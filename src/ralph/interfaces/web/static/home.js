@@ -1,7 +1,7 @@
 // The first page: runs, and the boards of tasks and stories.
 
-import { bars } from "./charts.js";
-import { ago, compact, h, money } from "./dom.js";
+import { counts } from "./charts.js";
+import { ago, compact, h, money, moment, plural } from "./dom.js";
 
 export const stateChip = (run) => h("span", { class: `chip state ${run.state}` }, run.state);
 
@@ -14,15 +14,17 @@ export function countOf(run) {
   return run.maximum ? `${run.iteration}/${run.maximum}` : String(run.iteration);
 }
 
-function runRow(run) {
+/** ``parts``: how many runs are a part of it. */
+export function runRow(run, parts = 0) {
   return h(
     "a",
-    { class: `run ${run.live ? "is-live" : ""}`, href: runLink(run.id) },
-    h("span", { class: "run-head" }, h("strong", {}, run.id), stateChip(run)),
+    { class: `run ${run.live ? "is-live" : ""}`, href: runLink(run.id), "data-run": run.id },
+    h("span", { class: "run-head" }, h("strong", { class: "run-name" }, run.title || run.id), stateChip(run)),
+    run.title && h("span", { class: "run-id" }, run.id),
     h(
       "span",
       { class: "run-facts" },
-      h("span", {}, `iteration ${countOf(run)}`),
+      parts > 0 ? h("span", {}, plural(parts, "part")) : h("span", {}, `iteration ${countOf(run)}`),
       run.cost !== null && h("span", {}, spent(run)),
       run.tokens > 0 && h("span", {}, `${compact(run.tokens)} tokens`),
       h("span", {}, `${run.profile} · ${run.agent}`),
@@ -36,9 +38,8 @@ function runRow(run) {
 
 function card(item, onOpen) {
   const facts = [];
-  if (["working", "blocked"].includes(item.status)) facts.push(item.status);
-  else if (item.role) facts.push(item.role);
-  if (item.iteration || item.maximum) facts.push(item.maximum ? `${item.iteration}/${item.maximum}` : String(item.iteration));
+  if (["working", "blocked", "waiting"].includes(item.status)) facts.push(item.status);
+  if (item.iteration) facts.push(item.maximum ? `iteration ${item.iteration}/${item.maximum}` : plural(item.iteration, "iteration"));
   if (item.rounds) facts.push(item.kind === "story" ? `reviews: ${item.rounds}` : `sent back: ${item.rounds}`);
   return h(
     "button",
@@ -52,7 +53,9 @@ function card(item, onOpen) {
 
 function board(data, onOpen) {
   const total = data.lanes.reduce((sum, lane) => sum + lane.cards.length, 0);
-  const reviews = data.lanes.flatMap((lane) => lane.cards).map((item) => ({ label: item.id, value: item.rounds }));
+  const rounds = data.lanes.flatMap((lane) => lane.cards).filter((item) => item.rounds > 0);
+  rounds.sort((one, other) => other.rounds - one.rounds);
+  const counted = rounds.slice(0, 20).map((item) => ({ name: `${item.id} ${item.title}`, value: item.rounds }));
   const title = data.kind === "story" ? `Stories: ${data.title}` : data.title;
   return h(
     "section",
@@ -71,33 +74,37 @@ function board(data, onOpen) {
         ),
       ),
     ),
-    bars(data.kind === "story" ? "Reviews of each story" : "Times each task was sent back", reviews, String),
+    counts(data.kind === "story" ? "Reviews of each story" : "How often tasks were sent back", counted),
   );
 }
 
 export function home(state, onOpen) {
+  const known = new Set(state.runs.map((run) => run.id));
+  const parts = (id) => state.runs.filter((run) => run.parent === id).length;
   const live = state.runs.filter((run) => run.live);
-  const over = state.runs.filter((run) => !run.live);
+  const over = state.runs.filter((run) => !run.live && !known.has(run.parent));
+  const rows = (runs) => h("div", { class: "runs" }, runs.map((run) => runRow(run, parts(run.id))));
   return [
     h("h1", { class: "sr" }, "Runs and boards"),
     h(
       "section",
       { "aria-label": "Under way" },
       h("h2", {}, "Under way"),
-      live.length ? h("div", { class: "runs" }, live.map(runRow)) : h("p", { class: "empty" }, "Nothing runs here now. Start something with `ralph run`."),
+      live.length ? rows(live) : h("p", { class: "empty" }, "Nothing runs here now. Start something with `ralph run`."),
     ),
     state.boards.map((data) => board(data, onOpen)),
-    over.length > 0 && h("section", { "aria-label": "Earlier runs" }, h("h2", {}, "Earlier runs"), h("div", { class: "runs" }, over.map(runRow))),
+    over.length > 0 && h("section", { "aria-label": "Earlier runs" }, h("h2", {}, "Earlier runs"), rows(over)),
   ];
 }
 
 /** ``onAsk`` gets what to ask of the task; null: nobody may. */
 export function cardDetail(detail, onAsk) {
   const item = detail.card;
+  const runs = [...new Set(detail.history.map((each) => each.run).filter(Boolean))].slice(0, 10);
   const list = (title, items) => items.length > 0 && [h("h3", {}, title), h("ul", {}, items.map((text) => h("li", {}, text)))];
   return [
     h("h2", { id: "dialog-title" }, `${item.id} ${item.title}`),
-    h("p", { class: "dim" }, [item.status, item.role, item.iteration ? `iteration ${item.iteration}${item.maximum ? `/${item.maximum}` : ""}` : ""].filter(Boolean).join(" · "), item.run && [" ", h("a", { href: runLink(item.run) }, item.run)]),
+    h("p", { class: "dim" }, [item.status, item.role, item.iteration ? `iteration ${item.iteration}${item.maximum ? `/${item.maximum}` : ""}` : ""].filter(Boolean).join(" · "), item.run && [" · now in ", h("a", { href: runLink(item.run) }, item.run)]),
     detail.description && h("p", { class: "pre" }, detail.description),
     detail.note && [h("h3", {}, "Feedback"), h("p", { class: "pre" }, detail.note)],
     list("Acceptance criteria", detail.criteria),
@@ -120,12 +127,13 @@ export function cardDetail(detail, onAsk) {
           h(
             "li",
             {},
-            h("span", { class: "dim" }, `${new Date(each.at * 1000).toLocaleString()} `),
+            h("span", { class: "dim" }, `${moment(each.at)} `),
             each.verdict && h("span", { class: `verdict ${each.verdict}` }, each.verdict),
             ` ${[each.role, each.what, each.reason].filter(Boolean).join(": ")}`,
           ),
         ),
       ),
+      runs.length > 0 && h("p", {}, "Runs: ", runs.map((id, index) => [index > 0 && ", ", h("a", { href: runLink(id) }, id)])),
     ],
     onAsk && h("div", { class: "buttons" }, item.can.map((name) => h("button", { type: "button", class: name === "cancel" ? "danger" : "primary", onclick: () => onAsk(name) }, name === "cancel" ? "Cancel this task" : "Try it again"))),
   ];

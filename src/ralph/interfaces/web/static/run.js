@@ -2,11 +2,12 @@
 
 import { get, post, runPath } from "./api.js";
 import { bars, rates } from "./charts.js";
-import { compact, duration, fill, h, moment, money, plural } from "./dom.js";
+import { compact, duration, fill, h, keyOf, moment, money, plural, redraw } from "./dom.js";
 import { DECISIONS, eventRows, lastTodo, todoList } from "./events.js";
-import { countOf, spent, stateChip } from "./home.js";
+import { countOf, runLink, runRow, spent, stateChip } from "./home.js";
 
 const MOST_ROWS = 2000;
+const MOST_ROWS_READ = 20000; // while somebody reads further up, nothing is taken away under their eyes
 const GROUPS = [["all", "Everything"], ["words", "Words"], ["tools", "Tools"], ["checks", "Checks"]];
 
 export class RunPage {
@@ -19,14 +20,17 @@ export class RunPage {
     this.waiting = [];
     this.first = data.events[0]?.seq ?? 0;
     this.last = data.last;
+    this.earlier = data.earlier;
+    this.missed = false;
     this.open = new Set();
     this.head = h("section", { class: "run-top", "aria-label": "How it stands" });
     this.todo = h("section", { class: "panel", "aria-label": "The agent's list", hidden: true });
+    this.parts = h("section", { class: "panel", "aria-label": "Parts", hidden: true });
     this.list = h("section", { class: "panel", "aria-label": "Iterations" });
     this.plots = h("section", { class: "panel", "aria-label": "Charts" });
     this.stream = h("div", { class: "stream", tabindex: "0", role: "log", "aria-label": "What happens", "aria-live": "off", "data-filter": "all" });
     this.older = h("button", { type: "button", class: "older", onclick: () => this.loadOlder() }, "Show earlier events");
-    this.element = h("div", { class: "run-page" }, this.head, this.streamSection(), h("aside", {}, this.todo, this.list, this.plots));
+    this.element = h("div", { class: "run-page" }, this.head, this.streamSection(), h("aside", {}, this.todo, this.parts, this.list, this.plots));
     this.take(data);
     this.append(data.events);
     this.flush();
@@ -53,10 +57,13 @@ export class RunPage {
     this.run = data.run;
     for (const each of data.iterations) this.iterations.set(`${each.iteration}.${each.attempt}`, each);
     this.figures = data.figures;
-    this.notes = data.notes ?? [];
-    this.drawHead(data.header ?? []);
-    this.drawIterations();
-    this.drawCharts();
+    redraw(this.head, keyOf(data.run, data.header), () => this.drawHead(data.header ?? []));
+    this.parts.hidden = !data.parts.length;
+    redraw(this.parts, keyOf(data.parts), () => [h("h2", {}, "Parts ", h("span", { class: "dim" }, String(data.parts.length))), h("div", { class: "parts" }, data.parts.map((part) => runRow(part)))]);
+    const iterations = [...this.iterations.entries()];
+    this.list.hidden = this.plots.hidden = !iterations.length && data.parts.length > 0;
+    redraw(this.list, keyOf(iterations), () => this.drawIterations());
+    redraw(this.plots, keyOf(iterations, data.figures), () => this.drawCharts());
   }
 
   happened(event) {
@@ -65,17 +72,41 @@ export class RunPage {
     this.waiting.push(event);
     if (this.waiting.length === 1) requestAnimationFrame(() => this.flush());
     // A hidden page paints nothing: what waits must not grow without bound.
-    if (this.waiting.length > MOST_ROWS) this.waiting.splice(0, this.waiting.length - MOST_ROWS);
+    if (this.waiting.length > MOST_ROWS) {
+      this.waiting.splice(0, this.waiting.length - MOST_ROWS);
+      this.missed = true;
+    }
   }
 
   flush() {
     const events = this.waiting.splice(0);
     if (!events.length) return;
     const follows = this.isAtEnd();
+    if (this.missed) {
+      // What is shown and what comes now do not meet: begin anew, the rest can be asked for.
+      this.missed = false;
+      this.forget(this.stream.children.length);
+      this.first = events[0].seq;
+    }
     this.append(events);
-    while (this.stream.children.length > MOST_ROWS + 1) this.stream.children[1].remove();
+    const most = follows ? MOST_ROWS : MOST_ROWS_READ;
+    this.forget(this.stream.children.length - 1 - most);
     if (follows) this.scrollDown();
     else this.jump.hidden = false;
+  }
+
+  /** Takes so many rows away at the top, and the rest of the event that they cut in two. */
+  forget(count) {
+    if (count <= 0) return;
+    let seq = "";
+    for (let row = this.stream.children[1]; row && (count > 0 || row.dataset.seq === seq); row = this.stream.children[1]) {
+      seq = row.dataset.seq;
+      row.remove();
+      count -= 1;
+    }
+    this.first = Number(this.stream.children[1]?.dataset.seq ?? this.first);
+    this.earlier = true;
+    this.older.hidden = false;
   }
 
   append(events) {
@@ -86,18 +117,23 @@ export class RunPage {
       this.todo.hidden = false;
       fill(this.todo, h("h2", {}, "The agent's list"), todoList(todo));
     }
-    this.older.hidden = this.first <= 1;
+    this.older.hidden = !this.earlier;
   }
 
   async loadOlder() {
-    const { events } = await get(`${runPath(this.id)}/events?before=${this.first}&limit=200`);
-    if (!events.length) {
-      this.older.hidden = true;
+    let found;
+    try {
+      found = await get(`${runPath(this.id)}/events?before=${this.first}&limit=200`);
+    } catch (error) {
+      this.say(error.message, "bad");
       return;
     }
-    this.first = events[0].seq;
+    this.earlier = found.earlier;
+    this.older.hidden = !found.earlier;
+    if (!found.events.length) return;
+    this.first = found.events[0].seq;
     const before = this.stream.scrollHeight;
-    this.older.after(...events.flatMap(eventRows));
+    this.older.after(...found.events.flatMap(eventRows));
     this.stream.scrollTop += this.stream.scrollHeight - before;
   }
 
@@ -119,25 +155,25 @@ export class RunPage {
   drawHead(header) {
     const run = this.run;
     const fact = (name, value, extra = {}) => value !== "" && h("div", {}, h("dt", {}, name), h("dd", extra, value));
-    fill(
-      this.head,
-      h("div", { class: "run-title" }, h("h1", {}, run.id), stateChip(run)),
+    return [
+      h("div", { class: "run-title" }, h("h1", {}, run.title || run.id), stateChip(run)),
+      (run.title || run.parent) && h("p", { class: "dim" }, run.title && run.id, run.parent && [run.title ? ", part of " : "part of ", h("a", { href: runLink(run.parent) }, run.parent)]),
       run.reason && h("p", { class: "why" }, run.reason, run.waitsUntil && h("span", { class: "until", "data-until": run.waitsUntil })),
       run.concerns.map((concern) => h("p", { class: "odd" }, `Concern: ${concern}`)),
       h(
         "dl",
         { class: "facts" },
-        fact("Iteration", countOf(run)),
+        fact("Iteration", run.iteration || run.maximum ? countOf(run) : ""),
         fact("Cost", spent(run)),
         fact("Tokens", run.tokens ? compact(run.tokens) : ""),
         fact("Started", moment(run.startedAt)),
-        run.live ? h("div", {}, h("dt", {}, "Runs for"), h("dd", { "data-since": run.startedAt }, duration(Date.now() / 1000 - run.startedAt))) : fact("Ended", moment(run.endedAt)),
+        run.live ? h("div", {}, h("dt", {}, "Runs for"), h("dd", { "data-since": run.startedAt }, duration(Date.now() / 1000 - run.startedAt))) : [fact("Ended", moment(run.endedAt)), fact("Took", run.endedAt ? duration(run.endedAt - run.startedAt) : "")],
         fact("Agent", `${run.agent} · ${run.profile}`),
       ),
       run.maximum && run.live && h("progress", { max: run.maximum, value: Math.min(run.iteration, run.maximum), "aria-label": "iterations used" }),
       header.map((note) => h("p", { class: "dim" }, note)),
       this.buttons(),
-    );
+    ];
   }
 
   buttons() {
@@ -194,12 +230,12 @@ export class RunPage {
   }
 
   drawIterations() {
-    const all = [...this.iterations.entries()];
-    fill(this.list, h("h2", {}, "Iterations ", h("span", { class: "dim" }, String(this.figures.judged))), !all.length && h("p", { class: "empty" }, "None yet."), all.reverse().map(([key, each]) => this.iteration(key, each)));
+    const all = [...this.iterations.entries()].reverse();
+    return [h("h2", {}, "Iterations ", h("span", { class: "dim" }, String(this.figures.judged))), !all.length && h("p", { class: "empty" }, "None yet."), all.map(([key, each]) => this.iteration(key, each))];
   }
 
   iteration(key, each) {
-    const [words, kind] = each.decision ? (DECISIONS[each.decision] ?? [each.decision, "odd"]) : [this.run.live ? "under way" : "no decision", "dim"];
+    const kind = kindOf(each);
     const dots = each.checks.map((check) => h("span", { class: `dot ${check.verdict}`, title: `${check.name}: ${check.verdict}` }, h("span", { class: "sr" }, `${check.name}: ${check.verdict}. `)));
     const toggle = (event) => (event.currentTarget.open ? this.open.add(key) : this.open.delete(key));
     return h(
@@ -209,12 +245,12 @@ export class RunPage {
         "summary",
         {},
         h("span", { class: "number" }, each.attempt > 1 ? `${each.iteration}.${each.attempt}` : String(each.iteration)),
-        h("span", { class: kind }, words),
+        h("span", { class: kind }, each.words),
+        each.step && h("span", { class: "dim" }, each.step),
         each.denied && h("span", { class: "chip bad", title: "It claimed to be done; the checks said otherwise." }, "claim denied"),
         h("span", { class: "dots" }, dots),
         h("span", { class: "dim figures" }, [each.seconds ? duration(each.seconds) : "", money(each.cost)].filter(Boolean).join(" · ")),
       ),
-      each.role && h("p", {}, `${each.role}: ${each.assignment}`),
       each.reason && h("p", {}, each.reason),
       each.fault && h("p", { class: "bad" }, each.fault),
       each.claims.length > 0 && h("p", {}, `Claimed ${each.claims.join(", ")}`),
@@ -261,8 +297,11 @@ export class RunPage {
 
   drawCharts() {
     const all = [...this.iterations.values()];
-    const named = (value) => all.map((each) => ({ label: `#${each.iteration}`, value: value(each), kind: DECISIONS[each.decision]?.[1] ?? "" }));
+    const named = (value) => all.map((each) => ({ label: `#${each.iteration}`, value: value(each), kind: kindOf(each) }));
     const drawn = [bars("Cost of each iteration", named((each) => each.cost), money), bars("Time of each iteration", named((each) => each.seconds), duration), rates("Checks: how often they passed", this.figures.rates)].filter(Boolean);
-    fill(this.plots, h("h2", {}, "Charts"), drawn.length ? drawn : h("p", { class: "empty" }, "They come with the first iteration."));
+    return [h("h2", {}, "Charts"), drawn.length ? drawn : h("p", { class: "empty" }, "They come with the first iteration.")];
   }
 }
+
+/** The colour of a decision. */
+const kindOf = (each) => (each.sentBack ? "odd" : (DECISIONS[each.decision]?.[1] ?? "dim"));
