@@ -49,6 +49,7 @@ pictures: $(VENV)/dev ## those in docs/pictures, of a real run; needs chromium
 
 docs: $(VENV)/dev ## write the generated pages of docs/ anew
 	$(BIN)/python -m ralph.config.reference > docs/settings.md
+	$(BIN)/python -m ralph.interfaces.hooks.build
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("ralph needs Python 3.11 or newer; set PYTHON=…" if sys.version_info < (3, 11) else 0)'

@@ -18,6 +18,7 @@ from bench import (
     bus,
     feed,
     guard,
+    hooks,
     isolation,
     iterations,
     memory,
@@ -43,6 +44,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "supervised": ("Supervising: 200 children over 1,000 restarts", supervised.measure),
     "feed": ("The feed of the faces: a million events", feed.measure),
     "isolation": ("Isolation: a process in a sandbox, baseline without", isolation.measure),
+    "hooks": ("The plugin's hooks: CPU to the answer, baseline `python -c pass`", hooks.measure),
     "guard": ("The guard: CPU of a decision and of its start, baseline `python -c pass`", guard.measure),
     "memory": ("Memory: peak, baseline a session of three lines", memory.measure),
 }

@@ -8,6 +8,7 @@ import random
 import signal
 import sqlite3
 import subprocess
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,9 @@ def test_limits_survive_and_can_be_extended(project: Project) -> None:
     project.settings(agent={"command": "claude"})
     project.agent([{"say": "no"}], [{"say": "no"}], [{"say": DONE}])
     project.ralph("run", "-p", PROMPT, "-m", "2", check=1)
-    assert "no interrupted run" in project.ralph("resume", check=2).stderr
+    refused = project.ralph("resume", check=2).stderr
+    assert "no interrupted run" in refused
+    assert "`ralph resume -m N`" in refused
     ran = project.ralph("resume", "-m", "3", check=0)
     assert "maximumIterations was 2, is 3" in ran.stderr
     assert project.rows("SELECT outcome FROM runs") == [("completed",)]
@@ -187,6 +190,44 @@ def test_what_a_session_cost_survives_a_kill_while_it_is_judged(project: Project
     (project.root / "fast").touch()
     ran = project.ralph("resume", check=1)
     assert "budget reached: $0.02 of $0.02" in ran.stderr
+
+
+def test_after_a_fatal_fault_one_is_told_how_to_try_again(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    broken = {
+        "type": "result",
+        "subtype": "success",
+        "is_error": True,
+        "result": "no",
+        "api_error_status": 401,
+    }
+    project.agent([{"print": json.dumps(broken)}, {"exit": 1}], [{"say": DONE}])
+    project.ralph("run", "-p", PROMPT, check=4)
+    ((run_id,),) = project.rows("SELECT id FROM runs")
+    assert f"`ralph resume {run_id}` tries it again" in project.ralph("resume", check=2).stderr
+    project.ralph("resume", run_id, check=0)
+
+
+def test_a_receipt_credits_an_iteration_with_its_own_checks_only(project: Project) -> None:
+    project.settings(
+        agent={"command": "claude"},
+        guardrails=[{"command": "echo fine"}, {"command": "touch judging; [ -f fast ] || sleep 60"}],
+    )
+    project.agent([{"say": DONE}])
+    interrupt(project, "-p", PROMPT, when="judging")
+    (project.root / "fast").touch()
+    project.ralph("resume", check=0)
+
+    receipt = json.loads(project.ralph("show", "--receipt", check=0).stdout)
+    (iteration,) = receipt["iterations"]
+    assert (iteration["iteration"], iteration["attempt"]) == (1, 2)
+    assert [check["command"] for check in iteration["checks"]] == [
+        "echo fine",
+        "touch judging; [ -f fast ] || sleep 60",
+    ]
+    log = project.root / iteration["checks"][0]["log_file"]
+    assert iteration["checks"][0]["output_sha256"] == sha256(log.read_bytes()).hexdigest()
+    assert (receipt["outcome"], iteration["decision"]) == ("completed", "accept")
 
 
 def test_a_stop_that_the_dead_process_never_heard_is_not_for_the_next(project: Project) -> None:

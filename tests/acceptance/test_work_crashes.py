@@ -110,7 +110,8 @@ def test_killed_anywhere_in_a_merge_it_is_merged_once(tasks: TaskProject, point:
         timeout=100,
         check=False,
     )
-    assert first.returncode in (0, -signal.SIGKILL), first.stderr
+    # There are about fifteen; the last points test that nothing happens without a kill.
+    assert first.returncode in ((0, -signal.SIGKILL) if point > 1 else (-signal.SIGKILL,)), first.stderr
 
     tasks.work(check=0)
 

@@ -98,7 +98,9 @@ def summary(found: Sequence[Finding], extended: Sequence[str]) -> str:
         names = ", ".join(dict.fromkeys(one.path for one in found))
         return f"changed what proves the work: {names[:300]}"
     tests = [path for path in extended if is_test(path)]
-    return f"{len(tests)} test files added or extended" if tests else "what proves the work is as it was"
+    if not tests:
+        return "what proves the work is as it was"
+    return f"{len(tests)} test {'file' if len(tests) == 1 else 'files'} added or extended"
 
 
 def _text(content: bytes | None) -> str | None:

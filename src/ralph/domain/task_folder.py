@@ -9,6 +9,8 @@ WAIT_MARKER = "WAIT_WITHOUT_RESTART"
 TASK_BUS = "TASK-MESSAGE-BUS.md"
 PROJECT_BUS = "PROJECT-MESSAGE-BUS.md"
 TASKS_FOLDER = "tasks"
+OUTBOX = "outbox"
+"""In it a sandboxed agent leaves its messages for the project's bus, which is read-only for it."""
 
 MAX_ID_CHARS = 100
 _ID = re.compile(r"\w[\w.@+-]*")

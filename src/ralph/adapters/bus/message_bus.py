@@ -25,6 +25,33 @@ _LOOK_AGAIN = 0.002
 _LONGEST_LOOK = 0.05
 
 
+def new_message(
+    kind: str,
+    body: str,
+    *,
+    project: str,
+    task: str,
+    run: str,
+    parents: tuple[str, ...] = (),
+    now: float,
+) -> BusMessage:
+    """Not posted yet. Raises UsageError for one that makes no sense."""
+    at = round(now, 6)
+    message = BusMessage(
+        id=message_id(at, os.urandom(4)),
+        time=at,
+        type=kind,
+        body=body,
+        project=project,
+        task=task,
+        run=run,
+        parents=parents,
+    )
+    if problem := problem_with(message):
+        raise UsageError(problem[0], hint=problem[1])
+    return message
+
+
 class MessageBus:
     """``TASK-MESSAGE-BUS.md`` or ``PROJECT-MESSAGE-BUS.md``. Only ever appended to, under a lock on the file."""
 
@@ -46,22 +73,18 @@ class MessageBus:
         parents: tuple[str, ...] = (),
     ) -> BusMessage:
         """Append a message. Raises UsageError for one that makes no sense, StoreError if it cannot be written."""
-        at = round(self._now(), 6)
-        message = BusMessage(
-            id=message_id(at, os.urandom(4)),
-            time=at,
-            type=kind,
-            body=body,
-            project=project,
-            task=task,
-            run=run,
-            parents=parents,
+        message = new_message(
+            kind, body, project=project, task=task, run=run, parents=parents, now=self._now()
         )
+        self.forward(message)
+        return message
+
+    def forward(self, message: BusMessage) -> None:
+        """Append a message that was made elsewhere."""
         if problem := problem_with(message):
             raise UsageError(problem[0], hint=problem[1])
         with _bus_errors(self.path):
             self._append(render_message(message))
-        return message
 
     def read(self, offset: int = 0) -> BusReading:
         """What is on the bus from ``offset`` on. A bus that nobody has posted to yet is empty."""

@@ -55,15 +55,11 @@ def resumable_run(root: Root, reference: str | None, *, extended: bool) -> RunVi
 
 def _instead(newest: RunView | None) -> str:
     """What one could do where there is nothing to resume without being asked."""
-    match newest.state if newest is not None else None:
-        case RunState.FAILED:
-            assert newest is not None
-            return f"the newest, {newest.id}, failed: `ralph resume {newest.id}` tries it again"
-        case RunState.EXHAUSTED:
-            assert newest is not None
-            return f"the newest, {newest.id}, reached a limit: give it a new one, as in `ralph resume -m N`"
-        case _:
-            return "name a run (`ralph status` shows them), or start one with `ralph run`"
+    if newest is not None and newest.state is RunState.FAILED:
+        return f"the newest, {newest.id}, failed: `ralph resume {newest.id}` tries it again"
+    if newest is not None and newest.state is RunState.EXHAUSTED:
+        return f"the newest, {newest.id}, reached a limit: give it a new one, as in `ralph resume -m N`"
+    return "name a run (`ralph status` shows them), or start one with `ralph run`"
 
 
 def waiting_run(root: Root, reference: str | None) -> RunView | None:

@@ -1,0 +1,93 @@
+"""Messages for the project's bus from where it cannot be written to: a sandbox. Each is a file in the task folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.domain.bus_message import MAX_BODY_CHARS, BusMessage
+from ralph.domain.bus_text import parse_bus, render_message
+from ralph.domain.task_folder import OUTBOX
+from ralph.errors import StoreError
+
+MAX_FILE_BYTES = 8 * MAX_BODY_CHARS
+MAX_AT_ONCE = 1_000
+
+
+@dataclass(slots=True)
+class Emptied:
+    """What became of the files in an outbox: how many were handed on, and which were no messages."""
+
+    handed_on: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+class Outbox:
+    """Whoever is inside puts, the run outside takes: it believes neither the folder nor the files to be what they seem."""
+
+    def __init__(self, task_folder: Path) -> None:
+        self._folder = task_folder / OUTBOX
+
+    def put(self, message: BusMessage) -> None:
+        """Whole or not at all: it has its name only when everything is written."""
+        name = f"{message.id}.md"
+        aside = self._folder / f".{name}.tmp"
+        try:
+            self._folder.mkdir(exist_ok=True)
+            aside.write_bytes(render_message(message))
+            aside.replace(self._folder / name)
+        except OSError as error:
+            problem = f"cannot leave a message in {self._folder}: {error.strerror or error}"
+            raise StoreError(problem, hint="check that the task folder is there, and the free space") from error
+
+    def empty(self, hand_on: Callable[[BusMessage], None]) -> Emptied:
+        """Oldest first. What ``hand_on`` raises leaves that message, and those behind it, for the next time."""
+        emptied = Emptied()
+        with self._opened() as folder:
+            if folder is None:
+                return emptied
+            for name in sorted(name for name in os.listdir(folder) if name.endswith(".md"))[:MAX_AT_ONCE]:
+                message = _message(name, folder)
+                if message is None:
+                    emptied.refused.append(name)
+                else:
+                    hand_on(message)
+                    emptied.handed_on += 1
+                with contextlib.suppress(OSError):
+                    os.unlink(name, dir_fd=folder)
+        return emptied
+
+    @contextmanager
+    def _opened(self) -> Iterator[int | None]:
+        """By descriptor and not through a link: what is removed from it must lie in it."""
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            folder = os.open(self._folder, flags)
+        except OSError:
+            yield None
+            return
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+
+def _message(name: str, folder: int) -> BusMessage | None:
+    """None: it is not one message, whole and alone."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(name, flags, dir_fd=folder)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+            return None
+        reading = parse_bus(file.read(MAX_FILE_BYTES))
+    is_alone = len(reading.messages) == 1 and not reading.problems and reading.torn_tail is None
+    return reading.messages[0] if is_alone else None
