@@ -28,6 +28,7 @@ from bench import (
     streams,
     supervised,
     tasks,
+    work,
 )
 from bench.child import CannotMeasure
 from bench.row import Row
@@ -39,6 +40,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "streams": ("Streams: time without start-up, baseline json.loads of each line", streams.measure),
     "status": ("The record: `ralph status` over a long history, baseline an empty one", status.measure),
     "tasks": ("Tasks: CPU, 10,000 as a multiple of twice 5,000", tasks.measure),
+    "work": ("Work: tasks at the same time, and what git costs", work.measure),
     "plans": ("Plans: audit of 1,000 stories, baseline json.loads", plan_audit.measure),
     "bus": ("The message bus: 10,000 messages from 20 writers", bus.measure),
     "supervised": ("Supervising: 200 children over 1,000 restarts", supervised.measure),

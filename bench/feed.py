@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from bench.child import LONGEST, CannotMeasure
+from bench.feed_watched import watched_runs
 from bench.project import Project, new_project
 from bench.row import Bar, Row, Sense, as_difference, as_ratio
 
@@ -22,6 +23,7 @@ def measure(folder: Path) -> list[Row]:
         empty = _run(small, "bench.feed_parts", "look")
         followed = _run(full, "bench.feed_parts", "follow")
         watched = _run(small, "bench.feed_parts", "watched")
+    alone, seen = watched_runs(folder)
     many = f"{EVENTS:,} events"
     return [
         as_difference(
@@ -38,6 +40,10 @@ def measure(folder: Path) -> list[Row]:
         as_ratio(
             "writing a run while it is watched: CPU", watched["watched"], "ms", watched["alone"], Bar(1.05)
         ),
+        as_ratio(
+            "a whole run while the page shows it: time", 1e3 * seen.wall, "ms", 1e3 * alone.wall, Bar(1.05)
+        ),
+        as_ratio("a whole run while the page shows it: CPU", 1e3 * seen.cpu, "ms", 1e3 * alone.cpu),
     ]
 
 

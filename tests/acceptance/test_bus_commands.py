@@ -131,6 +131,12 @@ def test_bad_input_of_the_bus_is_told_without_a_traceback(
     assert "Traceback" not in ran.stderr
 
 
+def test_a_record_that_cannot_be_made_is_told(project: Project) -> None:
+    (project.root / ".ralph").touch()
+    ran = project.ralph("bus", "post", "x", check=4)
+    assert "in the way" in ran.stderr
+
+
 def test_a_body_that_is_not_text_is_refused(project: Project) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "ralph", "bus", "post", "-"],

@@ -175,11 +175,46 @@ def test_an_agent_of_ones_own_is_looked_at_under_its_name(project: Project) -> N
     assert "2.1.325, logged in" in found["claude"]["text"]
 
 
+def test_agents_of_ones_own_are_looked_at_even_if_no_run_would_use_them(project: Project) -> None:
+    project.program("claude", CLAUDE)
+    project.settings(
+        agent={"command": "claude"},
+        agents={
+            "helper": {"command": "tools/helper now"},
+            "opus": {"command": "claude", "adapter": "claude"},
+        },
+    )
+
+    found = findings(project, check=0)
+
+    assert (found["helper"]["health"], found["helper"]["details"]["configured"]) == ("absent", False)
+    assert found["opus"]["health"] == "good"
+
+
+def test_one_configured_agent_that_can_work_is_enough(project: Project) -> None:
+    project.program("claude", CLAUDE)
+    project.settings(
+        agent={"command": "helper", "fallbacks": ["claude", "codex"]},
+        agents={"helper": {"command": "tools/helper now"}},
+    )
+
+    found = findings(project, check=0)
+
+    assert [found[name]["health"] for name in ("helper", "claude", "codex")] == ["bad", "good", "bad"]
+    assert found["helper"]["advice"] == [
+        "agents.helper.command is the program alone; put its arguments into agents.helper.flags"
+    ]
+    assert "npm install" in found["codex"]["advice"][0]
+    printed = doctor(project, check=4, LOGGED_OUT="1").stdout
+    assert "A run cannot work here: see helper, claude, codex." in printed
+
+
 def test_nothing_configured_and_nothing_installed_says_what_to_install(project: Project) -> None:
     found = findings(project, check=4)
 
     assert "npm install -g @anthropic-ai/claude-code" in found["any"]["advice"][0]
     assert "ralph init" in found["settings"]["advice"][0]
+    assert "(configured)" not in doctor(project, check=4).stdout
 
 
 def test_what_a_program_says_cannot_reach_the_terminal_unchecked(project: Project) -> None:

@@ -40,6 +40,18 @@ def test_it_can_be_chosen_on_the_command_line_with_its_prompt_as_an_argument(pro
     assert (project.root / "asked").read_text().strip() == PROMPT
 
 
+def test_a_stand_in_below_the_project_is_found_from_anywhere_in_it(project: Project) -> None:
+    tool = project.root / "tools" / "mine"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\necho '{DONE}'\n")
+    tool.chmod(0o755)
+    project.settings(agent={"command": "not-there", "fallbacks": ["./tools/mine"]})
+
+    ran = project.ralph("run", "-p", PROMPT, check=0, cwd=tool.parent)
+
+    assert "going on with plain" in ran.stderr
+
+
 def test_its_secrets_do_not_reach_the_record(project: Project) -> None:
     project.program("leaks", f'echo "my key is $MY_API_KEY"; echo "{DONE}"\n')
     own = {"command": "leaks", "environment": {"MY_API_KEY": "s3cret-value-123"}}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import DONE, PROMPT, Project
+from .task_project import TaskProject
 
 _WORKS = (
     shutil.which("bwrap") is not None
@@ -95,3 +96,41 @@ def test_without_a_word_a_run_has_no_sandbox(confined: Project, tmp_path: Path) 
     ran = confined.ralph("run", "-p", PROMPT, check=0)
     assert outside.exists()
     assert "writes: only" not in ran.stderr
+
+
+@needs_bwrap
+def test_our_own_commit_does_not_follow_links_that_the_agent_laid(confined: Project, tmp_path: Path) -> None:
+    profile = tmp_path / "profile"
+    profile.write_text("mine\n")
+    confined.git("init", "-q")
+    confined.git("commit", "-q", "--allow-empty", "-m", "first")
+    settings = json.loads((confined.root / ".ralph" / "settings.json").read_text())
+    confined.settings(**settings, scm={"command": "git", "tasks": ["commit"]})
+    trap = f"ln -sf {profile} .git/COMMIT_EDITMSG; ln -sf {profile} .git/logs/HEAD; echo new > new"
+    confined.agent([{"run": trap}, {"say": DONE}], commits=["evil"])
+    ran = confined.ralph("run", "-p", PROMPT, "--sandbox", "--guardrail", "true", check=0)
+    assert profile.read_text() == "mine\n"
+    assert confined.git("log", "-1", "--format=%s") == "evil\n"
+    assert "COMMIT_EDITMSG in git's way" in ran.stderr
+
+
+@needs_bwrap
+def test_merging_a_task_does_not_follow_links_that_its_agent_laid(project: Project, tmp_path: Path) -> None:
+    profile = tmp_path / "profile"
+    profile.write_text("mine\n")
+    tasks = TaskProject(project)
+    tasks.settings(others={"sandbox": {"writable": [str(tasks.programs)]}})
+    tasks.role(
+        "coder",
+        f"""
+        echo made > made.txt
+        common=$(git rev-parse --git-common-dir)
+        ln -sf {profile} "$common/logs/refs/heads/main"
+        ln -sf {profile} "$(git rev-parse --git-dir)/COMMIT_EDITMSG"
+        """,
+    )
+    tasks.verified("test -f made.txt")
+    told = tasks.work("--sandbox", check=0)
+    assert profile.read_text() == "mine\n"
+    assert (tasks.root / "made.txt").exists()
+    assert "in git's way" in told

@@ -184,6 +184,24 @@ def test_a_ralph_that_the_agent_started_is_a_child_that_is_spared_and_waited_for
     assert (project.root / "parent_seen").read_text().strip() == parent[0]
 
 
+def test_a_child_that_is_resumed_by_hand_still_knows_its_parent(project: Project) -> None:
+    child = project.program(
+        "child.sh",
+        """echo "$RALPH_PARENT_RUN_ID" >> parents
+[ -f go ] || exit 42
+: > "$TASK_FOLDER/DONE"
+""",
+    )
+    body = f'{RALPH} supervise --task child -- {child}\n: > "$TASK_FOLDER/DONE"\n'
+    project.ralph("supervise", *supervise(project, body=body), check=0)
+    ((parent, waiting),) = project.rows("SELECT parent_id, id FROM runs WHERE outcome = 'waiting'")
+    (project.root / "go").touch()
+
+    project.ralph("resume", waiting, check=0)
+
+    assert (project.root / "parents").read_text().split() == [parent, parent]
+
+
 def test_children_that_outlast_the_wait_are_named_and_left_alone(project: Project) -> None:
     arguments = supervise(project, "--wait-timeout", "0.2", "--poll-interval", "0.05", body=CHILD)
     ran = project.ralph("supervise", *arguments, check=0)

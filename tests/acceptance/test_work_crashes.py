@@ -260,6 +260,23 @@ def test_status_shows_role_and_iteration_while_it_works(tasks: TaskProject) -> N
     assert "is being worked on by" in remove.stderr
 
 
+def test_a_killed_work_can_be_resumed_by_name(tasks: TaskProject) -> None:
+    tasks.role("coder", f'{WAIT}echo x > "$RALPH_TASK_ID.txt"')
+    tasks.tasks({"id": "A"}, {"id": "B"})
+    with running(tasks.project, "A", command="work") as process:
+        begun(tasks)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=60)
+    wait_for(lambda: not alive(tasks.programs / "pid"), "the agent is gone")
+    go(tasks)
+    ((whole,),) = tasks.project.rows("SELECT id FROM runs WHERE json_extract(options, '$.task') IS NULL")
+
+    tasks.project.ralph("resume", whole, check=0)
+
+    assert tasks.shown("A")["status"] == "done"
+    assert tasks.shown("B")["status"] == "open"  # only what was asked for
+
+
 def test_the_work_of_a_killed_ralph_is_ended_by_its_watcher(tasks: TaskProject) -> None:
     tasks.role("coder", f"setsid sh -c 'echo $$ > \"{tasks.programs}/far\"; sleep 600' &\n{WAIT}")
     tasks.task()

@@ -215,6 +215,28 @@ def test_a_lie_can_be_undone_as_it_says(tasks: TaskProject) -> None:
     assert tasks.git("show", "main:tests/test_work.py") == TESTS.strip()
 
 
+def test_tests_that_the_user_changed_meanwhile_are_the_new_measure(tasks: TaskProject) -> None:
+    tasks.verified(UNITTEST)
+    theirs = TESTS.replace("answer(), 42", "answer(), 43")
+    # The user wants 43 now, and changes work.py too: the merge meets a conflict there.
+    user = (
+        f"cd '{tasks.root}'; printf '%s' {shlex.quote(theirs)} > tests/test_work.py;"
+        " sed -i 's/41/40/' work.py; git commit -qam user; cd - > /dev/null"
+    )
+    tasks.role(
+        "coder",
+        f'if [ "$number" = 1 ]; then {HONEST}; git commit -qam 42; {user}; else\n'
+        "printf 'def answer():\\n    return 43\\n' > work.py; git add -A; git commit -qm merged; fi",
+    )
+
+    tasks.work(check=0)
+
+    assert "return 43" in tasks.git("show", "main:work.py")
+    assert "43" in tasks.git("show", "main:tests/test_work.py")
+    assert tasks.shown()["rejections"] == 1
+    assert len(tasks.launches()) == 2
+
+
 def test_a_role_may_be_allowed_to_change_tests(tasks: TaskProject) -> None:
     tasks.settings(stages=["coder", "tester"], roles={"coder": {"mayChange": ["tests/**"]}})
     tasks.task(

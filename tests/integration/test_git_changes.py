@@ -16,6 +16,7 @@ from ralph.adapters.workspace.changes import MOST_PATCH, GitChanges
 from ralph.domain.loop_events import ActionEnded
 from ralph.engine.changes import Changes
 from ralph.engine.queries import IterationSummary
+from ralph.wiring.faces import changes_in
 
 COMMITTED = (ActionEnded("git commit", True, 'committed "x"'),)
 
@@ -23,7 +24,8 @@ COMMITTED = (ActionEnded("git commit", True, 'committed "x"'),)
 class Repository:
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.git("init", "-q", "-b", "main")
+        if not (root / ".git").exists():
+            self.git("init", "-q", "-b", "main")
 
     def git(self, *arguments: str, date: float | None = None) -> str:
         at = (
@@ -167,3 +169,34 @@ def test_a_repositorys_own_settings_start_no_program(repository: Repository, tmp
     found = repository.changes(iteration(1, base, started_at=2000.0), newest=True)
     assert "base.txt" in paths(found)
     assert not touched.exists()
+
+
+def test_a_commit_that_is_named_is_the_end_whatever_came_after(repository: Repository) -> None:
+    base = repository.commit("base.txt", "base\n", date=1000)
+    repository.git("switch", "-q", "-c", "task")
+    one = repository.commit("one.txt", "1\n", date=3000)
+    repository.git("switch", "-q", "main")
+    repository.commit("other.txt", "of somebody else\n", date=3500)
+    repository.git("merge", "-q", "--no-ff", "-m", "take it in", "task", date=4000)
+    made = ActionEnded("commit", True, f"committed {one[:12]}")
+    first = replace(iteration(1, base, started_at=2000.0), actions=(made,))
+    assert paths(repository.changes(first)) == ["one.txt"]
+    assert paths(repository.of_run(first)) == ["one.txt"]
+
+
+def test_of_a_directory_that_is_gone_the_project_has_the_commits_but_not_the_files(
+    repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit("base.txt", "base\n", date=1000)
+    worktree = repository.root / ".ralph" / "worktrees" / "T-1"
+    repository.git("worktree", "add", "-q", "-b", "task", str(worktree))
+    own = Repository(worktree)
+    one = own.commit("one.txt", "1\n", date=3000)
+    repository.git("worktree", "remove", "--force", str(worktree))
+    (repository.root / "base.txt").write_text("the user's own change\n")
+
+    reader = changes_in(str(worktree), repository.root / ".ralph")
+    found = asyncio.run(reader.of_run([iteration(1, one, started_at=2000.0)], newest=True))
+    assert paths(found) == ["one.txt"]
+    found = asyncio.run(reader.of_iteration([iteration(1, "")], 0, newest=True))
+    assert found.files == ()

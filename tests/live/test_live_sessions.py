@@ -45,7 +45,7 @@ TASK = {
     },
 }
 GRANTS_ALL = {
-    "claude": ("--tools=default",),
+    "claude": ("--dangerously-skip-permissions", "--tools=default"),
     "codex": ("--yolo", "-c sandbox_mode=danger-full-access"),
     "gemini": ("--approval-mode=yolo", "--allowed-tools=run_shell_command"),
     "opencode": ("--auto", "--agent build"),

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from textual.pilot import Pilot
@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 from ralph.interfaces.tui.app import RalphApp
 from tests.tui.sample import NOW
 
-DEADLINE = 60.0
+DEADLINE = 40.0
 SMALL, LARGE = (80, 24), (130, 40)
 CELL = 12.2
 
@@ -76,6 +76,14 @@ class Viewer:
     def __init__(self, app: RalphApp, pilot: Pilot[None]) -> None:
         self.app = app
         self.pilot = pilot
+        self.heard: list[str] = []  # what was said beside the views
+        notify = app.notify
+
+        def overheard(message: str, **options: Any) -> None:
+            self.heard.append(message)
+            notify(message, **options)
+
+        app.notify = overheard  # type: ignore[method-assign,assignment]
 
     async def press(self, *keys: str) -> None:
         for key in keys:
@@ -85,6 +93,9 @@ class Viewer:
     async def sees(self, *texts: str) -> str:
         await self.until(lambda: all(text in text_of(self.app) for text in texts), f"{texts} on the screen")
         return text_of(self.app)
+
+    async def hears(self, text: str) -> None:
+        await self.until(lambda: any(text in said for said in self.heard), f"{text!r} said")
 
     async def misses(self, text: str) -> None:
         await self.until(lambda: text not in text_of(self.app), f"no {text!r} on the screen")
@@ -112,7 +123,8 @@ async def viewing(
     root: Path, run_id: str | None = None, *, size: tuple[int, int] = SMALL, light: bool = False
 ) -> AsyncIterator[Viewer]:
     app = RalphApp(root / ".ralph", run_id, now=lambda: NOW, zone=UTC, light=light)
-    async with app.run_test(size=size) as pilot:
+    app.NOTIFICATION_TIMEOUT = 600  # what is said must not be gone before a slow machine has looked
+    async with app.run_test(size=size, notifications=True) as pilot:
         yield Viewer(app, pilot)
 
 

@@ -59,8 +59,7 @@ def test_a_single_huge_event_is_cut_and_says_so(record: Record) -> None:
 
     async def story(viewer: Viewer) -> None:
         await viewer.sees("more events of this moment: see the log")
-        await viewer.press("slash", *"199,996", "enter")
-        await viewer.press("slash", *["backspace"] * 7, *"more line", "enter")
+        await viewer.press("slash", *"more line", "enter")
         await viewer.sees("199996 more lines")
 
     play(record.root, story)
@@ -127,7 +126,7 @@ def test_a_record_that_becomes_unreadable_is_said_and_read_again_later(shop: Rec
         moved = shop.folder / "aside.db"
         (shop.folder / "ralph.db").rename(moved)
         (shop.folder / "ralph.db").write_bytes(b"not a database at all" * 100)
-        await viewer.sees("is damaged")
+        await viewer.sees("not a database")
         moved.replace(shop.folder / "ralph.db")
         assert (shop.folder / "ralph.db").stat().st_ino == before
         await viewer.sees("● running")

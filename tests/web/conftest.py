@@ -55,13 +55,17 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
 class LiveRun:
     """A run of which this test is the owner: it is under way as long as the test is."""
 
-    def __init__(self, folder: Path, name: str = "r1") -> None:
+    def __init__(self, folder: Path, name: str = "r1", *, parent: str = "", **options: str) -> None:
         self.name = name
         self.folder = folder
         self.database = open_state_database(folder)
         self._journal = SqliteJournal(folder, self.database, name, owner=this_process(), now=time.time())
         self._journal.begin(
-            profile="basic", agent="claude", root=folder.parent, options={"maximumIterations": 10}
+            profile="basic",
+            agent="claude",
+            root=folder.parent,
+            options={"maximumIterations": 10, **options},
+            parent_id=parent,
         )
         self.write(RunStarted(name, "basic", "claude", str(folder.parent), 10))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,32 @@ def test_earlier_events_come_page_by_page(site: Site, live: LiveRun) -> None:
             first = events[0]["seq"]
             seen += [event["seq"] for event in reversed(events)]
     assert seen == list(range(seen[0], 0, -1))
+
+
+def test_whether_there_are_earlier_events_is_told_and_not_guessed(root: Path, live: LiveRun) -> None:
+    """Numbers are counted over all runs: those of the second one do not begin with 1."""
+    with closing(LiveRun(root / ".ralph", "r2")) as second, served(root) as site, site.client() as client:
+        second.say("a")
+        assert client.get("/api/runs/r2").json()["earlier"] is False
+        second.say(*(f"word {number}" for number in range(300)))
+        told = client.get("/api/runs/r2").json()
+        assert told["earlier"] is True
+        older = client.get("/api/runs/r2/events", params={"before": told["events"][0]["seq"]}).json()
+        assert older["earlier"] is False
+        assert older["events"][0]["kind"] == "run_started"
+
+
+def test_a_run_is_told_by_what_was_asked_and_with_its_parts(root: Path, live: LiveRun) -> None:
+    folder = root / ".ralph"
+    with closing(LiveRun(folder, "r2", parent="r1", prompt="Totals <b>\nand more", task="T-1")) as part:
+        part.iterate(1)
+        part.end()
+        with served(root) as site, site.client() as client:
+            assert client.get("/api/runs/r2").json()["run"]["title"] == "T-1 Totals <b>"
+            (told,) = client.get("/api/runs/r1").json()["parts"]
+            assert (told["id"], told["state"], told["parent"]) == ("r2", "completed", "r1")
+            report = client.get("/api/runs/r1/report.md").text
+            assert "| T\\-1 Totals \\<b\\> | completed |" in report
 
 
 def test_an_iterations_changes_are_told_with_their_diff(root: Path, live: LiveRun) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.agent_events import Text, TodoChanged, TodoItem, TodoStatus, ToolEnded, ToolStarted
 from ralph.domain.evidence import Verdict
 from ralph.domain.loop_events import AgentActed, IterationStarted
+from ralph.domain.task import Task
 
 from .browser import Browser, chromium
 from .conftest import LiveRun, Site, served, wait_for
@@ -180,6 +184,88 @@ def test_earlier_events_are_fetched_when_asked_for(live: LiveRun, site: Site, br
     browser.see(".words", "word 700")
     first = browser.run("() => document.querySelector('.words .text').textContent")
     assert 600 <= int(str(first).removeprefix("word ")) < 800
+    for _ in range(4):
+        before = browser.count(".words")
+        browser.click(".older")
+        browser.run(
+            f"() => new Promise((done) => {{ const look = () => document.querySelectorAll('.words').length > {before}"
+            " || document.querySelector('.older').hidden ? done() : setTimeout(look, 20); look(); })"
+        )
+    assert browser.count(".words") == 1000
+    assert browser.run("() => document.querySelector('.older').hidden") is True
+
+
+def test_what_a_flood_pushed_out_of_the_page_can_be_asked_for_again(
+    live: LiveRun, site: Site, browser: Browser
+) -> None:
+    live.say("the first word")
+    browser.goto(site.address)
+    browser.click(".run")
+    browser.see(".words", "the first word")
+    live.say(*(f"word {number}" for number in range(3000)))
+    browser.see(".words", "word 2999")
+    shown = browser.run(
+        "() => [...document.querySelectorAll('.words .text')].map((each) => each.textContent)"
+    )
+    assert len(shown) <= 2000
+    first = int(shown[0].removeprefix("word "))
+    assert shown == [f"word {number}" for number in range(first, 3000)]
+    browser.click(".older")
+    browser.see(".words", f"word {first - 1}")
+    shown = browser.run(
+        "() => [...document.querySelectorAll('.words .text')].map((each) => each.textContent)"
+    )
+    assert shown[:201] == [f"word {number}" for number in range(first - 200, first + 1)]
+
+
+def test_words_that_come_in_do_not_redraw_what_somebody_points_at(
+    live: LiveRun, site: Site, browser: Browser
+) -> None:
+    live.iterate(1, Verdict.FAILED)
+    browser.goto(site.address)
+    browser.click(".run")
+    browser.see(".iteration")
+    browser.run("() => document.querySelector('.iteration summary').focus()")
+    live.write(IterationStarted(2, 1, 10, "prompt"))
+    browser.see(".iteration", "under way")
+    assert browser.run("() => document.activeElement.tagName") == "SUMMARY"
+    browser.run("() => { window.kept = [...document.querySelectorAll('.iteration')]; }")
+    for number in range(5):
+        live.say(f"word {number}")
+        browser.see(".words", f"word {number}")
+    assert browser.run("() => window.kept.length === 2 && window.kept.every((each) => each.isConnected)")
+
+
+def test_a_task_is_cancelled_and_tried_again_on_the_board(
+    live: LiveRun, site: Site, browser: Browser
+) -> None:
+    store = TaskStore(live.database, me=this_process(), started_of=started_of)
+    store.add([Task(id="T-1", title="totals")], at=1.0)
+    browser.goto(site.address)
+    browser.click(".lane[aria-label^=Coder] .card")
+    browser.click("text=Cancel this task")
+    browser.see("#said", "T-1 is cancelled now.")
+    browser.click(".lane[aria-label^=Cancelled] .card")
+    browser.click("text=Try it again")
+    browser.see("#said", "T-1 is open now.")
+    browser.see(".lane[aria-label^=Coder] .card", "totals")
+    assert browser.complaints == []
+
+
+def test_a_run_of_runs_leads_to_its_parts_and_back(
+    root: Path, live: LiveRun, site: Site, browser: Browser
+) -> None:
+    with closing(LiveRun(root / ".ralph", "r2", parent="r1", prompt="Totals", task="T-1")) as part:
+        part.iterate(1)
+        part.end()
+        browser.goto(site.address)
+        browser.see(".run[data-run=r1]", "1 part")
+        assert browser.count(".run[data-run=r2]") == 0
+        browser.click(".run[data-run=r1]")
+        browser.click(".parts .run")
+        browser.see("h1", "T-1 Totals")
+        browser.click(".run-top a:has-text('r1')")
+        browser.see(".parts .run", "T-1 Totals")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

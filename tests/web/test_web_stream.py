@@ -55,6 +55,14 @@ def test_what_happens_is_seen_while_it_happens(site: Site, live: LiveRun) -> Non
         assert progress["run"]["state"] == "running"
 
 
+def test_who_watches_a_run_is_not_sent_all_others_again_and_again(site: Site, live: LiveRun) -> None:
+    with site.client() as client, client.stream("GET", "/api/stream", params={"run": "r1"}) as answer:
+        seen = frames(answer.iter_lines())
+        live.say("one", "two")
+        heard = list(takewhile(lambda frame: "two" not in json.dumps(frame[2]), seen))
+        assert [data for _, name, data in heard if name == "state"] == [{}]
+
+
 def test_who_was_away_gets_what_was_missed_and_nothing_twice(site: Site, live: LiveRun) -> None:
     live.say(*(f"word {number}" for number in range(30)))
     first = happened(site, until="word 29")

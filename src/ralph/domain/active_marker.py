@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -16,7 +16,10 @@ MARKER_FILE = ".ralph-active"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveMarker:
-    """Seed 004's payload plus ``ralphDir``. No snapshot or mode: then transitions go unchecked."""
+    """Seed 004's payload, and what else the hooks need. No snapshot or mode: then transitions go unchecked.
+
+    ``uncommitted``: files that were uncommitted before the session, named from the top of the repository.
+    """
 
     pid: int
     timestamp: str = ""
@@ -27,13 +30,15 @@ class ActiveMarker:
     iteration_mode: IterationMode | None = None
     snapshot: Mapping[str, ReviewState] | None = None
     ralph_dir: str = "ralph"
+    run_id: str = ""
+    uncommitted: Sequence[str] = ()
 
     @property
     def rules(self) -> ReviewRules:
         return ReviewRules(self.review_cap, self.skip_review)
 
     def text(self) -> str:
-        fields = {
+        fields: dict[str, object] = {
             "timestamp": self.timestamp,
             "pid": self.pid,
             "max_iterations": self.max_iterations,
@@ -41,7 +46,10 @@ class ActiveMarker:
             "skipReview": self.skip_review,
             "reviewCap": self.review_cap,
             "ralphDir": self.ralph_dir,
+            "runId": self.run_id,
         }
+        if self.uncommitted:
+            fields["uncommittedBefore"] = list(self.uncommitted)
         if self.iteration_mode is not None:
             fields["iterationMode"] = self.iteration_mode.value
         if self.snapshot is not None:
@@ -58,7 +66,7 @@ def active_marker_from(text: str) -> ActiveMarker | None:
     if not isinstance(fields, dict) or not is_whole(fields.get("pid")) or fields["pid"] <= 0:
         return None
     cap, maximum, mode = fields.get("reviewCap"), fields.get("max_iterations"), fields.get("iterationMode")
-    folder = fields.get("ralphDir")
+    folder, run, before = fields.get("ralphDir"), fields.get("runId"), fields.get("uncommittedBefore")
     return ActiveMarker(
         pid=fields["pid"],
         timestamp=str(fields.get("timestamp", "")),
@@ -69,6 +77,8 @@ def active_marker_from(text: str) -> ActiveMarker | None:
         iteration_mode=IterationMode(mode) if mode in tuple(IterationMode) else None,
         snapshot=snapshot_from_json(fields.get("preIterationSnapshot")),
         ralph_dir=folder if isinstance(folder, str) and folder else "ralph",
+        run_id=run if isinstance(run, str) else "",
+        uncommitted=tuple(map(str, before)) if isinstance(before, list) else (),
     )
 
 

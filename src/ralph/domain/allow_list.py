@@ -10,6 +10,14 @@ from enum import Enum, auto
 
 WEB_PORTS = (80, 443)
 ANY_PORT = 0
+# Clouds tell their machines' keys to whoever asks here, and not all of these are link-local.
+_METADATA = frozenset(
+    map(
+        ipaddress.ip_address,
+        ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
+    )
+)
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 as a network without it sees it
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 
 
@@ -113,11 +121,21 @@ def is_within_reach(address: str, reach: Reach) -> bool:
     parsed = _address(address.partition("%")[0])
     if parsed is None:
         return False
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
+    parsed = _embedded(parsed) or parsed
     if parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified or parsed.is_multicast:
         return False
+    if parsed in _METADATA:
+        return False
     return parsed.is_global if reach is Reach.PUBLIC else True
+
+
+def _embedded(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that an IPv6 one stands for."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return None
+    if address in _TRANSLATED:
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour
 
 
 def _split_port(text: str) -> tuple[str, int | None]:

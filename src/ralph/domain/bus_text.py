@@ -64,6 +64,7 @@ class BusReading:
     problems: list[BusProblem] = field(default_factory=list)
     settled: int = 0
     torn_tail: BusProblem | None = None  # a message at the very end that is not whole (yet)
+    has_more: bool = False  # behind what was settled, and not looked at
 
 
 def parse_bus(data: bytes, *, offset: int = 0) -> BusReading:

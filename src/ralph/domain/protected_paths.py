@@ -112,8 +112,3 @@ class Protection:
 
 def is_test(path: str) -> bool:
     return _TESTS.search(path) is not None
-
-
-def is_foreign(path: str) -> bool:
-    """Whether it lies among installed programs or caches."""
-    return not FOREIGN.isdisjoint(path.split("/")[:-1])

@@ -20,26 +20,28 @@ from ralph.domain.loop_events import (
     IterationStarted,
     Warned,
 )
-from ralph.domain.report import AgentReport
+from ralph.domain.report import AgentReport, Spend
 from ralph.domain.signals import Signal
 from ralph.domain.state import LoopState
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Check, Judging, Snapshot, Trigger, When
+
+Save = Callable[[LoopState], LoopState]
+"""Puts on record where the run stands; gives the state with the time that the run has taken."""
 
 PROMPT_SHOWN = 200
 """Characters of the prompt that the event carries (seed 001's verbose line); the file has it whole."""
 
 
 async def iterate(
-    parts: LoopParts, assignment: Assignment, state: LoopState, *, elapsed: Callable[[], float]
+    parts: LoopParts, assignment: Assignment, state: LoopState, *, save: Save
 ) -> tuple[LoopState, Evidence, Decision]:
-    """``elapsed`` says how long the run has taken so far. The state comes back with what was spent and what is of concern; counting is ``LoopState.after``."""
+    """The state comes back with what was spent and what is of concern; counting is ``LoopState.after``."""
     began = parts.clock.monotonic()
     state = state.launching(assignment.key)
     spent_before = state.spend
-    report = await _session(parts, assignment, state)
-    state = state.spending(report.spend).timed(elapsed())
-    parts.journal.commit(state)  # what it cost is known now, whatever happens while it is judged
+    report = await _session(parts, assignment, state, save)
+    state = save(state.spending(report.spend))  # it is known now, whatever happens while it is judged
     judging = Judging(
         iteration=state.iteration + 1,
         attempt=state.attempt,
@@ -48,7 +50,7 @@ async def iterate(
         publish=parts.publish,
         control=parts.control,
     )
-    evidence, decision, state = await _judge(parts, judging, state)
+    evidence, decision, state = await _judge(parts, judging, state, save)
     parts.publish(
         IterationEnded(
             iteration=judging.iteration,
@@ -65,7 +67,7 @@ async def iterate(
     return state, evidence, decision
 
 
-async def _session(parts: LoopParts, assignment: Assignment, state: LoopState) -> AgentReport:
+async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, save: Save) -> AgentReport:
     number = state.iteration + 1
     feedback = list(state.feedback)
     for adviser in parts.advisers:
@@ -84,7 +86,7 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState) -
             prompt_file=str(files.prompt),
         )
     )
-    parts.journal.commit(state)
+    save(state)
     request = AgentRequest(
         prompt=prompt,
         prompt_file=files.prompt,
@@ -99,7 +101,7 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState) -
 
 
 async def _judge(
-    parts: LoopParts, judging: Judging, state: LoopState
+    parts: LoopParts, judging: Judging, state: LoopState, save: Save
 ) -> tuple[Evidence, Decision, LoopState]:
     report, control = judging.report, judging.control
     evidence = Evidence(report)
@@ -115,7 +117,7 @@ async def _judge(
     for check in (*parts.checks, *parts.checks_of(judging.assignment)):
         result = await _run_check(check, judging, claimed=evidence.claimed)
         evidence = replace(evidence, results=(*evidence.results, result))
-        state = state.spending(result.spend)
+        state = _spent(state, result.spend, save)
         if result.concern:
             state = state.concerned(result.concern)
         if control.stopping:
@@ -133,14 +135,19 @@ async def _judge(
         parts.publish(Warned(denials.warning(report, agent=parts.agent.name)))
         evidence = replace(evidence, remarks=(*evidence.remarks, denials.remark(report)))
     if evidence.proven:
-        state, evidence, is_cut = await _act(parts, Trigger.ON_PROOF, judging, state, evidence)
+        state, evidence, is_cut = await _act(parts, Trigger.ON_PROOF, judging, state, evidence, save)
         if is_cut:
             return evidence, _interrupted(), state
     parts.publish(ClaimsSought(tuple(f"{signal.claim}: {signal.source}" for signal in signals)))
     decision = _decide(parts, judging, state, evidence)
     if isinstance(decision, Accept):
-        state, evidence, _ = await _act(parts, Trigger.ON_ACCEPT, judging, state, evidence)
+        state, evidence, _ = await _act(parts, Trigger.ON_ACCEPT, judging, state, evidence, save)
     return evidence, decision, state
+
+
+def _spent(state: LoopState, spend: Spend, save: Save) -> LoopState:
+    """What a check or an action asked an agent costs as well."""
+    return save(state.spending(spend)) if spend != Spend() else state
 
 
 def _decide(parts: LoopParts, judging: Judging, state: LoopState, evidence: Evidence) -> Decision:
@@ -169,7 +176,7 @@ async def _run_check(check: Check, judging: Judging, *, claimed: bool) -> CheckR
 
 
 async def _act(
-    parts: LoopParts, trigger: Trigger, judging: Judging, state: LoopState, evidence: Evidence
+    parts: LoopParts, trigger: Trigger, judging: Judging, state: LoopState, evidence: Evidence, save: Save
 ) -> tuple[LoopState, Evidence, bool]:
     """A failed action never ends a run. One that the agent can mend denies the proof, like a check;
     any other is a concern of the user's. True: a stop came in between, and the rest was left."""
@@ -181,7 +188,7 @@ async def _act(
         result = await action.run(judging)
         seconds = parts.clock.monotonic() - began
         judging.publish(ActionEnded(action.name, result.ok, result.message, seconds))
-        state = state.spending(result.spend)
+        state = _spent(state, result.spend, save)
         if result.is_cut:
             return state, evidence, True
         if result.ok:

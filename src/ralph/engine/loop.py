@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ralph.domain.assignment import Assignment, Blocked, Drained
@@ -39,23 +38,42 @@ class RunResult:
         return self.state.concerns
 
 
+class _Standing:
+    """Where the run stands. What was saved last holds, also if a step fails in the middle: its cost is known then."""
+
+    def __init__(self, parts: LoopParts, state: LoopState) -> None:
+        self._journal = parts.journal
+        self._clock = parts.clock
+        self._began = parts.clock.monotonic() - state.seconds
+        self._saved = state
+
+    def now(self, state: LoopState) -> LoopState:
+        """With the time that the run has taken, by a clock that nobody sets."""
+        return state.timed(self._clock.monotonic() - self._began)
+
+    def save(self, state: LoopState) -> LoopState:
+        self._saved = self.now(state)
+        self._journal.commit(self._saved)
+        return self._saved
+
+    @property
+    def saved(self) -> LoopState:
+        return self.now(self._saved)
+
+
 async def run_loop(parts: LoopParts) -> RunResult:
     """Iterate until the work is drained, a limit is reached, or somebody says stop."""
     state = await _looked_at(parts)
-    began = parts.clock.monotonic() - state.seconds
-
-    def elapsed() -> float:  # by a clock that nobody sets
-        return parts.clock.monotonic() - began
-
+    standing = _Standing(parts, state)
     while True:
         try:
-            stop, state = await _turn(parts, state, elapsed)
+            stop, state = await _turn(parts, state, standing)
         except RalphError as error:
             with contextlib.suppress(RalphError):  # it may be the record itself that failed
-                _end(parts, state.timed(elapsed()), Stop(Outcome.FAILED, error.message, error.hint))
+                _end(parts, standing.saved, Stop(Outcome.FAILED, error.message, error.hint))
             raise
         if stop is not None:
-            return _end(parts, state.timed(elapsed()), stop)
+            return _end(parts, standing.now(state), stop)
 
 
 async def _looked_at(parts: LoopParts) -> LoopState:
@@ -66,13 +84,11 @@ async def _looked_at(parts: LoopParts) -> LoopState:
     return replace(state, fingerprint=(await parts.workspace.snapshot()).fingerprint)
 
 
-async def _turn(
-    parts: LoopParts, state: LoopState, elapsed: Callable[[], float]
-) -> tuple[Stop | None, LoopState]:
+async def _turn(parts: LoopParts, state: LoopState, standing: _Standing) -> tuple[Stop | None, LoopState]:
     """One time round: what is next, whether it may be done, doing it, taking the decision in."""
     stopping = await parts.control.checkpoint()
-    offered = await parts.work.next(state.timed(elapsed()))
-    state = state.timed(elapsed())  # a pause takes time, and so may looking for work
+    offered = await parts.work.next(standing.now(state))
+    state = standing.now(state)  # a pause takes time, and so may looking for work
     match offered:
         case Drained(reason, unfinished):  # also if a stop was requested: what is done is done
             return Stop(Outcome.EXHAUSTED if unfinished else Outcome.COMPLETED, reason), state
@@ -89,13 +105,11 @@ async def _turn(
     if assignment.is_exhausted:
         given_up = GiveUp(f"{assignment.key}: limit of {assignment.limit} iterations reached")
         await parts.work.settle(assignment, None, given_up)
-        parts.journal.commit(state)  # the work is asked again at once, and must know of it
-        return None, state
+        return None, standing.save(state)  # the work is asked again at once, and must know of it
 
-    state, evidence, decision = await iterate(parts, assignment, state, elapsed=elapsed)
+    state, evidence, decision = await iterate(parts, assignment, state, save=standing.save)
     await parts.work.settle(assignment, evidence, decision)
-    state = state.after(evidence, decision).timed(elapsed())
-    parts.journal.commit(state)
+    state = standing.save(state.after(evidence, decision))
     if isinstance(decision, Stop):
         return decision, state
     await pause_after(decision, state, parts)

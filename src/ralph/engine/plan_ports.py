@@ -14,10 +14,29 @@ from ralph.domain.tasks_document import TasksDocument, read_document
 
 @dataclass(frozen=True, slots=True)
 class TreeState:
-    """A working tree between sessions: the commit, and what was uncommitted then (path → digest of its content)."""
+    """A working tree between sessions: the commit, and what was uncommitted then (path → digest of its content).
+
+    ``branch`` is empty where none is checked out. ``hidden``: files that git was told not to look at, like ``uncommitted``.
+    ``excluded`` is the list of ignored files that the repository keeps for itself; None: unknown.
+    """
 
     commit: str = ""
     uncommitted: Mapping[str, str] = field(default_factory=dict)
+    branch: str = ""
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    excluded: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """How a session that left its branch or rewrote its history was brought back.
+
+    ``is_harmless``: its work was taken along. ``failed``: why it is not back.
+    """
+
+    told: str = ""
+    is_harmless: bool = False
+    failed: str = ""
 
 
 @dataclass(slots=True)
@@ -28,21 +47,26 @@ class TrustedPlan:
     """
 
     document: TasksDocument
-    in_session: bool = False  # begun and not judged yet
+    in_session: bool = False  # begun and not judged to the end yet
     guarded: Mapping[str, bytes | None] = field(default_factory=dict)  # files that no session may change
-    tree: TreeState = TreeState()
+    tree: TreeState = TreeState()  # as the last session found it
+    has_leftovers: bool = False  # in the tree there may be work of a session that nobody judged
     told: tuple[str, ...] = ()  # for the next prompt
     pending: TasksDocument | None = None
     moved: str | None = None  # the story that the last session legally moved
     at_cap: str | None = None  # the story that the last session approved only because of the cap
 
     def to_json(self) -> str:
-        """What a resumed run needs of it."""
+        """What whoever goes on with the plan needs of it."""
         return json.dumps(
             {
                 "tasks": self.document.text(),
                 "told": list(self.told),
                 "inSession": self.in_session,
+                "branch": self.tree.branch,
+                "commit": self.tree.commit,
+                "uncommitted": sorted(self.tree.uncommitted),
+                "hasLeftovers": self.has_leftovers,
                 "guarded": {
                     name: None if content is None else base64.b64encode(content).decode()
                     for name, content in self.guarded.items()
@@ -60,7 +84,13 @@ def trusted_plan_from(text: str) -> TrustedPlan | None:
             return None
         return TrustedPlan(
             document,
-            in_session=bool(saved["inSession"]),
+            in_session=saved["inSession"] is True,
+            tree=TreeState(
+                str(saved["commit"]),
+                dict.fromkeys(map(str, saved["uncommitted"]), ""),
+                branch=str(saved["branch"]),
+            ),
+            has_leftovers=saved["hasLeftovers"] is True,
             guarded={
                 name: None if content is None else base64.b64decode(content)
                 for name, content in saved["guarded"].items()
@@ -77,6 +107,11 @@ class PlanStore(Protocol):
     @property
     def folder(self) -> str:
         """The plan's folder as seen from the project's root, with slashes."""
+        ...
+
+    @property
+    def memory(self) -> str:
+        """Where ``load_trusted`` looks; for messages."""
         ...
 
     def read_tasks(self) -> str | None:
@@ -98,7 +133,7 @@ class PlanStore(Protocol):
         ...
 
     def load_trusted(self) -> str | None:
-        """What an interrupted run saved last; None: this run is new."""
+        """What was saved last about this plan, by this run or an earlier one; None: nothing."""
         ...
 
     def save_trusted(self, text: str) -> None: ...
@@ -108,6 +143,13 @@ class PlanRepository(Protocol):
     """The effects of enforcing a plan on git. Paths are seen from the project's root, with slashes."""
 
     async def state(self) -> TreeState: ...
+
+    async def come_back(self, before: TreeState, *, keep_history: bool) -> Return | None:
+        """To the branch of then, with all the commits that it had; nothing that was committed meanwhile is lost.
+
+        None: there was no need. Not ``keep_history``: the history may have been changed by a person.
+        """
+        ...
 
     async def changed_since(self, before: TreeState) -> tuple[str, ...]:
         """Whatever differs from then, committed or not, new files too; ralph's own files never."""
@@ -131,10 +173,19 @@ class PlanKeeper(Protocol):
     @property
     def plan(self) -> TrustedPlan: ...
 
+    @property
+    def stuck(self) -> str:
+        """Why no session can be begun before a person has helped; empty: one can."""
+        ...
+
     async def catch_up(self) -> None:
         """Take in what changed outside of a judged session, and undo what may not."""
         ...
 
-    async def begin(self, mode: Mode) -> None:
-        """A session is about to start: remember what it finds."""
+    def offer(self, mode: Mode) -> None:
+        """What the next session is for, should there be one."""
+        ...
+
+    async def begin(self) -> None:
+        """The session is about to start: remember what it finds."""
         ...

@@ -18,11 +18,15 @@ class RunLabel(NamedTuple):
         return f"{self.task} {self.title}".strip()
 
 
-def label_of(options: Mapping[str, Any]) -> RunLabel:
-    """``options`` is what the run was started with, whatever its profile and its version of ralph."""
+def label_of(options: Mapping[str, Any], first_prompt: str = "") -> RunLabel:
+    """``options`` is what the run was started with, whatever its profile and its version of ralph.
+
+    One that was given a file has its words only in the ``first_prompt``.
+    """
     prompt, task, command = (options.get(name) for name in ("prompt", "task", "command"))
-    asked = prompt if isinstance(prompt, str) else ""
+    asked = prompt if isinstance(prompt, str) and prompt.strip() else first_prompt
     if not asked.strip() and isinstance(command, list):
         asked = " ".join(map(str, command))
-    title = next((line.strip() for line in asked.splitlines() if line.strip()), "")
+    lines = (line.strip().lstrip("#").strip() for line in asked.splitlines())
+    title = next((line for line in lines if line), "")
     return RunLabel(title[:LONGEST], task[:LONGEST] if isinstance(task, str) else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -68,17 +69,19 @@ class Asking:
         return self.own.get(name) or self.environ.get(name, "")
 
 
-async def examined(agent: str, command: str, asking: Asking, *, needed: bool) -> Finding:
-    """A known agent. ``command`` is its program, by name or path."""
+async def examined(
+    agent: str, command: str, asking: Asking, *, needed: bool, setting: str = "agent"
+) -> Finding:
+    """A known agent. ``command`` is its program, by name or path; ``setting`` is where both stand."""
     program = _found(command, asking)
     if program is None:
-        why, advice = _missing(command, asking)
+        why, advice = _missing(command, asking, setting)
         return Finding(
             Area.AGENTS,
             agent,
             Health.BAD if needed else Health.ABSENT,
             why,
-            (advice or _how_to_install(agent),) if needed else (),
+            (advice or _how_to_install(agent, setting),) if needed else (),
             needed=needed,
             details={"installed": False},
         )
@@ -189,9 +192,9 @@ def _home(asking: Asking) -> Path:
     return Path(asking.variable("HOME") or "/nonexistent")
 
 
-def _how_to_install(agent: str) -> str:
+def _how_to_install(agent: str, setting: str) -> str:
     return (
-        "install it, or set agent.command to its path"
+        f"install it, or set {setting}.command to its path"
         if agent == PLAIN
         else f"to install it: {KNOWN_AGENTS[agent]}"
     )
@@ -207,14 +210,14 @@ def _found(command: str, asking: Asking) -> str | None:
     return str(file) if file.is_file() and os.access(file, os.X_OK) else None
 
 
-def _missing(command: str, asking: Asking) -> tuple[str, str]:
+def _missing(command: str, asking: Asking, setting: str) -> tuple[str, str]:
     """Why a command cannot be started, and what to do (empty: install it)."""
     file = asking.cwd / command
     if os.sep in command and file.is_dir():
-        return f"{command} is a directory", "set agent.command to the program in it"
+        return f"{command} is a directory", f"set {setting}.command to the program in it"
     if os.sep in command and file.is_file():
-        return f"{command} is not executable", f"chmod +x {command}"
+        return f"{command} is not executable", f"chmod +x {shlex.quote(command)}"
     if " " in command:
-        hint = "agent.command is the program alone; put its arguments into agent.flags"
+        hint = f"{setting}.command is the program alone; put its arguments into {setting}.flags"
         return f"{command} is not installed", hint
     return "not installed" if os.sep not in command else f"{command} is not there", ""

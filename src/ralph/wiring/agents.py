@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,14 +60,23 @@ def chosen_agents(
     try:
         _require_agent(program, first.name, workspace, path, known=(*KNOWN_AGENTS, *settings.agents))
     except AgentUnavailable:
-        if not any(shutil.which(other, path=path) for other in others):
+        if not any(_is_there(other, workspace, path) for other in others):
             raise
     stand_ins = tuple(named_adapter(settings, command, as_root=as_root) for command in agent.fallbacks)
     return ChosenAgents((first, *stand_ins), commands)
 
 
+def _is_there(command: str, workspace: Path, path: str) -> bool:
+    if os.sep not in command:
+        return shutil.which(command, path=path) is not None
+    file = workspace / command
+    return file.is_file() and os.access(file, os.X_OK)
+
+
 def _require_agent(command: str, name: str, workspace: Path, path: str, *, known: Sequence[str]) -> None:
     how = KNOWN_AGENTS.get(name, "")
+    if _is_there(command, workspace, path):
+        return
     if os.sep in command:
         file = workspace / command
         if file.is_dir():
@@ -74,17 +84,13 @@ def _require_agent(command: str, name: str, workspace: Path, path: str, *, known
             raise AgentUnavailable(message, hint="set agent.command to the program in it")
         if file.is_file() and not os.access(file, os.X_OK):
             message = f"agent {command} is not executable"
-            raise AgentUnavailable(message, hint=f"chmod +x {command}")
-        found = file.is_file()
+            raise AgentUnavailable(message, hint=f"chmod +x {shlex.quote(command)}")
+    message = f"agent not found: {command}"
+    if " " in command:
+        hint = "agent.command is the program alone; put its arguments into agent.flags"
+    elif name == PLAIN or not how:
+        names = ", ".join(agent for agent in known if agent != PLAIN)
+        hint = f"install it, set agent.command to its path, or use an agent that is known: {names}"
     else:
-        found = shutil.which(command, path=path) is not None
-    if not found:
-        message = f"agent not found: {command}"
-        if " " in command:
-            hint = "agent.command is the program alone; put its arguments into agent.flags"
-        elif name == PLAIN or not how:
-            names = ", ".join(agent for agent in known if agent != PLAIN)
-            hint = f"install it, set agent.command to its path, or use an agent that is known: {names}"
-        else:
-            hint = f"install it ({how}), or set agent.command to its path"
-        raise AgentUnavailable(message, hint=hint)
+        hint = f"install it ({how}), or set agent.command to its path"
+    raise AgentUnavailable(message, hint=hint)

@@ -36,6 +36,9 @@ async def examination(root: Root, *, environ: Mapping[str, str] = os.environ) ->
     """All findings, bounded in time: every question at most ten seconds, and many at once."""
     found = inspect(root.state, environ=environ)
     settings = found.settings or Settings()
+    system = platform_finding(os.name, platform.system())
+    if system.health is Health.BAD:  # nothing could be asked: asking means running programs
+        return (system, _disk(root), _python(), *_settings(found, settings))
     environment = {**environ, **settings.agent.environment}
     runner = PosixProcessRunner(
         run_id=f"doctor-{os.getpid()}", base_environment=environment, ladder=QUICK, linger=0.2
@@ -46,14 +49,14 @@ async def examination(root: Root, *, environ: Mapping[str, str] = os.environ) ->
         _sandboxes(settings, root, asking),
         _git(settings, root, asking),
     )
-    return (*agents, *sandboxes, git, _disk(root), _python(), *_settings(found, settings))
+    return (*agents, *sandboxes, git, system, _disk(root), _python(), *_settings(found, settings))
 
 
 # --- agents ------------------------------------------------------------------------------------------------
 
 
 async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
-    """The configured ones first, then the others that ralph knows."""
+    """The configured ones first, then the user's own, then the others that ralph knows."""
     agent = settings.agent
     commands = [command for command in (agent.command, *agent.fallbacks) if command]
     looked_at: dict[str, tuple[str, str]] = {}  # what it is called → the agent it is, its program
@@ -61,21 +64,33 @@ async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
         kind = _kind(settings, command)
         name = command if command in settings.agents or kind == PLAIN else kind
         looked_at.setdefault(name, (kind, program_of(settings, command)))
-    first = next(iter(looked_at), "")
+    configured = tuple(looked_at)
+    for name in settings.agents:
+        looked_at.setdefault(name, (_kind(settings, name), program_of(settings, name)))
     for kind in EXAMINATIONS:
         looked_at.setdefault(kind, (kind, kind))
 
     async def look(name: str, kind: str, program: str) -> Finding:
-        own = settings.agents[name].environment if name in settings.agents else {}
-        found = await examined(kind, program, replace(asking, own=own), needed=name == first)
-        return replace(found, name=name)
+        is_own = name in settings.agents
+        own = settings.agents[name].environment if is_own else {}
+        is_configured = name in configured
+        setting = f"agents.{name}" if is_own else "agent"
+        found = await examined(kind, program, replace(asking, own=own), needed=is_configured, setting=setting)
+        return replace(found, name=name, details={**found.details, "configured": is_configured})
 
     findings = await asyncio.gather(*(look(name, *what) for name, what in looked_at.items()))
-    if not commands and all(finding.health in (Health.ABSENT, Health.BAD) for finding in findings):
+    if not commands and not any(map(_may_work, findings)):
         advice = ("install one of them, for example claude: npm install -g @anthropic-ai/claude-code",)
         none = Finding(Area.AGENTS, "any", Health.BAD, "no agent can be used here", advice, needed=True)
         return (*findings, none)
+    if any(finding.needed and _may_work(finding) for finding in findings):
+        # One that can work stands in for those that cannot.
+        return tuple(replace(each, needed=each.needed and _may_work(each)) for each in findings)
     return tuple(findings)
+
+
+def _may_work(finding: Finding) -> bool:
+    return finding.health not in (Health.ABSENT, Health.BAD)
 
 
 def _kind(settings: Settings, command: str) -> str:
@@ -144,6 +159,16 @@ def _disk(root: Root) -> Finding:
     advice = ("make room: every session is recorded; `ralph runs` removes old runs",)
     health = Health.BAD if free < _NO_SPACE else Health.DOUBTFUL
     return Finding(Area.SYSTEM, "disk", health, gibibytes, advice, needed=True, details=details)
+
+
+def platform_finding(kind: str, name: str) -> Finding:
+    """``kind`` as in ``os.name``. Windows has neither process groups nor sessions that could be ended as a whole."""
+    if kind == "posix":
+        text = f"{name}: an agent is ended with everything it started"
+        return Finding(Area.SYSTEM, "processes", Health.GOOD, text)
+    text = f"{name} has no process groups: what an agent starts could not be ended with it, so ralph runs none here"
+    advice = ("use the Windows Subsystem for Linux (WSL 2)",)
+    return Finding(Area.SYSTEM, "processes", Health.BAD, text, advice, needed=True)
 
 
 def _python() -> Finding:

@@ -15,6 +15,7 @@ from ralph.adapters.storage.board_reader import BoardRules
 from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
 from ralph.adapters.storage.database import open_database
 from ralph.adapters.storage.feed import Feed
+from ralph.adapters.storage.plain_file import read_plain
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.changes import GitChanges
 from ralph.domain.run_view import RunState
@@ -67,16 +68,17 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _board_rules(root: Path) -> BoardRules:
     """Settings that cannot be used make a board less right, never a face fail."""
+    from ralph.adapters.documents.plan_files import plan_folder
     from ralph.config.loading import load
     from ralph.wiring.roles import completion_defaults
 
     try:
         settings = load(root, environ=os.environ).settings
-        roles = completion_defaults(settings)
-    except RalphError:
+        folder = plan_folder(root, Path(settings.profiles.reviewed.plan_folder))
+        return BoardRules(folder, completion_defaults(settings))
+    except (RalphError, OSError, RuntimeError):  # a circle of links
         problem = "the settings cannot be used (`ralph config validate`): roles and limits are the usual ones"
         return BoardRules(root / "ralph", problem=problem)
-    return BoardRules(root / settings.profiles.reviewed.plan_folder, roles)
 
 
 def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
@@ -94,9 +96,8 @@ def prompt_of(state_folder: Path, iteration: IterationSummary) -> str:
     try:
         if not path.resolve().is_relative_to((state_folder / "runs").resolve()):
             return iteration.prompt
-        with path.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(PROMPT_CHARS)
-    except OSError:
+        text = read_plain(path, 4 * PROMPT_CHARS).decode(errors="replace")[:PROMPT_CHARS]
+    except (OSError, RuntimeError):  # a circle of links
         return iteration.prompt
     return Redactor(secrets_in(os.environ)).redact(text)
 

@@ -13,7 +13,6 @@ from ralph.engine.ports import ProcessRunner
 from ralph.wiring.plan import Plan
 
 if TYPE_CHECKING:
-    from ralph.adapters.isolation.git_traps import GitTraps
     from ralph.adapters.isolation.sandbox import Sandbox
 
 
@@ -23,22 +22,22 @@ class Confinement:
 
     sandbox: Sandbox | None = None
     notes: tuple[str, ...] = ()
-    traps: GitTraps | None = None  # of the repository; with a sandbox only
+    tidy: Callable[[], None] = lambda: None  # clears up what an agent leaves for those outside to trip over
 
     def around(self, runner: ProcessRunner) -> ProcessRunner:
         if self.sandbox is None:
             return runner
         from ralph.adapters.isolation.runner import IsolatedRunner
 
-        return IsolatedRunner(runner, self.sandbox, tidy=self.traps.remove if self.traps else None)
+        return IsolatedRunner(runner, self.sandbox, tidy=self.tidy)
 
     def wary(self, runner: ProcessRunner) -> ProcessRunner:
         """For our own git, outside."""
-        if self.traps is None:
+        if self.sandbox is None:
             return runner
         from ralph.adapters.isolation.runner import WaryRunner
 
-        return WaryRunner(runner, self.traps.remove)
+        return WaryRunner(runner, self.tidy)
 
 
 async def confinement_of(
@@ -59,8 +58,11 @@ async def confinement_of(
         return Confinement(
             notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ()
         )
+    from ralph.adapters.isolation.agent_needs import needs_of
     from ralph.adapters.isolation.choosing import chosen_sandbox
     from ralph.adapters.isolation.git_traps import GitTraps
+    from ralph.adapters.isolation.kept_links import KeptLinks
+    from ralph.adapters.isolation.places import protected_paths
     from ralph.adapters.isolation.site import Site
     from ralph.wiring.sandboxing import policy_of
 
@@ -82,7 +84,13 @@ async def confinement_of(
         return Confinement(notes=(chosen.why,))
     traps = GitTraps(plan.root.workspace, report)
     traps.require_none()
-    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines()), traps)
+    links = KeptLinks(protected_paths(site, needs_of(site.programs)), report)
+
+    def tidy() -> None:
+        traps.remove()
+        links.restore()
+
+    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines()), tidy)
 
 
 @asynccontextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import gmtime, strftime
 
@@ -18,19 +18,23 @@ from ralph.adapters.storage.files import write_atomic
 from ralph.adapters.work.plan_work import PlanWork
 from ralph.adapters.workspace.git_command import Git
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
-from ralph.config.root import Root, git_top
+from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
 from ralph.domain.active_marker import ActiveMarker
-from ralph.domain.iteration_mode import Mode, ReviewRules
+from ralph.domain.iteration_mode import ReviewRules
+from ralph.domain.loop_events import Warned
 from ralph.domain.profile import Profile
+from ralph.domain.stop_checks import snapshot_of
 from ralph.domain.tasks_document import TasksDocument, read_document
+from ralph.engine.plan_agent import PlanAgent
 from ralph.engine.plan_ports import PlanRepository
 from ralph.engine.ports import Check
-from ralph.errors import StoreError, UsageError
+from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Composed, Plan
+from ralph.wiring.plan_memory import PlanMemory, plan_memory
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
 
@@ -70,22 +74,36 @@ class PlanComposition:
     @asynccontextmanager
     async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
         root = kit.workspace
-        has_git = git_top(root) is not None
-        files = PlanFiles(root, self.folder, write_atomic, aside=kit.run_folder / "plan")
+        top = git_top(root)
+        memory = plan_memory(kit.plan.state_folder, self.folder)
+        files = PlanFiles(
+            root, self.folder, write_atomic, aside=kit.run_folder / "plan", remembered=memory.file if memory else None
+        )
         warnings: list[str] = []
-        if has_git:
-            warnings += await self._on_its_branch(kit, files)
+        if top is not None:
+            warnings += await self._on_its_branch(kit, files, memory)
         else:
             warnings.append(
                 "this is not a git repository: what a review changes in the code cannot be put back"
             )
-        repository = GitPlanRepository(root, kit.outside, aside=kit.run_folder / "plan") if has_git else None
-        audit = PlanAudit(files, self.rules, repository, promise=self.promise)
+        if memory is not None and memory.is_unjudged and memory.run_id != kit.run_id:
+            warnings.append(
+                f"run {memory.run_id} was cut off in a session that nobody judged: what it did to the plan is put back"
+            )
+        repository = GitPlanRepository(root, kit.outside, aside=kit.run_folder / "plan") if top else None
+        audit = PlanAudit(
+            files,
+            self.rules,
+            repository,
+            promise=self.promise,
+            warn=lambda message: kit.publish(Warned(message)),
+        )
 
-        def mark(mode: Mode | None, document: TasksDocument) -> None:
-            write_marker(root, self._marker(kit, mode, document), write_atomic)
+        def mark() -> None:
+            write_marker(root, self._marker(kit, audit, top), write_atomic)
 
-        mark(None, audit.plan.document)
+        mark()
+        rules = kit.plan.rules()
         try:
             yield Composed(
                 work=PlanWork(
@@ -95,16 +113,16 @@ class PlanComposition:
                     read_prompt=files.read_prompt,
                     maximum=self.maximum,
                     promise=self.promise,
-                    on_begin=mark,
                 ),
-                agent=kit.agent(tags=("promise",)),
+                agent=PlanAgent(kit.agent(tags=("promise",)), audit, rules, on_begin=mark),
                 checks=[audit, self._proofs(kit, audit, files, repository)],
-                rules=kit.plan.rules(),
+                rules=rules,
                 workspace=kit.git_workspace(),
                 warnings=warnings,
             )
         finally:
-            remove_marker(root, pid=os.getpid())
+            with suppress(RalphError):
+                remove_marker(root)
 
     def _proofs(
         self, kit: Kit, audit: PlanAudit, files: PlanFiles, repository: PlanRepository | None
@@ -126,7 +144,9 @@ class PlanComposition:
             audit.plan, files, self.rules, repository, make_check=make_check, guardrails=kit.guardrails()
         )
 
-    def _marker(self, kit: Kit, mode: Mode | None, document: TasksDocument) -> ActiveMarker:
+    def _marker(self, kit: Kit, audit: PlanAudit, top: Path | None) -> ActiveMarker:
+        mode, tree = audit.mode, audit.plan.tree
+        prefix = "" if top is None else kit.workspace.resolve().relative_to(top.resolve()).as_posix()
         return ActiveMarker(
             pid=os.getpid(),
             timestamp=strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(kit.clock.now())),
@@ -135,30 +155,57 @@ class PlanComposition:
             skip_review=self.rules.skip,
             review_cap=self.rules.cap,
             iteration_mode=mode.mode if mode is not None else None,
-            snapshot={story.id: story.state for story in document.stories},
+            snapshot=snapshot_of(audit.plan.document),
             ralph_dir=self.folder.relative_to(kit.workspace.resolve()).as_posix(),
+            run_id=kit.run_id,
+            uncommitted=[path if prefix in ("", ".") else f"{prefix}/{path}" for path in tree.uncommitted],
         )
 
-    async def _on_its_branch(self, kit: Kit, files: PlanFiles) -> list[str]:
+    async def _on_its_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> list[str]:
         """Check out the plan's branch if nothing uncommitted is in the way; gives what the user should know."""
         git = Git(kit.workspace, kit.outside)
         branch = await git.branch()
+        wanted = self._wanted_branch(kit, files, memory)
+        told: list[str] = []
+        if wanted and wanted != branch:
+            told, branch = await self._go(git, branch, wanted, files)
+        unjudged = memory.trusted.tree if memory is not None and memory.is_unjudged else None
+        if unjudged is not None and not kit.is_resumed and unjudged.commit and unjudged.branch != branch:
+            assert memory is not None
+            was = unjudged.branch or "a detached HEAD"
+            message = (
+                f"run {memory.run_id} was cut off in a session on {was}, but {branch or 'no branch'} is checked out: "
+                "whether the plan here can be trusted is not known"
+            )
+            raise UsageError(message, hint=f"check out {was} first, or go on with that run: ralph resume")
+        return told
+
+    def _wanted_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> str:
+        if kit.is_resumed:
+            return memory.trusted.tree.branch if memory is not None else ""
+        if self.stay:
+            return ""
+        if memory is not None and memory.is_unjudged:
+            return memory.trusted.document.branch_name
         read = read_document(files.read_tasks() or "")
-        wanted = read.branch_name if isinstance(read, TasksDocument) else ""
-        if kit.is_resumed or self.stay or not wanted or wanted == branch:
-            return []
+        return read.branch_name if isinstance(read, TasksDocument) else ""
+
+    async def _go(self, git: Git, branch: str, wanted: str, files: PlanFiles) -> tuple[list[str], str]:
+        """What is to tell, and the branch that is checked out then."""
+        where = branch or "the detached HEAD"
         if not await git.commit_of("HEAD"):
-            return [f"there is no commit yet: the plan's branch {wanted} was not checked out"]
+            return [f"there is no commit yet: the plan's branch {wanted} was not checked out"], branch
         if changed := await git.changed():
             named = ", ".join(changed[:5]) + (" …" if len(changed) > 5 else "")
-            where = branch or "the detached HEAD"
-            return [f"there are uncommitted changes ({named}): staying on {where}, not going to {wanted}"]
+            return [
+                f"there are uncommitted changes ({named}): staying on {where}, not going to {wanted}"
+            ], branch
         exists = bool(await git.commit_of(f"refs/heads/{wanted}"))
         if not (await git.run("check-ref-format", "--branch", wanted)).ok:
             message = f"branchName {wanted!r} in {files.folder}/tasks.json cannot be the name of a branch"
             raise UsageError(message, hint="mend it there, or give --stay")
         await git.must("checkout", "--quiet", *(() if exists else ("-b",)), wanted, hint="or give --stay")
-        return [] if exists else [f"branch {wanted} was made from {branch or 'the detached HEAD'}"]
+        return [] if exists else [f"branch {wanted} was made from {where}"], wanted
 
 
 def plan_reviewed(
@@ -178,8 +225,11 @@ def plan_reviewed(
     require_settings(settings)
     own = settings.profiles.reviewed
     folder = require_plan(root.workspace, ralph_dir or Path(own.plan_folder))
-    if not resumes:
+    memory = plan_memory(root.state / STATE_FOLDER, folder)
+    if not resumes and (memory is None or not memory.is_unjudged):
         _require_sound(PlanFiles(root.workspace, folder, write_atomic))
+    if settings.agent.continue_session:  # a review that remembers has no fresh eyes
+        settings = replace(settings, agent=replace(settings.agent, continue_session=False))
     return Plan(
         profile=load_profile("reviewed"),
         settings=settings,

@@ -10,15 +10,17 @@ from pathlib import Path
 
 from ralph.adapters.bus.loop_posts import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
+from ralph.adapters.bus.outbox import Outbox
+from ralph.adapters.bus.postman import Postman
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.adapters.signals.done_file import DoneFile
 from ralph.adapters.signals.done_watch import DoneWatch
 from ralph.adapters.signals.exit_code import ExitCodeProbe
 from ralph.adapters.signals.marker_file import MarkerFileProbe
-from ralph.adapters.storage.child_runs import ChildRuns
+from ralph.adapters.storage.child_runs import ChildRuns, cut_off
 from ralph.adapters.work.launches import RootAgent
-from ralph.adapters.work.supervised import SupervisedWork
+from ralph.adapters.work.supervised import SHOWN_CHILDREN, SupervisedWork
 from ralph.adapters.work.task_place import clear_marker, make_task_folder
 from ralph.config.schema import Settings
 from ralph.domain.bus_message import WAIT_WITHOUT_RESTART
@@ -54,6 +56,7 @@ class SupervisedComposition:
             "task": self.task,
             "project": self.project,
             "taskFolder": str(self.task_folder),
+            "parent": self.parent_id,
             "prompt": prompt.text,
             "promptFile": str(prompt.file) if prompt.file is not None else None,
             "command": list(self.command),
@@ -92,7 +95,7 @@ class SupervisedComposition:
             kit.publish(Warned(message))
 
         bus_probe = BusMessageProbe(
-            task_bus.read,
+            task_bus.read_piece,
             WAIT_WITHOUT_RESTART,
             Claim.WAITING,
             run=kit.run_id,
@@ -105,6 +108,11 @@ class SupervisedComposition:
             if not self.task_folder.is_dir():
                 warn(f"the task folder was gone; it is made again: {self.task_folder}")
             make_task_folder(self.task_folder)
+
+        def tell_of_cut_off() -> None:
+            if names := cut_off(self.task_folder):
+                shown = ", ".join(names[:SHOWN_CHILDREN]) + (" …" if len(names) > SHOWN_CHILDREN else "")
+                warn(f"child runs ended with the sandbox of the agent that started them: {shown}")
 
         def waits() -> str:
             """Said between two launches, by hand or by a child: then nothing is launched either."""
@@ -123,6 +131,15 @@ class SupervisedComposition:
             grace=figures.done_grace,
             poll_interval=figures.poll_interval,
             on_seen=lambda: warn(f"DONE is there; the agent has {span(figures.done_grace)} to finish"),
+        )
+        postman = Postman(
+            Outbox(self.task_folder),
+            project_bus,
+            project=self.project,
+            task=self.task,
+            run=kit.run_id,
+            every=figures.poll_interval,
+            complain=kit.complain,
         )
         settings = kit.plan.settings
         checks = kit.guardrails()
@@ -144,10 +161,11 @@ class SupervisedComposition:
                 ),
             ),
             agent=RootAgent(
-                kit.agent(tags=(), timeouts=self._timeouts(settings), attendants=[watch]),
+                kit.agent(tags=(), timeouts=self._timeouts(settings), attendants=[watch, postman]),
                 launches,
                 is_done=done.exists,
                 waits_for_limits=settings.limits.wait_for_limits,
+                on_end=tell_of_cut_off,
             ),
             probes=[
                 done,
@@ -161,6 +179,7 @@ class SupervisedComposition:
                 delay=figures.restart_delay, launches=launches, chance=random.random, now=kit.clock.now
             ),
             listeners=[
+                postman,
                 LoopPosts(
                     task_bus,
                     project_bus,
@@ -168,7 +187,7 @@ class SupervisedComposition:
                     task=self.task,
                     run=kit.run_id,
                     complain=kit.complain,
-                )
+                ),
             ],
             warnings=warnings,
         )

@@ -15,6 +15,7 @@ from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import GuardrailSettings, Settings
 from ralph.config.sources import Flag
 from ralph.domain.profile import Profile
+from ralph.domain.sandbox_kind import SandboxKind
 from ralph.domain.supervision import Supervision
 from ralph.domain.task_folder import ID_HINT, TASKS_FOLDER, id_from, problem_with_id
 from ralph.errors import AgentUnavailable, ConfigError, StoreError, UsageError
@@ -41,9 +42,13 @@ def plan_supervised(
     task_folder: Path | None = None,
     flags: Sequence[Flag] = (),
     resumes: str = "",
+    parent: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Plan:
-    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written.
+
+    ``parent`` is the run whose agent started this one; None: the one that the environment names.
+    """
     require_system()
     if (prompt is None) == (not command):
         message = "exactly one of a prompt and a command is needed"
@@ -65,7 +70,11 @@ def plan_supervised(
     for name, what in ((task, "task"), (project, "project")):
         if problem := problem_with_id(name, what=what):
             raise UsageError(problem, hint=ID_HINT)
-    folder = task_folder or root.state / STATE_FOLDER / TASKS_FOLDER / task
+    # Resolved: in a sandbox a link on the way to it need not be there.
+    folder = (task_folder or root.state / STATE_FOLDER / TASKS_FOLDER / task).resolve()
+    profile = load_profile(PROFILE)
+    if (settings.sandbox.kind or profile.sandbox) != SandboxKind.NONE:
+        _require_folder_of_its_own(folder, root, environ)
     if prompt is not None:
         require_settings(settings)
         prompt.read()
@@ -76,7 +85,7 @@ def plan_supervised(
         settings, guardrails=tuple(GuardrailSettings(command=command) for command in own.guardrails)
     )
     return Plan(
-        profile=load_profile(PROFILE),
+        profile=profile,
         settings=settings,
         root=root,
         agents=agents,
@@ -84,14 +93,14 @@ def plan_supervised(
             supervision=supervision,
             task=task,
             project=project,
-            task_folder=folder.absolute(),
-            parent_id=environ.get("RALPH_RUN_ID", ""),
+            task_folder=folder,
+            parent_id=environ.get("RALPH_RUN_ID", "") if parent is None else parent,
             prompt=prompt,
             command=tuple(command),
         ),
         maximum=supervision.max_restarts,
         ladder=LADDER,
-        writable=(folder.absolute(),),
+        writable=(folder,),
         guardrails=guardrails_of(guarded),
         own_prices=prices_of(settings) if settings.prices else {},
         flags=tuple(flags),
@@ -128,9 +137,25 @@ def plan_again(
         task=str(task),
         project=str(project),
         task_folder=Path(str(folder)),
+        parent=str(arguments.get("parent", "")),
         flags=flags,
         resumes=resumes,
     )
+
+
+def _require_folder_of_its_own(folder: Path, root: Root, environ: Mapping[str, str]) -> None:
+    """The sandboxed agent may write to its task folder, so nothing that it must not write to may lie in there."""
+    for place, name in (
+        (Path(environ.get("HOME") or "/nonexistent"), "your home folder"),
+        (Path("/etc"), "the system's folders"),
+        (root.workspace.parent, "more than the workspace"),
+        (root.state / STATE_FOLDER, "ralph's own record"),
+    ):
+        if place.resolve().is_relative_to(folder) and folder != root.workspace.resolve():
+            message = (
+                f"the task folder {folder} contains {name}: a sandbox that may write there confines nothing"
+            )
+            raise UsageError(message, hint="give --task-dir a folder of its own, or use --no-sandbox")
 
 
 def _new_task() -> str:

@@ -18,7 +18,7 @@ from ralph.config.root import Root, git_top
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
 from ralph.domain.decision import Outcome
-from ralph.domain.loop_events import AgentEnded, LoopEvent, RunEnded, Warned
+from ralph.domain.loop_events import AgentEnded, IterationEnded, LoopEvent, RunEnded, Warned
 from ralph.domain.profile import Profile
 from ralph.domain.state import LoopState
 from ralph.domain.task import Task, TaskStatus
@@ -111,6 +111,8 @@ class Working:
             if self._is_wanted(task.id)
         ]
         self._spend = kit.state.spend
+        self._iterations = kit.state.iteration
+        self._concerns: list[str] = []
         self._began = kit.clock.monotonic() - kit.state.seconds
         assert isinstance(kit.control, RunControl)
         self._control = kit.control
@@ -146,7 +148,7 @@ class Working:
 
     def _state(self) -> LoopState:
         seconds = self._kit.clock.monotonic() - self._began
-        return replace(self._kit.state, spend=self._spend).timed(seconds)
+        return replace(self._kit.state, spend=self._spend, iteration=self._iterations).timed(seconds)
 
     def _exceeded(self) -> str | None:
         """A limit of the whole work is reached: nothing more is begun, no task and no iteration."""
@@ -238,13 +240,17 @@ class Working:
             complain=kit.complain,
         ) as part:
             self._store.claim(task.id, run_id=part.run_id, at=kit.clock.now())
-            return await drive(part)
+            result = await drive(part)
+        self._concerns += [f"{task.id}: {concern}" for concern in result.concerns]
+        return result
 
     def _listen(self, event: LoopEvent, at: float) -> None:
-        """The whole pays for its parts."""
+        """The whole pays for its parts, and counts what they count."""
         if isinstance(event, AgentEnded):
             self._spend += event.spend
             self._kit.meter(event, at)
+        elif isinstance(event, IterationEnded) and event.decision in ("accept", "continue", "giveup"):
+            self._iterations += 1
 
     def _changed(self, name: str, rule: Callable[[Task], Task]) -> Task:
         return self._store.change(name, rule, at=self._kit.clock.now())
@@ -260,11 +266,12 @@ class Working:
             RunEnded(
                 outcome=outcome,
                 reason=reason,
-                iterations=len(results),
+                iterations=self._iterations,
                 spend=state.spend,
                 seconds=state.seconds,
-                concerns=tuple(
-                    f"{one.task}: {one.reason}" for one in results if one.outcome is not Outcome.COMPLETED
+                concerns=(
+                    *(f"{one.task}: {one.reason}" for one in results if one.outcome is not Outcome.COMPLETED),
+                    *self._concerns,
                 ),
             )
         )

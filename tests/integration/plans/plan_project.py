@@ -23,10 +23,12 @@ from ralph.adapters.storage.files import write_atomic
 from ralph.adapters.work.plan_work import PlanWork
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.domain.budget import Budget
+from ralph.domain.decision import Rules
 from ralph.domain.iteration_mode import ReviewRules
 from ralph.domain.loop_events import CheckEnded
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
+from ralph.engine.plan_agent import PlanAgent
 from ralph.engine.ports import AgentRequest, Check
 from ralph.engine.stopping import StopToken
 from ralph.testing.fake_clock import FakeClock
@@ -118,7 +120,7 @@ class PlanProject:
             journal.append(event, at=0.0)
 
         return LoopParts(
-            agent=agent,
+            agent=PlanAgent(agent, audit, Rules()),
             journal=journal,
             clock=FakeClock(),
             control=StopToken(),

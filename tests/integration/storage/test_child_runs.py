@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.storage.child_runs import ChildRuns, registered_child
+from ralph.adapters.storage.child_runs import ChildRuns, cut_off, registered_child
 from ralph.adapters.storage.database import open_database
 from ralph.domain.claim import Owner
 
@@ -132,6 +132,25 @@ def test_a_registration_is_not_read_through_a_link(tmp_path: Path, database: sql
     (tmp_path / "elsewhere.json").write_text(json.dumps({"owner": owner}))
     (folder / "linked.json").symlink_to(tmp_path / "elsewhere.json")
     assert children(database, tmp_path).active() == []
+
+
+def test_a_child_in_a_sandbox_registers_in_the_task_folder_and_is_known_to_have_ended_with_it(
+    tmp_path: Path,
+) -> None:
+    environ = {"RUN_FOLDER": "/", "TASK_FOLDER": str(tmp_path), "RALPH_SANDBOX": "bwrap"}
+    with registered_child(environ, "ends", HERE):
+        with registered_child(environ, "is-over", HERE):
+            pass
+        assert cut_off(tmp_path) == ["ends"]
+    assert cut_off(tmp_path) == []
+
+
+def test_what_a_link_leads_to_is_not_forgotten(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.json").touch()
+    (tmp_path / "children").symlink_to(tmp_path / "mine")
+    assert cut_off(tmp_path) == []
+    assert (tmp_path / "mine" / "a.json").exists()
 
 
 def test_nobody_to_tell_is_no_reason_to_fail(tmp_path: Path) -> None:

@@ -315,3 +315,20 @@ def test_a_broken_plan_makes_a_poorer_board_and_no_error(folder: Path, feed: Fee
     (board,) = feed.boards()
     assert board.cards == ()
     assert board.problem or text == '{"userStories": 3}'
+
+
+def test_a_run_of_runs_has_parts_and_each_a_name(folder: Path, writer: Writer, feed: Feed) -> None:
+    with closing(open_state_database(folder)) as database:
+        for number, options in enumerate(({"prompt": "Totals", "task": "T-1"}, {"prompt": 7}, {})):
+            name = f"p{number}"
+            with SqliteJournal(folder, database, name, owner=ALIVE, now=200.0 + number) as journal:
+                journal.begin(
+                    profile="verified", agent="claude", root=folder, options=options, parent_id="r1"
+                )
+        database.execute("UPDATE runs SET options = '{ torn' WHERE id = 'p2'")
+    assert [part.id for part in feed.parts("r1")] == ["p0", "p1", "p2"]
+    assert feed.parts("p0") == []
+    assert [str(feed.label(name)) for name in ("p0", "p1", "p2", "nobody")] == ["T-1 Totals", "", "", ""]
+    assert str(feed.label("r1")) == ""
+    writer.iteration(1, Verdict.PASSED)
+    assert str(feed.label("r1")) == "do it"

@@ -243,6 +243,15 @@ def test_an_iteration_ends_and_counts_in_one_transaction(tmp_path: Path) -> None
         assert rows(tmp_path, "SELECT ended_at FROM iterations") == [(4.0,)]
 
 
+def test_an_iteration_whose_end_was_not_taken_in_has_not_ended(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:  # and then something goes wrong
+        record.append(IterationStarted(1, 1, 10, "prompt"), at=2.0)
+        record.append(IterationEnded(1, 1, "accept", "done", True, True, Spend(), 1.0), at=4.0)
+        record.append(Warned("later"), at=5.0)
+    assert rows(tmp_path, "SELECT ended_at FROM iterations") == [(None,)]
+    assert rows(tmp_path, "SELECT kind FROM events") == [("iteration_started",)]
+
+
 def test_who_is_killed_while_taking_up_loses_no_time_and_counts_nothing_twice(tmp_path: Path) -> None:
     with journal(tmp_path) as record:
         record.append(AgentStarted("agent", 9), at=6.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -11,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.storage.controls import Ask, Controls
 from ralph.adapters.storage.database import open_state_database
+from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.task_cards import MOST_CARDS
 from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.tasks import TaskStore
@@ -154,3 +158,80 @@ def test_where_nothing_was_ever_run_there_is_no_task_and_none_is_made(tmp_path: 
     with pytest.raises(UsageError, match="no task"):
         ask_of_task(tmp_path / ".ralph", "T-1", TaskAsk.CANCEL)
     assert not (tmp_path / ".ralph").exists()
+
+
+def settle(folder: Path, **verified: object) -> None:
+    """Settings that a look notices, however soon it comes."""
+    path = folder / "settings.json"
+    before = path.stat().st_mtime_ns if path.exists() else 0
+    path.write_text(json.dumps({"profiles": {"verified": verified}}))
+    os.utime(path, ns=(before + 10**9, before + 10**9))
+
+
+def test_the_projects_own_roles_and_limits_are_on_the_board(folder: Path, store: TaskStore) -> None:
+    store.add([Task(id="T-1", title="totals")], at=1.0)
+    with open_feed(folder) as feed:
+        (card,) = feed.boards()[0].cards
+        assert (card.lane, card.maximum) == ("coder", 15)
+
+        settle(folder, stages=["writer", "qa"], roles={"writer": {"maxIterations": 3}})
+        (found,) = feed.boards()
+        assert [(lane.key, lane.title) for lane in found.lanes][:2] == [("writer", "Writer"), ("qa", "QA")]
+        assert [(each.lane, each.maximum) for each in found.cards] == [("writer", 3)]
+        detail = feed.card(CardKind.TASK, "T-1")
+        assert detail is not None
+        assert [each.role for each in detail.completion] == ["writer", "qa"]
+
+
+def test_settings_that_cannot_be_used_are_told_on_the_board(folder: Path, store: TaskStore) -> None:
+    store.add([Task(id="T-1", title="totals")], at=1.0)
+    for text in ("{ torn", '{"profiles": {"verified": {"roles": {"coder": {"maxIterations": 0}}}}}'):
+        (folder / "settings.json").write_text(text)
+        found = board(folder)
+        assert "ralph config validate" in found.problem
+        assert [card.maximum for card in found.cards] == [15]
+
+
+def test_the_plan_is_read_where_the_settings_say(folder: Path, store: TaskStore) -> None:
+    plan = folder.parent / "plans" / "shop"
+    plan.mkdir(parents=True)
+    (plan / "tasks.json").write_text(json.dumps({"project": "shop", "userStories": [{"id": "US-1"}]}))
+    with open_feed(folder) as feed:
+        assert feed.boards() == ()
+        before = feed.head()
+        (folder / "settings.json").write_text('{"profiles": {"reviewed": {"planFolder": "plans/shop"}}}')
+        assert feed.head() != before
+        assert [each.title for each in feed.boards()] == ["shop"]
+
+
+def test_who_works_on_a_cancelled_task_is_told_to_end_now(
+    folder: Path, database: sqlite3.Connection, store: TaskStore
+) -> None:
+    with SqliteJournal(folder, database, "r9", owner=this_process(), now=1.0) as journal:
+        journal.begin(profile="verified", agent="claude", root=folder.parent, options={})
+        store.add([Task(id="T-1", title="totals")], at=1.0)
+        assert store.claim("T-1", run_id="r9", at=2.0)
+        ask_of_task(folder, "T-1", TaskAsk.CANCEL)
+        heard = Controls(database, folder / "ralph.db", "r9").hear(at=3.0)
+    assert list(heard) == [Ask.STOP_NOW]
+
+
+def test_a_task_of_a_later_ralph_takes_no_other_from_the_board(
+    folder: Path, database: sqlite3.Connection, store: TaskStore
+) -> None:
+    store.add([Task(id="T-1", title="a"), Task(id="T-2", title="b", dependencies=("T-1",))], at=1.0)
+    database.execute("UPDATE tasks SET status = 'frozen' WHERE id = 'T-1'")
+    assert [card.id for card in board(folder).cards] == ["T-2"]
+
+
+@pytest.mark.timeout(60)
+def test_a_plan_that_is_a_pipe_or_elsewhere_keeps_nobody_waiting(folder: Path, store: TaskStore) -> None:
+    plan = folder.parent / "ralph"
+    plan.mkdir()
+    os.mkfifo(plan / "tasks.json")
+    with open_feed(folder) as feed:
+        (found,) = feed.boards()
+        assert (found.cards, "not a plain file" in found.problem) == ((), True)
+        (plan / "tasks.json").unlink()
+        (folder / "settings.json").write_text('{"profiles": {"reviewed": {"planFolder": "../outside"}}}')
+        assert feed.boards() == ()

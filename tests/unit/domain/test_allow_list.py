@@ -85,6 +85,12 @@ def test_any_text_is_a_rule_or_a_value_error(text: str) -> None:
         ("fe80::1%eth0", False, False),
         ("0.0.0.0", False, False),
         ("224.0.0.1", False, False),
+        ("168.63.129.16", False, False),
+        ("100.100.100.200", False, False),
+        ("fd00:ec2::254", False, False),
+        ("64:ff9b::a9fe:a9fe", False, False),
+        ("64:ff9b::808:808", True, True),
+        ("2002:7f00:1::", False, False),
         ("not an address", False, False),
     ],
 )

@@ -29,8 +29,7 @@ SOMETHING = {
     "go, with -json": ("go test -json", '{"Action":"pass","Package":"x","Test":"TestA","Elapsed":0}\n'),
     "cargo": (
         "cargo test",
-        "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n"
-        "   Doc-tests c\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n",
+        "test result: ok. 1 passed; 0 failed; 0 ignored;\n\n   Doc-tests c\n\ntest result: ok. 0 passed; 0 failed;\n",
     ),
     "nextest": ("cargo nextest run", "     Summary [   0.005s] 3 tests run: 3 passed, 0 skipped\n"),
     "a wrapper": ("make test", "pytest -q\n4 passed in 0.12s\n"),

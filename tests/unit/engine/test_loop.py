@@ -387,3 +387,18 @@ def test_the_time_of_a_pause_counts_before_the_next_launch() -> None:
     agent, clock = ScriptedAgent([Turn("no")]), FakeClock()
     result = asyncio.run(run())
     assert (result.outcome, result.iterations) == (Outcome.EXHAUSTED, 1)
+
+
+def test_what_a_session_cost_is_known_even_if_it_cannot_be_judged_or_taken_in() -> None:
+    class Broken(PromptWork):
+        async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
+            message = "the work cannot be written"
+            raise StoreError(message)
+
+    agent = ScriptedAgent([Turn(DONE, spend=Spend(cost_usd=0.5))])
+    loop = Loop(agent, {"work": Broken(lambda: "task")})
+    with pytest.raises(StoreError):
+        loop.run()
+    (end,) = loop.events(RunEnded)
+    assert (end.outcome, end.spend.cost_usd) == (Outcome.FAILED, 0.5)
+    assert loop.journal.states[-1].spend.cost_usd == 0.5

@@ -217,6 +217,15 @@ def test_steps_are_played_in_order_and_the_last_one_again_and_again(api: Api) ->
         assert [api.listen(ask(model, api)).text for _ in range(5)] == ["a", "a", "b", "b", "b"]
 
 
+@pytest.mark.parametrize(
+    ("quotes", "said"),
+    [("r[a-z]+_.hell", "<run_shell>"), ("run_([a-z]+)_command", "<shell>"), ("nothing like it", "<>")],
+)
+def test_an_answer_can_quote_the_request(api: Api, quotes: str, said: str) -> None:
+    with ScriptedModel([Step(text="<{quoted}>", quotes=quotes)]) as model:
+        assert api.listen(ask(model, api, "run_shell_command")).text == said
+
+
 def test_a_request_without_tools_is_beside_the_work_and_takes_no_step(api: Api) -> None:
     with ScriptedModel([Step(text="the work")]) as model:
         _, _, data = post(model, api.path, json.dumps(api.body).encode())

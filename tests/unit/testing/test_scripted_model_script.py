@@ -23,6 +23,7 @@ def test_every_field_of_a_step_can_be_given_as_json() -> None:
     steps = [
         {"text": "a", "thinking": "b", "shell": "ls", "delay": 1, "times": 3, "usage": {"output": 9}},
         {"write": {"path": "p", "content": "c"}},
+        {"text": "{quoted}", "quotes": "v-[0-9]+"},
         {"tool": {"name": "n", "input": {"x": 1}}},
         {"tool": {"name": "n", "input": "raw"}},
         {"error": 429, "headers": {"retry-after": "5"}, "message": "m", "code": "c", "body": {"y": None}},
@@ -31,6 +32,7 @@ def test_every_field_of_a_step_can_be_given_as_json() -> None:
     expected = [
         Step(text="a", thinking="b", shell="ls", delay=1.0, times=3, usage=Usage(output=9)),
         Step(write=WriteFile("p", "c")),
+        Step(text="{quoted}", quotes="v-[0-9]+"),
         Step(tool=ToolCall("n", {"x": 1})),
         Step(tool=ToolCall("n", "raw")),
         Step(error=429, headers={"retry-after": "5"}, message="m", code="c", body={"y": None}),
@@ -55,6 +57,7 @@ def test_every_field_of_a_step_can_be_given_as_json() -> None:
         ('[{"shell": "a", "write": {"path": "p", "content": "c"}}]', "step 1: a step has at most one"),
         ('[{"times": 0}]', "step 1: times is at least 1"),
         ('[{"delay": -1}]', "step 1: times is at least 1 and delay not negative"),
+        ('[{"quotes": "("}]', "step 1: quotes is not a pattern"),
         ('[{"error": 200}]', "step 1: error is an HTTP status from 400 to 599, not 200"),
     ],
 )

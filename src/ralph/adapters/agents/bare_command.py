@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import PurePath
 
 from ralph.adapters.agents.arguments import program
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.domain.agent_events import AgentEvent
-from ralph.domain.report import Ending, Fatal, Fault
+from ralph.domain.report import Ending, Fatal, Fault, Transient
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
+
+_PASSING = tuple(
+    os.strerror(code)
+    for code in (errno.EAGAIN, errno.ENOMEM, errno.ETXTBSY, errno.EMFILE, errno.ENFILE, errno.EIO)
+)
+"""Why a program could not be started this time: the machine is full, or somebody is just writing the file."""
 
 
 class BareCommandAdapter:
-    """``ralph supervise -- CMD ARGS…``. Only a program that cannot be started is a fault; silence is none."""
+    """``ralph supervise -- CMD ARGS…``. Only a program that can never be started is a fault; silence is none."""
 
     linger: float | None = None
     notes: tuple[str, ...] = ()
@@ -35,6 +43,8 @@ class BareCommandAdapter:
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
     ) -> Fault | None:
+        if exit_.ending is Ending.NOT_STARTED and exit_.error.endswith(_PASSING):
+            return Transient(exit_.error)
         if exit_.ending is Ending.NOT_STARTED:
             return Fatal(exit_.error or f"cannot run {self._argv[0]}", "check the command behind `--`")
         return None

@@ -119,9 +119,7 @@ def explain(failure: Failure) -> Fault | None:
     if code == "billing_error":
         return Fatal(failure.message, faults.CREDIT_HINT)
     if code in _TOO_LARGE:
-        return (
-            Fatal(failure.message, faults.TOO_LONG_HINT) if failure.is_empty else Transient(failure.message)
-        )
+        return faults.too_long(failure)
     if code == "error_during_execution" and not failure.turns and failure.is_empty:
         # It never began: a session to resume that is not there, and the like.
         return Fatal(failure.message, "check the flags of the agent")

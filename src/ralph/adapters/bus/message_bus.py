@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ralph.domain.bus_message import BusMessage, message_id, problem_with
-from ralph.domain.bus_text import BusReading, parse_bus, render_message
+from ralph.domain.bus_message import MAX_BODY_CHARS, BusMessage, message_id, problem_with
+from ralph.domain.bus_text import BusProblem, BusReading, parse_bus, render_message
 from ralph.errors import StoreError, UsageError
 
 if sys.platform != "win32":
@@ -21,6 +21,8 @@ if sys.platform != "win32":
 
 LOCK_SECONDS = 10.0
 READ_LOCK_SECONDS = 2.0
+PIECE_BYTES = 8 * MAX_BODY_CHARS
+"""More than the longest message takes."""
 _LOOK_AGAIN = 0.002
 _LONGEST_LOOK = 0.05
 
@@ -80,14 +82,12 @@ class MessageBus:
         return message
 
     def forward(self, message: BusMessage) -> None:
-        """Append a message that was made elsewhere."""
-        if problem := problem_with(message):
-            raise UsageError(problem[0], hint=problem[1])
+        """Append a message that was made elsewhere, and found to be in order."""
         with _bus_errors(self.path):
             self._append(render_message(message))
 
-    def read(self, offset: int = 0) -> BusReading:
-        """What is on the bus from ``offset`` on. A bus that nobody has posted to yet is empty."""
+    def read(self, offset: int = 0, *, limit: int | None = None) -> BusReading:
+        """What is on the bus from ``offset`` on, at most ``limit`` bytes of it. One that nobody has posted to is empty."""
         try:
             with _bus_errors(self.path):
                 descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -102,10 +102,18 @@ class MessageBus:
             size = os.fstat(descriptor).st_size
             if offset > size:
                 offset = 0  # somebody replaced the file by a shorter one
-            reading = parse_bus(_read_from(descriptor, offset), offset=offset)
+            is_cut = limit is not None and size - offset > limit
+            data = _read_from(descriptor, offset, limit if is_cut else None)
+        if is_cut:
+            return _cut_short(data, offset)
+        reading = parse_bus(data, offset=offset)
         if not is_locked:
             reading.torn_tail = None
         return reading
+
+    def read_piece(self, offset: int) -> BusReading:
+        """No more than can be held in memory without a thought."""
+        return self.read(offset, limit=PIECE_BYTES)
 
     def end(self) -> int:
         """Where the next message will begin."""
@@ -183,12 +191,25 @@ def _closing(descriptor: int) -> Iterator[int]:
         os.close(descriptor)  # and with it the lock goes
 
 
-def _read_from(descriptor: int, offset: int) -> bytes:
+def _read_from(descriptor: int, offset: int, limit: int | None) -> bytes:
     pieces: list[bytes] = []
-    while piece := os.pread(descriptor, 1 << 20, offset):
+    left = limit if limit is not None else sys.maxsize
+    while piece := os.pread(descriptor, min(1 << 20, left), offset):
         pieces.append(piece)
         offset += len(piece)
+        left -= len(piece)
     return b"".join(pieces)
+
+
+def _cut_short(data: bytes, offset: int) -> BusReading:
+    """What whole messages are in a piece that more follows on."""
+    reading = parse_bus(data[: data.rfind(b"\n") + 1], offset=offset)
+    reading.torn_tail = None
+    reading.has_more = True
+    if reading.settled == offset:  # no message is as long as that: it is no message
+        reading.settled = offset + len(data)
+        reading.problems.append(BusProblem(offset, f"{len(data)} bytes that are no message were skipped"))
+    return reading
 
 
 def _require_file(descriptor: int, path: Path) -> None:

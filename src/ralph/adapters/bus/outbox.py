@@ -7,10 +7,10 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.domain.bus_message import MAX_BODY_CHARS, BusMessage
+from ralph.domain.bus_message import MAX_BODY_CHARS, BusMessage, problem_with
 from ralph.domain.bus_text import parse_bus, render_message
 from ralph.domain.task_folder import OUTBOX
 from ralph.errors import StoreError
@@ -21,10 +21,10 @@ MAX_AT_ONCE = 1_000
 
 @dataclass(slots=True)
 class Emptied:
-    """What became of the files in an outbox: how many were handed on, and which were no messages."""
+    """What became of the files in an outbox: how many were handed on, and how many were no messages."""
 
     handed_on: int = 0
-    refused: list[str] = field(default_factory=list)
+    refused: int = 0
 
 
 class Outbox:
@@ -43,7 +43,9 @@ class Outbox:
             aside.replace(self._folder / name)
         except OSError as error:
             problem = f"cannot leave a message in {self._folder}: {error.strerror or error}"
-            raise StoreError(problem, hint="check that the task folder is there, and the free space") from error
+            raise StoreError(
+                problem, hint="check that the task folder is there, and the free space"
+            ) from error
 
     def empty(self, hand_on: Callable[[BusMessage], None]) -> Emptied:
         """Oldest first. What ``hand_on`` raises leaves that message, and those behind it, for the next time."""
@@ -51,10 +53,11 @@ class Outbox:
         with self._opened() as folder:
             if folder is None:
                 return emptied
-            for name in sorted(name for name in os.listdir(folder) if name.endswith(".md"))[:MAX_AT_ONCE]:
+            names = os.listdir(folder)  # noqa: PTH208 - of a descriptor
+            for name in sorted(name for name in names if name.endswith(".md"))[:MAX_AT_ONCE]:
                 message = _message(name, folder)
                 if message is None:
-                    emptied.refused.append(name)
+                    emptied.refused += 1
                 else:
                     hand_on(message)
                     emptied.handed_on += 1
@@ -78,7 +81,7 @@ class Outbox:
 
 
 def _message(name: str, folder: int) -> BusMessage | None:
-    """None: it is not one message, whole and alone."""
+    """None: it is not one message, whole, alone and in order."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(name, flags, dir_fd=folder)
@@ -90,4 +93,4 @@ def _message(name: str, folder: int) -> BusMessage | None:
             return None
         reading = parse_bus(file.read(MAX_FILE_BYTES))
     is_alone = len(reading.messages) == 1 and not reading.problems and reading.torn_tail is None
-    return reading.messages[0] if is_alone else None
+    return reading.messages[0] if is_alone and problem_with(reading.messages[0]) is None else None

@@ -42,7 +42,7 @@ class Postman:
             self._carry()
 
     async def attend(self, running: Running) -> None:
-        while self._carry():  # a bus that fails is tried again when the agent has ended
+        while self._carry():  # noqa: ASYNC110 - a bus that fails is tried again when the agent has ended
             await asyncio.sleep(self._every)
 
     def _carry(self) -> bool:
@@ -51,14 +51,14 @@ class Postman:
         except (RalphError, OSError) as error:
             self._tell(f"messages stay in the task's outbox: {error}")
             return False
-        for name in emptied.refused:
-            self._tell(f"what is no message was removed from the task's outbox: {name}")
+        if emptied.refused:  # their names are the agent's words, so they are not repeated
+            self._tell("what is no message was removed from the task's outbox")
         return True
 
     def _hand_on(self, message: BusMessage) -> None:
         self._bus.forward(replace(message, project=self._project, task=self._task, run=self._run))
 
     def _tell(self, message: str) -> None:
-        if message not in self._told and len(self._told) < 20:
+        if message not in self._told:
             self._told.add(message)
             self._complain(message)

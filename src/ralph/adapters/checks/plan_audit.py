@@ -6,7 +6,8 @@ put back whole and the damage kept aside. Hooks may have given the same advice e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ralph.domain.evidence import CheckResult, Verdict
@@ -16,19 +17,21 @@ from ralph.domain.plan_prompt import PROMISE
 from ralph.domain.tasks_document import Problems, TasksDocument, read_document
 from ralph.domain.tasks_problems import Problem
 from ralph.domain.workflow import Violation
-from ralph.engine.plan_ports import PlanRepository, PlanStore, TrustedPlan, trusted_plan_from
+from ralph.engine.plan_ports import PlanRepository, PlanStore, TreeState, TrustedPlan, trusted_plan_from
 from ralph.engine.ports import Judging, When
-from ralph.errors import UsageError
+from ralph.errors import StoreError, UsageError
 
 TASKS = "tasks.json"
 MEMORY_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
 MEMORY_PATTERNS = (".claude/rules/*", "*/.claude/rules/*")
 NAMED = 10
 TOLD = 20
+ROUNDS = 3
+"""Files come to light when the .gitignore that hid them is put back."""
 
 
 class PlanAudit:
-    """A check, and the keeper of the trusted plan."""
+    """A check, and the keeper of the trusted plan. ``warn``: what the user should know of what happened between sessions."""
 
     name = "plan"
     command = ""
@@ -42,13 +45,19 @@ class PlanAudit:
         *,
         memory_files: Sequence[str] = MEMORY_FILES,
         promise: str = PROMISE,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._rules = rules
         self._repository = repository
         self._memory_files = memory_files
         self._promise = promise
+        self._warn = warn
+        self.mode: Mode | None = None  # of the session that is offered or under way; None: it was another process's
         self.plan = _first_trusted(store)
+        self.stuck = ""
+        # This run may be cut off too, before it has judged anything: what it trusts must be its own by then.
+        self._save()
 
     # --- between sessions ------------------------------------------------------------------------------------
 
@@ -58,21 +67,54 @@ class PlanAudit:
         plan.pending = None
         violations: list[Violation] = []
         if plan.in_session:
+            violations += await self._come_back([])
+            if self.stuck:
+                return
             violations += self._put_guarded_back()
+            if self.mode is not None:
+                violations += await self._undo_code(self.mode)
+            plan.has_leftovers = True
         correction = self._corrected(None, violations, code_changed=False)
         plan.document = correction.document
         plan.moved = plan.at_cap = None
         if violations:
-            plan.told = tuple(dict.fromkeys((*plan.told, *_told(violations))))
+            told = _told(violations)
+            plan.told = tuple(dict.fromkeys((*plan.told, *told)))
+            for message in told:
+                self._warn(message)
             await self._commit_plan("ralph: put the plan back")
-        self._save(in_session=False)
+        plan.in_session = False
+        self._save()
 
-    async def begin(self, mode: Mode) -> None:
+    def offer(self, mode: Mode) -> None:
+        self.mode = mode
+
+    async def begin(self) -> None:
+        assert self.mode is not None, "a session begins after it was offered"
         plan = self.plan
         plan.guarded = self._store.read_guarded()
         if self._repository is not None:
-            plan.tree = await self._repository.state()
-        self._save(in_session=True)
+            plan.tree = self._without_leftovers(await self._repository.state(), self.mode)
+        plan.in_session = True
+        self._save()
+
+    def _without_leftovers(self, now: TreeState, mode: Mode) -> TreeState:
+        """What a session that nobody judged left uncommitted is not the user's: who goes on with it answers for it.
+
+        A review does not: it may have no code to answer for.
+        """
+        if not self.plan.has_leftovers:
+            return now
+        earlier = self.plan.tree.uncommitted
+        is_review = mode.mode is IterationMode.REVIEW
+        return replace(
+            now,
+            uncommitted={
+                path: digest
+                for path, digest in now.uncommitted.items()
+                if path in earlier or (is_review and not self._is_for_a_review(path))
+            },
+        )
 
     # --- after a session -------------------------------------------------------------------------------------
 
@@ -83,7 +125,11 @@ class PlanAudit:
         before = plan.document
         plan.pending = None
 
-        violations = self._put_guarded_back()
+        remarks: list[str] = []
+        violations = await self._come_back(remarks)
+        if self.stuck:
+            return CheckResult(self.name, Verdict.FAILED, reason=self.stuck)
+        violations += self._put_guarded_back()
         touched = await self._undo_code(mode)
         violations += touched
         text = self._store.read_tasks()
@@ -92,14 +138,33 @@ class PlanAudit:
         plan.moved = correction.moved
         plan.at_cap = correction.moved if correction.at_cap else None
         self._take(correction)
-        remarks = await self._leave_committed(mode, corrected=rewritten or bool(violations))
+        remarks += await self._leave_committed(mode, corrected=rewritten or bool(violations))
         remarks += self._claimed_too_early(judging, correction.document)
         progressed = correction.moved is not None or len(correction.document.stories) > len(before.stories)
         if not progressed and not violations:
             remarks.append(_left_alone(mode, self._rules))
         plan.told = (*_told(violations), *remarks)
-        self._save(in_session=False)
+        plan.has_leftovers = False
+        plan.in_session = plan.pending is not None  # then the proofs have the last word
+        self._save()
         return self._result(mode, violations, progressed=progressed)
+
+    async def _come_back(self, remarks: list[str]) -> list[Violation]:
+        """To the branch on which the session began, with the history that it had."""
+        self.stuck = ""
+        if self._repository is None:
+            return []
+        # Of another process's session it is not known what a person did since.
+        back = await self._repository.come_back(self.plan.tree, keep_history=self.mode is not None)
+        if back is None:
+            return []
+        if back.failed:
+            self.stuck = back.failed
+            return []
+        if back.is_harmless:
+            remarks.append(back.told)
+            return []
+        return [Violation(TASKS, back.told)]
 
     def _take(self, correction: Correction) -> None:
         """An approval is not trusted before its proofs are: until then the story stands where it stood."""
@@ -149,11 +214,17 @@ class PlanAudit:
         """A review looks; what it changed beyond plan and memory files is put back."""
         if self._repository is None or mode.mode is not IterationMode.REVIEW:
             return []
-        changed = await self._repository.changed_since(self.plan.tree)
-        foreign = [path for path in changed if not self._is_for_a_review(path)]
+        foreign: list[str] = []
+        left: tuple[str, ...] = ()
+        for _ in range(ROUNDS):
+            changed = await self._repository.changed_since(self.plan.tree)
+            more = [path for path in changed if not self._is_for_a_review(path) and path not in foreign]
+            if not more:
+                break
+            left += await self._repository.restore(more, self.plan.tree)
+            foreign += more
         if not foreign:
             return []
-        left = await self._repository.restore(foreign, self.plan.tree)
         await self._repository.commit(foreign, f"ralph: undo what the review of [{mode.story.id}] changed")
         message = f"Review iterations do not fix code: they change the plan and memory files only. Put back: {_named(foreign)}."
         if left:
@@ -208,8 +279,7 @@ class PlanAudit:
             f"<promise>{self._promise}</promise> was claimed, but these stories are not done: {_named(left)}."
         ]
 
-    def _save(self, *, in_session: bool) -> None:
-        self.plan.in_session = in_session
+    def _save(self) -> None:
         self._store.save_trusted(self.plan.to_json())
 
     def _result(self, mode: Mode, violations: Sequence[Violation], *, progressed: bool) -> CheckResult:
@@ -222,14 +292,20 @@ class PlanAudit:
 
 
 def _first_trusted(store: PlanStore) -> TrustedPlan:
-    """What an interrupted run trusted; for a new run, what its user gives it."""
+    """What the user gives us; but what a session left that nobody judged is not the user's."""
     saved = store.load_trusted()
-    if saved is not None and (plan := trusted_plan_from(saved)) is not None:
+    plan = trusted_plan_from(saved) if saved is not None else None
+    if saved is not None and plan is None:
+        message = f"what ralph remembers of the plan in {store.folder} is damaged: {store.memory}"
+        raise StoreError(
+            message, hint=f"see that {store.folder}/{TASKS} is as you want it, then remove that file"
+        )
+    if plan is not None and plan.in_session:
         return plan
     text = store.read_tasks()
     read = read_document(text) if text is not None else (Problem("", "not a readable text file"),)
     if isinstance(read, TasksDocument):
-        return TrustedPlan(read)
+        return TrustedPlan(read) if plan is None else replace(plan, document=read)
     message = f"{store.folder}/{TASKS} has problems: " + "; ".join(str(problem) for problem in read[:NAMED])
     raise UsageError(message, hint="ralph plan check lists them all")
 

@@ -57,7 +57,7 @@ class PlanProofs:
             return CheckResult(self.name, Verdict.ERRORED, reason="the run was stopped", spend=spend)
         if failures:
             return await self._refuse(approved, key, failures, spend)
-        plan.document, plan.pending = approved, None
+        plan.document, plan.pending, plan.in_session = approved, None, False
         self._store.save_trusted(plan.to_json())
         concern = _at_cap(plan)
         if not checks:
@@ -99,6 +99,7 @@ class PlanProofs:
         plan = self._plan
         plan.document = refuse(approved, key, failures, skip_review=self._rules.skip)
         plan.pending = plan.at_cap = None
+        plan.in_session = False
         text = (
             refusal_text(failures)
             if self._rules.skip

@@ -9,9 +9,13 @@ from typing import Protocol
 from ralph.domain.loop_events import RunPaused, RunUnpaused, StopRequested
 from ralph.engine.ports import Clock, Publish
 from ralph.engine.stopping import StopToken
+from ralph.errors import RalphError
 
 LOOK_EVERY = 0.25
 """Seconds: a request from another terminal is heard within this time, also while the run waits for a limit."""
+
+GIVE_UP_AFTER = 5
+"""Looks in a row that failed."""
 
 
 class Requests(Protocol):
@@ -41,12 +45,19 @@ class RunControl(StopToken):
 
     async def watch(self, requests: Requests, publish: Publish) -> None:
         """Until cancelled."""
-        seen = -1
+        seen, failures = -1, 0
         while True:
-            if (version := requests.version()) != seen:
-                seen = version
-                for asked in requests.hear(at=self._clock.now()):
-                    self._take(asked, publish)
+            try:
+                if (version := requests.version()) != seen:
+                    for asked in requests.hear(at=self._clock.now()):
+                        self._take(asked, publish)
+                    seen = version
+                failures = 0
+            except RalphError:
+                # A record that is locked for a while is no reason to be deaf for the rest of the night.
+                failures += 1
+                if failures == GIVE_UP_AFTER:
+                    raise
             await asyncio.sleep(LOOK_EVERY)
 
     def _take(self, asked: str, publish: Publish) -> None:

@@ -54,12 +54,20 @@ def require_plan(root: Path, ralph_dir: Path | None) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class PlanFiles:
-    """``aside``: a folder of the run's own for what was undone; None: nothing is kept."""
+    """``aside``: a folder of the run's own for what was undone; None: nothing is kept.
+
+    ``remembered``: the file in which an earlier run kept what it trusted of this plan; None: this run's own, if any.
+    """
 
     root: Path
     path: Path
     write: Write
     aside: Path | None = None
+    remembered: Path | None = None
+
+    @property
+    def memory(self) -> str:
+        return str(self.remembered or (self.aside or Path()) / TRUSTED)
 
     @property
     def folder(self) -> str:
@@ -80,7 +88,7 @@ class PlanFiles:
 
     def write_guarded(self, name: str, content: bytes | None) -> None:
         if content is None:
-            with _writing(self.path / name):
+            with writing(self.path / name):
                 make_way(self.path / name)
         else:
             self._put(name, content)
@@ -117,19 +125,24 @@ class PlanFiles:
         return str(copy)
 
     def load_trusted(self) -> str | None:
-        data = read_regular(self.aside / TRUSTED, LARGEST_BYTES) if self.aside is not None else None
-        return None if data is None else data.decode(errors="replace")
+        if self.remembered is None and self.aside is None:
+            return None
+        path = Path(self.memory)
+        if not os.path.lexists(path):
+            return None
+        data = read_regular(path, 2 * LARGEST_BYTES)
+        return "" if data is None else data.decode(errors="replace")
 
     def save_trusted(self, text: str) -> None:
         if self.aside is None:
             return
-        with _writing(self.aside / TRUSTED):
+        with writing(self.aside / TRUSTED):
             self.aside.mkdir(parents=True, exist_ok=True)
             self.write(self.aside / TRUSTED, text)
 
     def _put(self, name: str, content: bytes) -> None:
         target = self.path / name
-        with _writing(target):
+        with writing(target):
             if self.path.is_symlink() or not self.path.is_dir():
                 make_way(self.path)
                 self.path.mkdir(parents=True)
@@ -141,7 +154,8 @@ class PlanFiles:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
+    """What goes wrong in the block is told as a file that cannot be written."""
     try:
         yield
     except OSError as error:

@@ -184,7 +184,9 @@ class BwrapSandbox:
         for socket in host_sockets(found):
             yield from ("--ro-bind", "/dev/null", str(socket))
         hidden = [place.path for place in found if place.how is How.HIDDEN]
-        for link, target in links_into_hidden((command.cwd, site.workspace, site.state_folder), hidden):
+        states = (site.home.resolve() / name for name in self._needs.state)
+        known = (command.cwd, site.workspace, site.state_folder, *states)
+        for link, target in links_into_hidden(known, hidden):
             yield from ("--symlink", str(target), str(link))
         yield from ("--dir", _OURS)
         yield from ("--ro-bind", str(self._folder / "inside.pyc"), f"{_OURS}/inside.pyc")

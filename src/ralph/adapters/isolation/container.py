@@ -137,7 +137,7 @@ class ContainerSandbox:
         if limits.pids is not None:
             arguments.append(f"--pids-limit={limits.pids}")
         mounts = project_places(self._site, self._policy, self._needs)
-        return (*arguments, *(f"--mount={_mount(place)}" for place in mounts))
+        return (*arguments, *(f"--mount={_mount(place)}" for place in mounts if place.how is not How.BARRED))
 
 
 def _program(site: Site) -> str | None:

@@ -21,8 +21,9 @@ _FOLDERS = ("hooks", "branches", "remotes")
 
 @dataclass(frozen=True, slots=True)
 class GitPlaces:
-    """``barred``: nothing is there, and nothing may be made there."""
+    """``top``: of the repository, if it is above the workspace. ``barred``: nothing is there, and nothing may be."""
 
+    top: Path | None = None
     writable: tuple[Path, ...] = ()
     readonly: tuple[Path, ...] = ()
     barred: tuple[Path, ...] = ()
@@ -69,7 +70,8 @@ def git_places(workspace: Path) -> GitPlaces:
     elif worktrees.is_dir():
         readonly += sorted(worktrees.iterdir())
     readonly += _in_the_project(common / "config", top)
-    return GitPlaces(tuple(writable), tuple(dict.fromkeys(readonly)), barred)
+    above = top if top != workspace else None
+    return GitPlaces(above, tuple(writable), tuple(dict.fromkeys(readonly)), barred)
 
 
 def _running(folder: Path) -> Iterator[Path]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 
 from ralph.adapters.isolation.agent_needs import AgentNeeds
@@ -56,8 +59,8 @@ def places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tuple[Place,
     hidden = _hidden(home)
     found = [Place(path, How.HIDDEN) for path in hidden]
     found += [Place(path, How.MASKED) for path in _readable_secrets()]
-    found += [Place(path, How.READABLE) for path in _tools(site, home, hidden)]
-    found += [Place(path, How.BARRED) for path in git_places(site.workspace.resolve()).barred]
+    writable = [place.path for place in project if place.how is How.WRITABLE]
+    found += [Place(path, How.READABLE) for path in _tools(site, home, hidden, writable)]
     return _in_order((*found, *project))
 
 
@@ -66,19 +69,25 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     workspace, home = site.workspace.resolve(), site.home.resolve()
     _require_confinable(workspace, home, "the workspace")
     found = [Place(home / name, How.READABLE) for name in needs.readonly if (home / name).exists()]
-    found += [Place(path, How.READABLE) for path in _listed(policy.readonly, site, "sandbox.readonly")]
-    found += [Place(workspace, How.WRITABLE)]
-    for path in _listed(policy.writable, site, "sandbox.writable"):
+    states = [(home / name).resolve() for name in needs.state if (home / name).is_dir()]
+    found += [Place(path, How.WRITABLE) for path in (workspace, *states)]
+    writable = [workspace, *states]
+    for path in _listed(policy.writable, site, "sandbox.writable", writable):
         _require_confinable(path, home, f"sandbox.writable: {path}")
         found.append(Place(path, How.WRITABLE))
-    found += [Place(home / name, How.WRITABLE) for name in needs.state if (home / name).is_dir()]
+        writable.append(path)
+    listed = _listed(policy.readonly, site, "sandbox.readonly", writable)
+    found += [Place(path, How.READABLE) for path in listed]
     found += [Place(path, How.PROTECTED) for path in _protected(home, needs)]
     git = git_places(workspace)
+    if git.top is not None and not _is_in(home, git.top):
+        found.append(Place(git.top, How.READABLE))  # else all that is not shown would look deleted
     found += [Place(path, How.WRITABLE) for path in git.writable]
     found += [Place(path, How.PROTECTED) for path in git.readonly]
+    found += [Place(path, How.BARRED) for path in git.barred]
     found += [Place(path, How.PROTECTED) for path in _records(site, workspace)]
     found += [Place(path, How.MASKED) for path in _local_settings(site, workspace)]
-    found += [Place(path.resolve(), How.WRITABLE) for path in site.writable]
+    found += [Place(_led(path, writable, str(path)), How.WRITABLE) for path in site.writable]
     return _in_order(found)
 
 
@@ -94,6 +103,11 @@ def make_protected(home: Path, needs: AgentNeeds) -> None:
                 path.mkdir(exist_ok=True)
             else:
                 path.write_text("{}\n" if path.suffix == ".json" else "")
+
+
+def protected_paths(site: Site, needs: AgentNeeds) -> Iterator[Path]:
+    """What the user's own sessions would run, as they find it."""
+    return (site.home.resolve() / name for name in needs.protected)
 
 
 def links_into_hidden(paths: Iterable[Path], hidden: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
@@ -158,13 +172,30 @@ def _hidden(home: Path) -> list[Path]:
     return [path for path in candidates if path.is_dir() and not path.is_symlink()]
 
 
-def _readable_secrets() -> Iterator[Path]:
-    """What only root may read, and root in a namespace still could."""
-    yield from (path for name in _SECRETS_OF_ROOT if os.access(path := Path(name), os.R_OK))
-    yield from (path for path in Path("/etc/ssh").glob("ssh_host_*_key") if os.access(path, os.R_OK))
+@cache
+def _readable_secrets() -> tuple[Path, ...]:
+    """What not everybody may read, and we, inside too, still could."""
+    named = [path for name in _SECRETS_OF_ROOT if os.access(path := Path(name), os.R_OK)]
+    return (*named, *_private_in(Path("/etc")))
 
 
-def _tools(site: Site, home: Path, hidden: list[Path]) -> Iterator[Path]:
+def _private_in(folder: Path) -> Iterator[Path]:
+    try:
+        entries = [*os.scandir(folder)]
+    except OSError:
+        return
+    for entry in entries:
+        with contextlib.suppress(OSError):  # gone meanwhile
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+                continue
+            if not mode & stat.S_IROTH and os.access(entry.path, os.R_OK):
+                yield Path(entry.path)
+            elif stat.S_ISDIR(mode):
+                yield from _private_in(Path(entry.path))
+
+
+def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> Iterator[Path]:
     """Programs that people install in their home: shown, read-only."""
     candidates = [home / name for name in _TOOLS_IN_HOME]
     candidates += [Path(name) for name in _TOOLS_ELSEWHERE]
@@ -175,8 +206,12 @@ def _tools(site: Site, home: Path, hidden: list[Path]) -> Iterator[Path]:
             candidates.append(folder.parent / "lib")
     for name in site.programs:
         program = Path(shutil.which(name, path=site.path) or site.workspace / name)
-        candidates += [program.parent, program.resolve().parent]
+        candidates.append(program.parent)
+        if not _is_led(program, writable):
+            candidates.append(program.resolve().parent)
     for candidate in candidates:
+        if _is_led(candidate, writable):
+            continue
         path = candidate.resolve()
         is_uncovering = any(_is_in(folder, path) for folder in hidden)
         if candidate.is_absolute() and path.exists() and not is_uncovering and _how_hidden(path, hidden):
@@ -204,7 +239,7 @@ def _local_settings(site: Site, workspace: Path) -> Iterator[Path]:
             yield path.resolve()
 
 
-def _listed(written: Iterable[str], site: Site, key: str) -> Iterator[Path]:
+def _listed(written: Iterable[str], site: Site, key: str, writable: Iterable[Path]) -> Iterator[Path]:
     for text in written:
         path = Path(text)
         if path.parts[:1] == ("~",):
@@ -213,7 +248,22 @@ def _listed(written: Iterable[str], site: Site, key: str) -> Iterator[Path]:
         if not path.exists():
             message = f"{key}: {text} does not exist"
             raise ConfigError(message, hint="make it, or take it off the list in .ralph/settings.json")
-        yield path.resolve()
+        yield _led(path, writable, f"{key}: {text}")
+
+
+def _led(path: Path, writable: Iterable[Path], what: str) -> Path:
+    """Where it leads; raises ConfigError if that is out of what is writable, by a link that an agent could have made."""
+    folders, end = [*writable], path.resolve()
+    if _is_led(path, folders) and not any(_is_in(end, folder) for folder in folders):
+        message = f"{what} leads to {end}, by a link in a place where the agent may write"
+        raise ConfigError(message, hint="remove the link, or name the place itself")
+    return end
+
+
+def _is_led(path: Path, writable: Iterable[Path]) -> bool:
+    """Whether who may write there decides where ``path`` leads."""
+    entries = [step.parent.resolve() / step.name for step in (*path.parents, path) if step.name]
+    return any(folder in entry.parents for folder in writable for entry in entries)
 
 
 def _require_confinable(path: Path, home: Path, what: str) -> None:

@@ -20,6 +20,8 @@ _LONGEST_HEAD = 65536
 _CHUNK = 65536
 _HEAD_SECONDS = 30.0
 _CONNECT_SECONDS = 30.0
+_MOST_CONNECTIONS = 100  # each is two files of ours: an agent must not use up all that we may open
+_MOST_TOLD = 100
 
 
 class Denied(Exception):
@@ -58,6 +60,9 @@ class AllowListProxy:
             self._server = None
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._tasks) >= _MOST_CONNECTIONS:
+            writer.transport.abort()
+            return
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -97,7 +102,7 @@ class AllowListProxy:
             if method == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                there_writer.write(_origin_form(method, path, version, headers))
+                there_writer.write(_origin_form(method, path, version, name.removesuffix(":80"), headers))
             await _both_ways(reader, writer, there_reader, there_writer)
         finally:
             there_writer.close()
@@ -126,8 +131,12 @@ class AllowListProxy:
         raise failure
 
     def _tell(self, name: str, why: str) -> None:
-        if name not in self._told:
-            self._told.add(name)
+        if name in self._told or len(self._told) > _MOST_TOLD:
+            return
+        self._told.add(name)
+        if len(self._told) > _MOST_TOLD:
+            self._denied("the sandbox refused many more connections: network.log has all of them")
+        else:
             self._denied(f"the sandbox refused a connection to {name}: it {why}")
 
     def _record(self, verdict: str, name: str) -> None:
@@ -141,6 +150,8 @@ class AllowListProxy:
 
 def _parse(head: bytes) -> tuple[str, str, str, list[str]]:
     request, *headers = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+    if any(character in line for line in headers for character in "\r\n\0"):
+        raise ValueError(headers)  # a line in a line: others might read it as one more
     method, target, version = request.split(" ")
     if not version.startswith("HTTP/1."):
         raise ValueError(version)
@@ -161,10 +172,12 @@ def _destination(method: str, target: str) -> tuple[str, int, str]:
     return normal_host(parts.hostname or ""), parts.port or 80, path
 
 
-def _origin_form(method: str, path: str, version: str, headers: list[str]) -> bytes:
-    """One request per connection: the next might be for another host."""
-    kept = [line for line in headers if not line.lower().startswith(("proxy-", "connection:", "keep-alive:"))]
-    return "\r\n".join([f"{method} {path} {version}", *kept, "Connection: close", "", ""]).encode("latin-1")
+def _origin_form(method: str, path: str, version: str, host: str, headers: list[str]) -> bytes:
+    """One request per connection, and for the host that was judged: one server may have others, too."""
+    dropped = ("proxy-", "connection:", "keep-alive:", "host:")
+    kept = [line for line in headers if not line.lower().startswith(dropped)]
+    lines = [f"{method} {path} {version}", f"Host: {host}", *kept, "Connection: close", "", ""]
+    return "\r\n".join(lines).encode("latin-1")
 
 
 async def _refuse(writer: asyncio.StreamWriter, status: str, why: str) -> None:

@@ -131,7 +131,7 @@ class SbxSandbox:
         found = [
             place
             for place in project_places(self._site, self._policy, self._needs)
-            if place.path != workspace
+            if place.path != workspace and place.how is not How.BARRED
         ]
         paths = [f"{place.path}" if place.how is How.WRITABLE else f"{place.path}:ro" for place in found]
         return (

@@ -109,6 +109,6 @@ class SrtSandbox:
                     *copied,
                     "/tmp",  # noqa: S108 srt has none of its own
                 ],
-                "denyWrite": [str(place.path) for place in found if place.how in (How.PROTECTED, How.MASKED)],
+                "denyWrite": [str(place.path) for place in found if place.how > How.WRITABLE],
             },
         }

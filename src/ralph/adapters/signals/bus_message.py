@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ralph.domain.bus_message import in_one_line
 from ralph.domain.bus_text import BusReading
 from ralph.domain.signals import Claim, Signal
 from ralph.engine.ports import Judging
 from ralph.errors import RalphError
+
+MAX_COMPLAINTS = 20
 
 
 class BusMessageProbe:
@@ -39,22 +41,30 @@ class BusMessageProbe:
         return self.signals()
 
     def signals(self) -> tuple[Signal, ...]:
-        """Each message is found once."""
-        try:
-            reading = self._read(self._offset)
-        except RalphError as error:
-            self._tell(error.message)
-            return ()
-        for problem in reading.problems:
-            self._tell(f"task message bus: {problem.text}")
-        self._offset = reading.settled
-        return tuple(
+        """Each message is found once. Piece by piece: an agent may have written more than would be good to hold."""
+        found: list[Signal] = []
+        has_more = True
+        while has_more:
+            try:
+                reading = self._read(self._offset)
+            except RalphError as error:
+                self._tell(error.message)
+                break
+            for problem in reading.problems:
+                self._tell(f"task message bus: {problem.text}")
+            self._offset = reading.settled
+            found += self._claims_in(reading)
+            has_more = reading.has_more
+        return tuple(found)
+
+    def _claims_in(self, reading: BusReading) -> Iterator[Signal]:
+        return (
             Signal(self._claim, f"bus {self._kind}", in_one_line(message.body))
             for message in reading.messages
             if message.type.casefold() == self._kind.casefold() and message.run in ("", self._run)
         )
 
     def _tell(self, message: str) -> None:
-        if message not in self._told:
+        if message not in self._told and len(self._told) < MAX_COMPLAINTS:
             self._told.add(message)
             self._complain(message)

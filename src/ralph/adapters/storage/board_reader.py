@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ralph.adapters.storage.plain_file import read_plain
 from ralph.adapters.storage.task_cards import TaskCards
 from ralph.domain.role_defaults import CompletionDefaults
 from ralph.engine.queries import Board, Card, CardDetail, CardKind, laned
@@ -73,8 +74,7 @@ class BoardReader:
     def _read_plan(self) -> tuple[dict[str, Any] | None, list[dict[str, Any]], str]:
         """The document, its stories by priority, and what is wrong with it."""
         try:
-            with self._plan.open("rb") as file:
-                data = file.read(MOST_PLAN_BYTES + 1)
+            data = read_plain(self._plan, MOST_PLAN_BYTES + 1)
         except FileNotFoundError:
             return None, [], ""
         except OSError as error:

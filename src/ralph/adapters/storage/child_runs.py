@@ -1,7 +1,8 @@
 """The runs that a run's agent has started, directly or not, and which of them are still active.
 
-A child of the same project has a row in the same database. One that has its record elsewhere (another project, a
-sandbox) leaves a small file in its parent's run folder for as long as it runs.
+A child of the same project has a row in the same database. One that has its record elsewhere, in another project, leaves
+a small file in its parent's run folder for as long as it runs; one in a sandbox leaves it in the task folder, the only
+place of its parent's that it can write to, and ends with the sandbox.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ralph.adapters.storage.files import write_atomic
 from ralph.domain.claim import Owner, is_stale
 
 RUN_FOLDER_VARIABLE = "RUN_FOLDER"
+TASK_FOLDER_VARIABLE = "TASK_FOLDER"
 CHILDREN_FOLDER = "children"
 MAX_FILE_BYTES = 10_000
 
@@ -119,10 +121,30 @@ def _content(file: Path) -> bytes:
         os.close(descriptor)
 
 
+def cut_off(task_folder: Path) -> list[str]:
+    """Child runs that registered from inside a sandbox and never signed off: they ended with it. They are forgotten."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        folder = os.open(task_folder / CHILDREN_FOLDER, flags)  # no link: what is removed must lie in it
+    except OSError:
+        return []
+    try:
+        there = os.listdir(folder)  # noqa: PTH208 - of a descriptor
+        names = sorted(name for name in there if name.endswith(".json"))
+        for name in names:
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+    finally:
+        os.close(folder)
+    return [name.removesuffix(".json") for name in names]
+
+
 @contextmanager
 def registered_child(environ: Mapping[str, str], run_id: str, owner: Owner) -> Iterator[None]:
     """Tell the run whose agent started this process, for the time of the block. Nobody may be there to be told."""
-    parent = environ.get(RUN_FOLDER_VARIABLE, "")
+    # In a sandbox the run folder is read-only; what is left in the task folder is taken in from there.
+    is_sandboxed = bool(environ.get("RALPH_SANDBOX"))
+    parent = environ.get(TASK_FOLDER_VARIABLE if is_sandboxed else RUN_FOLDER_VARIABLE, "")
     if not parent or not Path(parent).is_dir():
         yield
         return

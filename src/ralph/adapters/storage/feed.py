@@ -13,6 +13,7 @@ from ralph.adapters.storage.restored_events import restore
 from ralph.adapters.storage.run_reader import RunReader, StartedOf, open_reader
 from ralph.adapters.storage.task_cards import TaskCards
 from ralph.domain.claim import Owner
+from ralph.domain.loop_events import IterationStarted
 from ralph.domain.run_view import RunView
 from ralph.engine.queries import (
     Board,
@@ -39,6 +40,8 @@ _HAS_TASKS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tasks
 _HAS_PARENTS = "SELECT 1 FROM pragma_table_info('runs') WHERE name = 'parent_id'"
 _PARTS = "SELECT id FROM runs WHERE parent_id = ? ORDER BY started_at, id LIMIT ?"
 _OPTIONS = "SELECT options FROM runs WHERE id = ?"
+_FIRST_ITERATION = """SELECT data FROM events WHERE run_id = ? AND kind <> 'agent_acted'
+    AND kind = 'iteration_started' ORDER BY seq LIMIT 1"""  # the index of landmarks wants its own condition
 _NEVER = 2**63 - 1
 
 
@@ -127,10 +130,18 @@ class Feed:
             rows = reader.query(_OPTIONS, run_id)
             if not rows:
                 return RunLabel()
-            if len(self._labels) >= LABELS_KEPT:
-                self._labels.clear()
-            known = self._labels[run_id] = _label(rows[0][0])
+            known = _label(rows[0][0], self._first_prompt(reader, run_id))
+            if known.title:  # else its first prompt may be still to come
+                if len(self._labels) >= LABELS_KEPT:
+                    self._labels.clear()
+                self._labels[run_id] = known
         return known
+
+    def _first_prompt(self, reader: RunReader, run_id: str) -> str:
+        for (data,) in reader.query(_FIRST_ITERATION, run_id):
+            begun = restore(data)
+            return begun.prompt if isinstance(begun, IterationStarted) else ""
+        return ""
 
     # --- events ---
 
@@ -202,13 +213,13 @@ class Feed:
         return self._reader
 
 
-def _label(options: str) -> RunLabel:
+def _label(options: str, first_prompt: str) -> RunLabel:
     """Of any version of ralph."""
     try:
         known = json.loads(options)
     except (ValueError, RecursionError):
-        return RunLabel()
-    return label_of(known) if isinstance(known, dict) else RunLabel()
+        known = {}
+    return label_of(known if isinstance(known, dict) else {}, first_prompt)
 
 
 def _file_number(path: Path) -> int:

@@ -73,7 +73,7 @@ class SqliteJournal:
         self._events: list[tuple[str, int, float, str, bytes]] = []
         self._event_bytes = 0
         self._acted_bytes = 0
-        self._is_held = False
+        self._held: tuple[int, int] | None = None  # events and statements before the end of an iteration
         self._statements: list[Statement] = []
         self._last_at = now
         self._owner = owner
@@ -166,7 +166,8 @@ class SqliteJournal:
     def append(self, event: LoopEvent, *, at: float) -> None:
         self._last_at = at
         if isinstance(event, IterationEnded):
-            self._is_held = True  # an iteration ends, and counts, in one transaction
+            # An iteration ends, and counts, in one transaction.
+            self._held = (len(self._events), len(self._statements))
         if isinstance(event, IterationStarted):
             self._iteration = event.iteration
             self._acted_bytes = 0
@@ -194,13 +195,13 @@ class SqliteJournal:
         self._statements += statements
 
     def flush(self) -> None:
-        if not self._is_held:
+        if self._held is None:
             self._write()
 
     def commit(self, state: LoopState) -> None:
         self._require_file()
         self._statements.append((SAVE_STATE, (encode_state(state), self._last_at, self._run_id)))
-        self._is_held = False
+        self._held = None
         self._write(durably=True)
 
     def _require_file(self) -> None:
@@ -216,6 +217,9 @@ class SqliteJournal:
             )
 
     def close(self) -> None:
+        if self._held is not None:  # it was not taken in: then it has not ended, and is done again
+            events, statements = self._held
+            del self._events[events:], self._statements[statements:]
         self._write()
 
     def __enter__(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ralph.domain.assignment import Assignment, Blocked, Drained, Offer
-from ralph.domain.decision import Acceptance, Decision
+from ralph.domain.decision import Acceptance, Decision, Stop
 from ralph.domain.evidence import Evidence
 from ralph.domain.iteration_mode import (
     IterationMode,
@@ -38,7 +38,6 @@ class PlanWork:
         read_prompt: Callable[[], str],
         maximum: int | None,
         promise: str = PROMISE,
-        on_begin: Callable[[Mode, TasksDocument], None] | None = None,
     ) -> None:
         self._keeper = keeper
         self._store = store
@@ -46,10 +45,11 @@ class PlanWork:
         self._read_prompt = read_prompt
         self._maximum = maximum
         self._promise = promise
-        self._on_begin = on_begin  # writes `.ralph-active` for the hooks
 
     async def next(self, state: LoopState) -> Offer:
         await self._keeper.catch_up()
+        if self._keeper.stuck:
+            return Blocked(self._keeper.stuck)
         document = self._keeper.plan.document
         skip = self._rules.skip
         if is_complete(document, skip_review=skip):
@@ -75,9 +75,7 @@ class PlanWork:
             mode,
             self._rules,
         )
-        await self._keeper.begin(mode)
-        if self._on_begin is not None:
-            self._on_begin(mode, document)
+        self._keeper.offer(mode)
         return Assignment(
             key=f"{mode.story.id}/{mode.mode}",
             objective=objective,
@@ -88,7 +86,12 @@ class PlanWork:
         )
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
-        """The audit has settled it: the document says what became of the story, also after a crash."""
+        """The audit has settled it: the document says what became of the story, also after a crash.
+
+        Unless a stop came before it: then nothing was judged, and whatever changes from here on is the user's doing.
+        """
+        if isinstance(decision, Stop):
+            await self._keeper.catch_up()
 
     def _beyond_cap(self, mode: Mode) -> str:
         """A story that has had its reviews waits for a person, unless the last one approved it."""

@@ -8,7 +8,9 @@ from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISREG
 
-from ralph.engine.plan_ports import TreeState
+from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.workspace.plan_branch import NOBODY, come_back
+from ralph.engine.plan_ports import Return, TreeState
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 
 SECONDS = 120.0
@@ -18,7 +20,12 @@ OWN = (".ralph/", ".ralph-active")
 
 # What an agent could have written (hooks, a monitor, a signing program) is not run by us.
 SAFELY = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false")
-NOBODY = ("-c", "user.name=Ralph Loop", "-c", "user.email=ralph@localhost")
+ENVIRONMENT = {
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what it was when it was made
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+}
 
 
 class GitPlanRepository:
@@ -30,22 +37,38 @@ class GitPlanRepository:
         self._aside = aside
 
     async def state(self) -> TreeState:
-        return TreeState(await self._head(), {path: self._digest(path) for path in await self._uncommitted()})
+        return TreeState(
+            await self._head(),
+            {path: self._digest(path) for path in await self._uncommitted()},
+            branch=await Git(self._root, self._runner).branch(),
+            hidden={path: self._digest(path) for path in await self._hidden()},
+            excluded=await self._excluded(),
+        )
+
+    async def come_back(self, before: TreeState, *, keep_history: bool) -> Return | None:
+        async def set_down() -> str:
+            left = [path for path in await self._uncommitted() if path not in before.uncommitted]
+            return await self.commit(left, "chore: what a session left uncommitted on another branch")
+
+        git = Git(self._root, self._runner)
+        return await come_back(git, before, keep_history=keep_history, set_down=set_down)
 
     async def changed_since(self, before: TreeState) -> tuple[str, ...]:
+        await self._bring_to_light(before)
         now = {*await self._differing(before.commit), *await self._untracked()}
         # What was uncommitted then and is not now was committed as it was, or changed back: only the latter counts.
-        candidates = now | before.uncommitted.keys()
+        known = {**before.hidden, **before.uncommitted}
         return tuple(
             sorted(
                 path
-                for path in candidates
-                if not _is_own(path) and before.uncommitted.get(path, "") != self._digest(path)
+                for path in now | known.keys()
+                if not _is_own(path) and known.get(path, "") != self._digest(path)
             )
         )
 
     async def restore(self, paths: Sequence[str], before: TreeState) -> tuple[str, ...]:
-        own = [path for path in paths if path not in before.uncommitted]
+        theirs = before.uncommitted.keys() | before.hidden.keys()
+        own = [path for path in paths if path not in theirs]
         for path in own:
             self._keep(path)
         committed = set(await self._committed(own, before.commit))
@@ -56,7 +79,7 @@ class GitPlanRepository:
             await self._git("rm", "--quiet", "--cached", "--ignore-unmatch", "--", *some)
         for path in new:
             self._remove(path)
-        return tuple(path for path in paths if path in before.uncommitted)
+        return tuple(path for path in paths if path in theirs)
 
     async def commit(self, paths: Sequence[str], message: str) -> str:
         wanted = set(paths)
@@ -106,6 +129,36 @@ class GitPlanRepository:
 
     async def _untracked(self) -> list[str]:
         return await self._names("ls-files", "-z", "--others", "--exclude-standard")
+
+    async def _hidden(self) -> list[str]:
+        """Tracked files that are there, but that git was told not to look at."""
+        listed = await self._names("ls-files", "-v", "-z", "--cached")
+        flagged = (entry[2:] for entry in listed if entry[0].islower() or entry[0] == "S")
+        return [path for path in flagged if not _is_own(path) and self._is_there(path)]
+
+    async def _bring_to_light(self, before: TreeState) -> None:
+        """A session may have told git to overlook what it changed, in ways that leave no change behind."""
+        new = [path for path in await self._hidden() if path not in before.hidden]
+        for some in _portions(new):
+            for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
+                await self._git("update-index", flag, "--", *some)
+        if before.excluded is not None and await self._excluded() != before.excluded:
+            path = await self._exclude_file()
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(before.excluded)
+
+    async def _excluded(self) -> bytes | None:
+        path = await self._exclude_file()
+        try:
+            return path.read_bytes() if path.stat().st_size < LARGEST_KEPT and path.is_file() else None
+        except FileNotFoundError:
+            return b""
+        except OSError:
+            return None
+
+    async def _exclude_file(self) -> Path:
+        code, said = await self._git("rev-parse", "--git-path", "info/exclude")
+        return self._root / said if code == 0 else self._root / ".git/info/exclude"
 
     async def _committed(self, paths: Sequence[str], commit: str) -> list[str]:
         if not commit:
@@ -178,7 +231,7 @@ class GitPlanRepository:
             Command(
                 ("git", *SAFELY, *arguments),
                 self._root,
-                environment={"GIT_LITERAL_PATHSPECS": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"},
+                environment=ENVIRONMENT,
                 merge_stderr=merge,
             ),
             timeouts=Timeouts(total=SECONDS),

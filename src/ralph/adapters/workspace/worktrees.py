@@ -63,10 +63,8 @@ class Worktrees:
         path = self.place(name)
         if await self._is_worktree(path):
             git = self._git.at(path)
-            await git.run("merge", "--abort")
-            await git.must("reset", "--quiet", "--hard", commit)
+            await git.must("checkout", "--quiet", "--force", "--detach", commit)  # also out of a merge
             await git.must("clean", "-ffdqx")
-            await git.must("checkout", "--quiet", "--detach", commit)
             return path
         self._put_aside(path)
         await self._git.must("worktree", "prune")

@@ -43,6 +43,15 @@ _SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/
 _DECODED = LazyPattern(
     r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
 )
+_FETCH = LazyPattern(
+    r"\b(?:urlopen|urlretrieve|(?:requests|httpx|session|client)\s*\.\s*get|fetch|axios(?:\.get)?|https?\.get|open-uri|URI\.open"
+    r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)"
+)
+_RUNS_TEXT = LazyPattern(r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)")
+_CONNECTION = LazyPattern(r"(?i)socket|fsockopen|net\.connect")
+_FORK_BOMB = LazyPattern(
+    r"\bfork\s*(?:\(\s*\))?\s*while\b|\bwhile\b[^\n;]{0,30}?[\s:;{(]+(?:os\s*\.\s*)?fork\b|\bloop\s*[{d]o?\s*fork\b"
+)
 _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
 _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
 _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
@@ -60,9 +69,12 @@ class FoundInCode(NamedTuple):
     removed_files: list[str]
     written_files: list[str]
     nested_code: list[str]
+    """Code in an encoding, made readable."""
     gives_shell_away: bool = False
     """A socket becomes the input and output of a shell."""
-    """Code in an encoding, made readable."""
+    runs_fetched: bool = False
+    """What another machine answers is run."""
+    forks_endlessly: bool = False
 
 
 _FROM_SHELL = frozenset(["ruby", "perl", "php"])
@@ -117,7 +129,11 @@ def read_code(language: str, code: str) -> FoundInCode:
             found.written_files.append(strings[0])
     for packed in _DECODED.finditer(code):
         found.nested_code.extend(_unpacked(packed[1]))
-    return found._replace(gives_shell_away="socket" in code.lower() and bool(_REVERSE_SHELL.search(code)))
+    return found._replace(
+        gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
+        runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
+        forks_endlessly=bool(_FORK_BOMB.search(without_comments)),
+    )
 
 
 def _read_awk(code: str, found: FoundInCode) -> FoundInCode:

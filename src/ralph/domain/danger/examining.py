@@ -12,11 +12,12 @@ from ralph.domain.danger.call import Call
 from ralph.domain.danger.expansion import expand_text, expand_words, substituted_scripts
 from ralph.domain.danger.families.catalogue import check_families
 from ralph.domain.danger.families.files import check_written_file
-from ralph.domain.danger.families.secrets import FETCHERS, check_sending, reads_secrets
+from ralph.domain.danger.families.secrets import FETCHERS, check_sending, reads_secrets, saved_file
 from ralph.domain.danger.judgement import Danger, GuardRules
 from ralph.domain.danger.marks import INPUT, UNKNOWN
-from ralph.domain.danger.options import base_name, value_of_option
+from ralph.domain.danger.options import base_name
 from ralph.domain.danger.paths import joined
+from ralph.domain.danger.places import is_secret_file, is_startup_file
 from ralph.domain.danger.printed import printed_by, printed_by_command, stdin_text, text_of_call
 from ralph.domain.danger.program_lists import DANGEROUS_PROGRAMS, SETUP_TOOLS, SETUP_WORDS, SHELLS, TEXT_TOOLS
 from ralph.domain.danger.reading import read_script
@@ -165,6 +166,10 @@ class Walker:
             if ">" in redirect.operator:
                 path = expand_text(redirect.target, scope, printed_by)
                 self.report(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
+            elif redirect.operator == "<" and isinstance(command, Simple):
+                words = expand_words(command.words, scope, printed_by)
+                if words and is_secret_file(expand_text(redirect.target, scope, printed_by)):
+                    self.report(check_sending(base_name(words[0]), words[1:]))
 
     def _simple(self, command: Simple, scope: Scope, feed: Feed) -> list[str]:
         for assignment in command.assignments:
@@ -230,7 +235,7 @@ class Walker:
         text = text_of_call(words, scope, feed.text) if paths and words else None
         if program in FETCHERS:
             text = UNKNOWN
-            saved = value_of_option(words, ("-o", "--output", "-O", "--output-document"))
+            saved = saved_file(program, words[1:])
             paths += [(saved, ">")] if saved else []
         for path, operator in paths:
             key = joined(scope.cwd, path)
@@ -238,9 +243,19 @@ class Walker:
                 scope.files.pop(key, None)
             else:
                 scope.files[key] = (scope.files.get(key, "") if operator == ">>" else "") + text
+                if is_startup_file(key):
+                    self._later(text, scope)
         if program in ("cp", "mv", "ln", "install", "rsync"):
             for word in words[1:]:
                 scope.files.pop(joined(scope.cwd, word), None)
+
+    def _later(self, text: str, scope: Scope) -> None:
+        """A shell will read it one day. What is only hard to read is the user's usual set-up."""
+        try:
+            self.text(text, scope.copy())
+        except DangerFound as found:
+            if found.danger.family != "hidden":
+                raise
 
     def report(self, danger: Danger | None) -> None:
         if danger is not None:

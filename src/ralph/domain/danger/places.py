@@ -100,7 +100,7 @@ def _absolute(path: str, *, is_broad: bool) -> Place:
 
 
 _VITAL_FILES = LazyPattern(
-    r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*)"
+    r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*|cron\.\w+/.*)"
     r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys"
 )
 
@@ -121,6 +121,16 @@ def is_personal_file(path: str, cwd: str) -> bool:
     return bool(_PERSONAL_FILES.fullmatch(joined(cwd, path)))
 
 
+_STARTUP_FILES = LazyPattern(
+    r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*"
+)
+
+
+def is_startup_file(path: str) -> bool:
+    """What every shell of the user reads first."""
+    return bool(_STARTUP_FILES.fullmatch(path))
+
+
 def is_disk(path: str) -> bool:
     return (
         path.startswith("/dev/")
@@ -130,8 +140,8 @@ def is_disk(path: str) -> bool:
 
 
 _SECRET_FILES = LazyPattern(
-    r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws/credentials|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
-    r"|\.kube/config|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
+    r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws(?:/credentials)?|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
+    r"|\.kube(?:/config)?|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
     r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
     r"|credentials\.json|secrets?\.(?:ya?ml|json|toml|env))"
     r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ"

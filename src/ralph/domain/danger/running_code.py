@@ -176,6 +176,13 @@ class CodeRunner(Walker):
                     "network", "this code gives another machine a shell", "use a client that the user named"
                 )
             )
+        if found.runs_fetched:
+            what = "this code runs what it gets from another machine"
+            raise DangerFound(Danger("network", what, "save it to a file and read it before it is run"))
+        if found.forks_endlessly:
+            raise DangerFound(
+                Danger("system", "this starts processes without end", "start as many as needed")
+            )
         for script in found.scripts:
             if is_opaque(script) or INPUT in script:
                 raise DangerFound(opaque("this code runs a command that is not known beforehand"))

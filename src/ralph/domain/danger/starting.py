@@ -22,7 +22,7 @@ from ralph.domain.danger.judgement import Danger
 from ralph.domain.danger.marks import INPUT, UNKNOWN
 from ralph.domain.danger.options import base_name, behind_options, has_flag, split_options, words_in
 from ralph.domain.danger.paths import joined
-from ralph.domain.danger.places import Place, place_of
+from ralph.domain.danger.places import MACHINE, Place, place_of
 from ralph.domain.danger.printed import printed_by
 from ralph.domain.danger.program_lists import SHELLS
 from ralph.domain.danger.reading import read_script
@@ -225,8 +225,8 @@ class Examiner(GitRunner):
         if len(find.commands) > MAX_FIND_COMMANDS:
             raise TooComplex(TOO_MANY_PROGRAMS)
         for command in find.commands:
-            if not is_temporary and _removes_trees(command):
-                raise DangerFound(Danger("files", "find runs rm -rf on everything that matches", instead))
+            if not is_temporary and (_removes_trees(command) or (places & MACHINE and _removes(command))):
+                raise DangerFound(Danger("files", "find runs rm on everything that matches", instead))
             if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
                 # On every file below a root is as good as recursive.
                 whole = [word.replace(f"/{UNKNOWN}", "") or "/" for word in command[1:]]
@@ -321,6 +321,10 @@ def _is_path(name: str) -> bool:
     return name[:1] == "/" or (
         name[1:3] == ":\\" and not any(character.isspace() for character in base_name(name))
     )
+
+
+def _removes(words: list[str]) -> bool:
+    return any(base_name(word) in ("rm", "unlink", "shred") for word in words)
 
 
 def _removes_trees(words: list[str]) -> bool:

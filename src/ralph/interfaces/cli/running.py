@@ -14,6 +14,7 @@ from ralph.adapters.clock import SystemClock
 from ralph.adapters.control.run_control import RunControl
 from ralph.config.schema import OutputSettings
 from ralph.domain.loop_events import StopRequested
+from ralph.domain.safe_text import clean_line
 from ralph.engine.loop import RunResult
 from ralph.engine.ports import Publish
 from ralph.engine.recording import Listener
@@ -137,4 +138,4 @@ async def _tick(status: StatusLine) -> None:
 
 
 def _complain(message: str) -> None:
-    print(f"ralph: {message}", file=sys.stderr)
+    print(f"ralph: {clean_line(message)}", file=sys.stderr)

@@ -99,7 +99,7 @@ async def supervise(
     journal = _Unrecorded(folder)
     publish = Recorder(journal, clock, [posts, *listeners], complain=report)
     bus_probe = BusMessageProbe(
-        task_bus.read,
+        task_bus.read_piece,
         WAIT_WITHOUT_RESTART,
         Claim.WAITING,
         run="",
@@ -123,7 +123,8 @@ async def supervise(
                 publish=publish,
             ),
             agent=RootAgent(
-                _Callback(run_root, agent_timeout), launches, is_done=done.exists, waits_for_limits=True),
+                _Callback(run_root, agent_timeout), launches, is_done=done.exists, waits_for_limits=True
+            ),
             probes=[
                 done,
                 ExitCodeProbe(WAIT_EXIT_CODE, Claim.WAITING),

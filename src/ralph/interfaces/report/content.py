@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ralph.adapters.storage.feed import Feed
 from ralph.domain.evidence import CheckResult
+from ralph.domain.figures import plural
 from ralph.domain.run_view import RunState, RunView
 from ralph.engine.changes import Changes, combined
 from ralph.engine.queries import Figures, IterationSummary, Note, figures_of, is_newest
@@ -74,7 +75,7 @@ class ReportContent:
     def count(self) -> str:
         """How many iterations it took."""
         if self.parts and not self.iterations:
-            return f"{self.figures.judged} in {len(self.parts)} parts"
+            return f"{self.figures.judged} in {plural(len(self.parts), 'part')}"
         run = self.run
         return f"{run.iteration} of {run.maximum}" if run.maximum is not None else str(run.iteration)
 

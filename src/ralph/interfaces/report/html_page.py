@@ -120,14 +120,14 @@ def _parts(content: ReportContent) -> str:
     if not content.parts:
         return ""
     rows = "".join(
-        f"<tr><td>{line(str(part.label) or part.run.id)}<br>"
-        f'<span class="dim">{line(part.run.id)}</span></td>'
+        f"<tr><td>{line(str(part.label) or part.run.id)}"
+        f'<div class="dim">{line(part.run.id)}</div></td>'
         f'<td><span class="{_STATE_CLASS.get(part.run.state, "odd")}">{part.run.state.value}</span></td>'
         f'<td class="n">{part.run.iteration}</td><td class="n">{_cost(part.run)}</td><td>{line(part.run.reason)}</td></tr>'
         for part in content.parts
     )
     return (
-        '<h2>Parts</h2><table><thead><tr><th>part</th><th>state</th><th class="n">iterations</th>'
+        '<h2>Parts</h2><table class="parts"><thead><tr><th>part</th><th>state</th><th class="n">iterations</th>'
         f'<th class="n">cost</th><th>why</th></tr></thead><tbody>{rows}</tbody></table>'
     )
 

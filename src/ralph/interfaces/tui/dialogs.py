@@ -53,6 +53,9 @@ class Question(ModalScreen[str]):
                 for name, label in self._answers.items():
                     yield Button(Content(label), name=name, variant="primary" if name else "default")
 
+    def on_mount(self) -> None:
+        self.set_focus(self.query(Button).first())  # before anything is drawn: keys may be on their way
+
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.name or "")
 
@@ -76,6 +79,9 @@ class SteerDialog(ModalScreen[str]):
             )
             yield TextArea(id="steer")
             yield Static(Content.styled("ctrl+s sends · escape goes back", "$foreground 60%"))
+
+    def on_mount(self) -> None:
+        self.set_focus(self.query_one(TextArea))
 
     def action_send(self) -> None:
         self.dismiss(self.query_one(TextArea).text)

@@ -10,6 +10,7 @@ from ralph.domain.run_view import RunState, RunView
 from ralph.interfaces.tui.charts import bar
 from ralph.interfaces.tui.marks import STATE_MARKS, line, reason_of
 from ralph.interfaces.tui.watch import Limits, RunLook
+from ralph.interfaces.tui.wrapping import wrapped
 
 GAUGE = 8
 Piece = Content | str | tuple[str, str]
@@ -20,7 +21,8 @@ class RunHeader(Static):
 
     def show(self, look: RunLook | None, *, now: float, problem: str, empty: str) -> None:
         if problem:
-            self.update(Content.assemble((f" ! {line(problem)}", "bold $text-error")))
+            rows = wrapped(f" ! {line(problem)}", self.size.width - 1, indent=3)
+            self.update(Content.styled("\n".join(rows[:3]), "bold $text-error"))
         elif look is None or look.run is None:
             self.update(Content.styled(f" {empty}", "$foreground 60%"))
         else:

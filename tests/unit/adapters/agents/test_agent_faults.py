@@ -208,6 +208,7 @@ def test_a_failure_that_the_agent_reported_before_its_time_was_over_stays_one() 
     ("agent", "error"),
     [
         ("gemini", ErrorReported("The input token count (2) exceeds the maximum number of tokens allowed (1).", 400)),
+        ("claude", ErrorReported("Prompt is too long", 400, "prompt_too_long", True)),
         ("opencode", ErrorReported("too long", None, "ContextOverflowError", True)),
         ("qwen", ErrorReported("[API Error: Context is too large to send safely.]", None, "", True)),
         ("copilot", ErrorReported("Request exceeds the model's prompt budget after reserving output.", 400, "", True)),

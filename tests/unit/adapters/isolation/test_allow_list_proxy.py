@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -58,6 +59,7 @@ def with_proxy(
         b"CONNECT \xff\xfe:443 HTTP/1.1\r\n\r\n",
         b"CONNECT example.com:443 SPDY/3\r\n\r\n",
         b"CONNECT 127.1:443 HTTP/1.1\r\n\r\n",
+        b"GET http://example.com/ HTTP/1.1\r\nA: b\nHost: other.example\r\n\r\n",
         b"GET " + b"x" * 100_000,
     ],
 )
@@ -130,3 +132,54 @@ def test_stopping_cuts_what_is_open() -> None:
             await writer.wait_closed()
 
     assert with_proxy(["127.0.0.1:*"], work) == []
+
+
+def test_a_plain_request_is_for_the_host_that_was_judged() -> None:
+    seen: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+        await writer.wait_closed()
+
+    async def work(proxy: AllowListProxy) -> None:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            head = f"GET http://127.0.0.1:{port}/a?b HTTP/1.1\r\nHost: other.example\r\nhost: third\r\nX: y\r\n\r\n"
+            await answer(proxy, head.encode())
+            expected = f"GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX: y\r\nConnection: close\r\n\r\n"
+            assert seen == [expected.encode()]
+
+    assert with_proxy(["127.0.0.1:*"], work) == []
+
+
+def test_more_connections_than_we_can_bear_are_cut_at_once() -> None:
+    async def work(proxy: AllowListProxy) -> None:
+        opened = [await asyncio.open_unix_connection(proxy.socket_path) for _ in range(160)]
+        async with asyncio.timeout(60):
+            cut = 0
+            for reader, _ in opened[100:]:
+                with contextlib.suppress(ConnectionError):
+                    assert await reader.read() == b""
+                cut += 1
+        assert cut == 60
+        _, first = opened[0]
+        first.write(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n")
+        assert (await opened[0][0].read()).startswith(b"HTTP/1.1 403 ")
+        for _, writer in opened:
+            writer.close()
+
+    assert len(with_proxy(["example.com"], work)) == 1
+
+
+def test_refusals_are_not_told_without_end(tmp_path: Path) -> None:
+    log = tmp_path / "network.log"
+
+    async def work(proxy: AllowListProxy) -> None:
+        for number in range(120):
+            await answer(proxy, f"CONNECT a{number}.example:443 HTTP/1.1\r\n\r\n".encode())
+
+    reports = with_proxy(["example.com"], work, log)
+    assert len(reports) == 101
+    assert "network.log" in reports[-1]
+    assert len(log.read_text().splitlines()) == 120

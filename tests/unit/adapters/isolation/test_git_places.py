@@ -21,19 +21,25 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-def test_without_a_repository_there_is_nothing(tmp_path: Path) -> None:
-    assert git_places(tmp_path) == GitPlaces()
+def test_without_a_repository_none_can_be_made(tmp_path: Path) -> None:
+    assert git_places(tmp_path) == GitPlaces(barred=(tmp_path / ".git",))
 
 
 def test_of_a_plain_repository_hooks_and_configuration_are_read_only(tmp_path: Path) -> None:
     top = repository(tmp_path / "a")
-    assert git_places(top) == GitPlaces((top / ".git",), (top / ".git/hooks", top / ".git/config"))
+    running = ("hooks", "branches", "remotes", "config")
+    assert git_places(top) == GitPlaces(
+        writable=(top / ".git",), readonly=tuple(top / ".git" / name for name in running)
+    )
 
 
 def test_a_folder_in_a_repository_is_in_it(tmp_path: Path) -> None:
     top = repository(tmp_path / "a")
     (top / "sub" / "sub").mkdir(parents=True)
-    assert git_places(top / "sub" / "sub").writable == (top / ".git",)
+    found = git_places(top / "sub" / "sub")
+    assert found.writable == (top / ".git",)
+    assert found.top == top
+    assert found.barred == (top / "sub" / "sub" / ".git",)
 
 
 def test_missing_hooks_are_made_before_the_agent_can(tmp_path: Path) -> None:
@@ -60,13 +66,13 @@ def test_a_worktree_has_its_folder_elsewhere(tmp_path: Path) -> None:
     git(top, "worktree", "add", "-q", str(tree))
     git(top, "worktree", "add", "-q", str(tmp_path / "other"))
     found = git_places(tree)
-    assert found.writable == (top / ".git",)
+    assert found.writable == (top / ".git", top / ".git/worktrees/tree")
     assert {
         tree / ".git",
         top / ".git/HEAD",
         top / ".git/config",
         top / ".git/hooks",
-        top / ".git/worktrees/other",
+        top / ".git/worktrees",
         top / ".git/worktrees/tree/commondir",
         top / ".git/worktrees/tree/gitdir",
     } <= set(found.readonly)

@@ -19,7 +19,8 @@ from ralph.domain.report import Spend
 from ralph.domain.run_view import RunState, RunView
 from ralph.engine.changes import Changes, CommitLine, FileChange
 from ralph.engine.queries import IterationSummary, Note, figures_of
-from ralph.interfaces.report.content import ReportContent
+from ralph.engine.run_labels import RunLabel
+from ralph.interfaces.report.content import Part, ReportContent
 from ralph.interfaces.report.html_page import html_report
 from ralph.interfaces.report.json_data import json_report
 from ralph.interfaces.report.markdown import code, markdown_report, plain
@@ -170,6 +171,62 @@ def test_a_run_that_checked_nothing_is_said_to_rest_on_claims() -> None:
     bare = replace(ACCEPTED, checks=())
     assert "rests on claims" in html_report(content(bare))
     assert "rests on claims" in markdown_report(content(bare))
+
+
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.INTERRUPTED, RunState.RUNNING])
+def test_only_a_completed_run_can_rest_on_claims(state: RunState) -> None:
+    found = content(replace(ACCEPTED, checks=(), decision=""), run=replace(RUN, state=state))
+    for text in (html_report(found), markdown_report(found)):
+        assert "No check was run." in text
+        assert "rests on claims" not in text
+
+
+def test_a_run_of_runs_tells_of_its_parts() -> None:
+    part = Part(
+        replace(RUN, id="r-part", parent_id=RUN.id, reason="every role has accepted T-1"),
+        RunLabel("Totals | are rounded", "T-1"),
+        (DENIED, ACCEPTED),
+    )
+    found = content(parts=(part,), run=replace(RUN, iteration=0, maximum=None), label=RunLabel("T-1"))
+    found = replace(found, figures=figures_of(part.iterations))
+    page = Page(html_report(found))
+    assert page.open == []
+    for told in ("T-1 Totals | are rounded", "every role has accepted T-1", "2 in 1 part", "1 of 2"):
+        assert told in page.words, told
+    text = markdown_report(found)
+    assert "| T\\-1 Totals \\| are rounded | completed | 2 | $1.25 | every role has accepted T\\-1 |" in text
+    assert "| `tests` | ✅ passed | 1 of 2 |" in text
+    assert json.loads(json_report(found))["parts"][0]["run"]["id"] == "r-part"
+
+
+def test_time_goes_on_until_a_run_has_ended() -> None:
+    live = replace(RUN, state=RunState.RUNNING, live=True, ended_at=None)
+    now = RUN.started_at + 3600.0
+    assert content(run=live, written_at=now).elapsed == 3600.0
+    gone = replace(live, state=RunState.INTERRUPTED, live=False)
+    assert content(run=gone, written_at=now).elapsed == 100.0
+    assert content(written_at=now).elapsed == 100.0
+
+
+def test_steps_of_roles_have_a_column_of_their_own() -> None:
+    back = replace(
+        DENIED,
+        role="reviewer",
+        assignment="T-1/reviewer",
+        decision="giveup",
+        claimed=False,
+        claims=("rejected: tag reject",),
+    )
+    text = markdown_report(content(back))
+    assert "| # | step | decision | checks | time | cost |" in text
+    assert "| 1 | T\\-1/reviewer | sent back | ❌ | 1m1s | $1.00 |" in text
+    assert "sent back" in Page(html_report(content(back))).words
+
+
+def test_a_long_prompt_is_folded_in_markdown() -> None:
+    assert "<details>" not in markdown_report(content(ACCEPTED))
+    long = markdown_report(content(ACCEPTED, asked="line\n" * 30))
+    assert long.count("<details>") == long.count("</details>") == 1
 
 
 def test_a_run_without_iterations_has_a_report_too() -> None:

@@ -30,6 +30,8 @@ _MIGRATION = LazyPattern(
 _WHOLE = LazyPattern(
     r"(?i)\bdrop\s+(?:table|database|schema|keyspace)\b|\btruncate\s+(?:table\s+)?\w|\bflushall\b|dropDatabase\s*\("
 )
+_WITH_HOST = _CLIENTS | {"dropdb", "dropuser", "mysqladmin"}
+"""Their -h names a host."""
 _LOCAL = words_in("sqlite3 duckdb")
 """Databases in a file: the project's own."""
 _PRODUCTION = LazyPattern(r"(?i)\bprod(?:uction)?\b")
@@ -40,7 +42,9 @@ def check_databases(call: Call) -> Danger | None:
     danger = _check_database(call)
     if danger is None or call.rules.has_pack("databases"):
         return danger
-    if call.program not in _LOCAL and (_WHOLE.search(_said(call)) or call.program == "dropdb"):
+    is_whole = _WHOLE.search(_said(call)) or call.program == "dropdb"
+    is_whole = is_whole or (call.program == "mysqladmin" and "drop" in call.arguments)
+    if call.program not in _LOCAL and is_whole:
         return danger
     said = [*call.arguments, *(value for name, value in call.environment.items() if name.endswith("ENV"))]
     return danger if any(_PRODUCTION.search(word) for word in said) else None
@@ -52,7 +56,7 @@ def _said(call: Call) -> str:
 
 def _check_database(call: Call) -> Danger | None:
     words = call.arguments
-    if is_only_asking(words):
+    if is_only_asking([word for word in words if word != "-h" or call.program not in _WITH_HOST]):
         return None
     if call.program in ("dropdb", "dropuser"):
         return Danger("databases", f"{call.program} deletes a database or account", _BACKUP_FIRST)

@@ -7,17 +7,19 @@ import re
 from ralph.domain.danger.call import Call
 from ralph.domain.danger.judgement import Danger
 from ralph.domain.danger.lazy_pattern import LazyPattern
-from ralph.domain.danger.options import base_name, has_flag, split_options, words_in
+from ralph.domain.danger.options import base_name, has_flag, split_options, value_of_option, words_in
 from ralph.domain.danger.places import is_secret_file
 
 SENDERS = words_in(
-    "curl wget nc ncat netcat socat telnet ftp sftp scp rsync http https xh xhs httpie mail sendmail mutt"
+    "curl wget nc ncat netcat socat telnet ftp sftp scp rsync ssh http https xh xhs httpie mail sendmail mutt"
 )
 """Programs that can send what they are given to another machine."""
 FETCHERS = words_in(
     "curl wget fetch aria2c http https xh xhs httpie lwp-request lynx links w3m nc ncat netcat ssh"
 )
 """Programs whose output comes from another machine."""
+_COPIERS = words_in("scp rsync sftp aws gsutil rclone s3cmd gh")
+_COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
 _TELLERS = frozenset(["env", "printenv", "set", "export"])
 _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
 _LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
@@ -33,13 +35,23 @@ def check_secrets(call: Call) -> Danger | None:
                 f"{call.program} gives another machine a shell",
                 "use curl to a host that the user named",
             )
-    if call.program not in SENDERS:
-        return None
-    for word in call.arguments:
-        path = _sent_file(call.program, word)
-        if path and is_secret_file(path):
+    for path in _sent_files(call):
+        if is_secret_file(path):
             return Danger("secrets", f"this sends {path} to another machine", _LEAVE_SECRETS)
     return None
+
+
+def _sent_files(call: Call) -> list[str]:
+    program, words = call.program, call.arguments
+    if program in _COPIERS:
+        _, operands = split_options(words, _COPIERS_VALUED)
+        # The last one is where they go; a gist has no such place.
+        sent = operands if "gist" in operands else operands[:-1]
+        return [word.rstrip("/") for word in sent if ":" not in word]
+    if program not in SENDERS:
+        return []
+    kept = set(split_options(words)[0]) | {saved_file(program, words)}
+    return [path for word in words if word not in kept and (path := _sent_file(program, word))]
 
 
 def reads_secrets(words: list[str]) -> bool:
@@ -60,7 +72,7 @@ def reads_secrets(words: list[str]) -> bool:
 
 def check_sending(program: str, arguments: list[str]) -> Danger | None:
     """A sender that gets secrets on stdin or in its words."""
-    if program not in SENDERS:
+    if program not in SENDERS and not (program == "openssl" and "s_client" in arguments):
         return None
     if program == "curl" and not any(
         word.startswith(("-d", "--data", "-F", "--form", "-T", "--upload", "-H", "--json", "-u"))
@@ -72,9 +84,22 @@ def check_sending(program: str, arguments: list[str]) -> Danger | None:
     return Danger("secrets", "this sends secrets to another machine", _LEAVE_SECRETS)
 
 
+def saved_file(program: str, arguments: list[str]) -> str:
+    """Where a fetcher puts what it gets; empty: to its output."""
+    named = value_of_option(
+        arguments, ("-o", "--output", *(("-O", "--output-document") if program == "wget" else ()))
+    )
+    if named or program not in ("wget", "curl"):
+        return named or ""
+    options, operands = split_options(arguments)
+    if program == "curl" and not has_flag(options, "O", "remote-name"):
+        return ""
+    return operands[-1].partition("?")[0].rpartition("/")[2] if operands else ""
+
+
 def _sent_file(program: str, word: str) -> str:
-    if program in ("scp", "rsync", "sftp"):
-        return "" if ":" in word else word
+    if program == "ssh":
+        return ""  # its own key
     if program == "wget":
         found = re.fullmatch(r"--(?:post|body)-file=(.+)", word)
         return found[1] if found else ""

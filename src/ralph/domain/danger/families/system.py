@@ -9,6 +9,8 @@ from ralph.domain.danger.options import has_flag, split_options
 _ASK = "ask the user to do it"
 _POWER = frozenset(["shutdown", "reboot", "halt", "poweroff"])
 _ACCOUNTS = frozenset(["userdel", "deluser", "groupdel", "delgroup"])
+_GROUPING = frozenset(["usermod", "adduser", "useradd", "gpasswd"])
+_POWERFUL = frozenset(["sudo", "wheel", "root", "admin", "adm", "shadow", "disk"])
 _VITAL_UNITS = (
     "ssh",
     "sshd",
@@ -87,7 +89,7 @@ def _firewall(call: Call, options: list[str], operands: list[str]) -> str:
     if call.program == "nft" and operands[:2] == ["flush", "ruleset"]:
         return "this removes the firewall's rules"
     flushes = has_flag(options, "F") or has_flag(options, "X") or has_flag(options, long="flush")
-    drops = "-P" in options and "drop" in operands
+    drops = "-P" in options and bool({"drop", "accept"} & set(operands))
     if call.program in ("iptables", "ip6tables", "ebtables") and (flushes or drops):
         return "this removes the firewall's rules or cuts the network"
     return ""
@@ -101,6 +103,11 @@ def _jobs(call: Call, options: list[str], operands: list[str]) -> str:
 def _accounts(call: Call, options: list[str], operands: list[str]) -> str:
     if call.program == "passwd":
         return "this changes an account's password" if has_flag(options, "d") or "root" in operands else ""
+    if call.program == "chpasswd":
+        return "this changes passwords"
+    if call.program in _GROUPING:
+        given = {name for word in operands for name in word.split(",")} & _POWERFUL
+        return f"this gives an account the rights of {min(given)}" if given else ""
     if call.program == "dscl":
         return "this deletes an account" if "-delete" in call.arguments else ""
     return f"{call.program} deletes an account" if operands else ""
@@ -124,6 +131,8 @@ def _kernel(call: Call, options: list[str], operands: list[str]) -> str:
         return "this clears the firmware's settings" if has_flag(options, "c") else ""
     if call.program == "tmutil":
         return "this deletes backups" if operands[:1] and operands[0].startswith("delete") else ""
+    if call.program == "modprobe":
+        return "this takes a driver away from the running machine" if has_flag(options, "r", "remove") else ""
     if call.program in ("rmmod", "efibootmgr"):
         changes = has_flag(options, "B") if call.program == "efibootmgr" else bool(operands)
         return "this may stop the machine from starting or working" if changes else ""
@@ -152,7 +161,7 @@ def _windows(call: Call, options: list[str], operands: list[str]) -> str:
 _SYSTEM_RULES = {
     **dict.fromkeys(_POWER, _power),
     **dict.fromkeys(_ACCOUNTS, _accounts),
-    **dict.fromkeys(("passwd", "dscl"), _accounts),
+    **dict.fromkeys(("passwd", "chpasswd", "dscl", *_GROUPING), _accounts),
     **dict.fromkeys(("iptables", "ip6tables", "ebtables", "nft", "ufw"), _firewall),
     **dict.fromkeys(("killall", "pkill", "killall5"), _killall),
     **dict.fromkeys(
@@ -170,6 +179,7 @@ _SYSTEM_RULES = {
             "nvram",
             "tmutil",
             "rmmod",
+            "modprobe",
             "efibootmgr",
         ),
         _kernel,

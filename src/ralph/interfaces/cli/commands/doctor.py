@@ -101,9 +101,9 @@ def _lines(findings: Sequence[Finding], in_the_way: Sequence[Finding], look: Loo
                 continue
             sign, color = signs[finding.health]
             name = clean_line(finding.name).ljust(width)
-            needed = " (configured)" if finding.needed and area is Area.AGENTS else ""
+            configured = " (configured)" if finding.details.get("configured") else ""
             sign += " " * (sign_width - display_width(sign))
-            yield f"  {color}{sign}{colors.off} {name}  {clean_line(finding.text)}{needed}"
+            yield f"  {color}{sign}{colors.off} {name}  {clean_line(finding.text)}{configured}"
             for advice in finding.advice:
                 yield f"  {' ' * (sign_width + width + 3)}{marks.right} {clean_line(advice)}"
         yield ""

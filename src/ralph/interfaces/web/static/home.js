@@ -24,7 +24,7 @@ export function runRow(run, parts = 0) {
     h(
       "span",
       { class: "run-facts" },
-      parts > 0 ? h("span", {}, plural(parts, "part")) : h("span", {}, `iteration ${countOf(run)}`),
+      parts > 0 ? h("span", {}, plural(parts, "part")) : (run.iteration > 0 || run.maximum) && h("span", {}, `iteration ${countOf(run)}`),
       run.cost !== null && h("span", {}, spent(run)),
       run.tokens > 0 && h("span", {}, `${compact(run.tokens)} tokens`),
       h("span", {}, `${run.profile} · ${run.agent}`),
@@ -104,7 +104,7 @@ export function cardDetail(detail, onAsk) {
   const list = (title, items) => items.length > 0 && [h("h3", {}, title), h("ul", {}, items.map((text) => h("li", {}, text)))];
   return [
     h("h2", { id: "dialog-title" }, `${item.id} ${item.title}`),
-    h("p", { class: "dim" }, [item.status, item.role, item.iteration ? `iteration ${item.iteration}${item.maximum ? `/${item.maximum}` : ""}` : ""].filter(Boolean).join(" · "), item.run && [" · now in ", h("a", { href: runLink(item.run) }, item.run)]),
+    h("p", { class: "dim" }, [item.status, item.role, item.iteration ? (item.maximum ? `iteration ${item.iteration}/${item.maximum}` : plural(item.iteration, "iteration")) : ""].filter(Boolean).join(" · "), item.run && [" · now in ", h("a", { href: runLink(item.run) }, item.run)]),
     detail.description && h("p", { class: "pre" }, detail.description),
     detail.note && [h("h3", {}, "Feedback"), h("p", { class: "pre" }, detail.note)],
     list("Acceptance criteria", detail.criteria),

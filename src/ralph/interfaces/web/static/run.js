@@ -262,7 +262,7 @@ export class RunPage {
   }
 
   check(check) {
-    const receipt = [check.command, check.exitCode !== null ? `exit ${check.exitCode}` : "", check.seconds ? duration(check.seconds) : "", check.reason, check.required ? "" : "optional"].filter(Boolean);
+    const receipt = [check.command === check.name ? "" : check.command, check.exitCode !== null ? `exit ${check.exitCode}` : "", check.seconds ? duration(check.seconds) : "", check.reason, check.required ? "" : "optional"].filter(Boolean);
     return h(
       "div",
       { class: "check" },
@@ -283,7 +283,7 @@ export class RunPage {
       return;
     }
     const colour = { "+": "add", "-": "del", "@": "hunk" };
-    const patch = found.patch.split("\n").map((text) => h("span", { class: colour[text[0]] ?? "" }, `${text}\n`));
+    const patch = found.patch.trimEnd().split("\n").map((text) => h("span", { class: colour[text[0]] ?? "" }, `${text}\n`));
     this.openDialog([
       h("h2", { id: "dialog-title" }, `Changes of iteration ${each.iteration}`),
       found.note && h("p", { class: "empty" }, found.note),

@@ -1,0 +1,255 @@
+"""What an agent could leave in the workspace, in git's folder or in its own state for those outside to trip over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ralph.adapters.isolation.git_traps import GitTraps
+from ralph.adapters.isolation.kept_links import KeptLinks
+from ralph.domain.isolation import Network, SandboxPolicy
+from ralph.errors import ConfigError
+
+from .conftest import OFF, Sandboxed, git
+
+# --- folders around what is protected ----------------------------------------------------------------------
+
+
+def test_the_folder_around_a_folder_for_hooks_cannot_be_replaced(sandboxed: Sandboxed) -> None:
+    hooks = sandboxed.workspace / ".husky" / "_"
+    hooks.mkdir(parents=True)
+    with (sandboxed.workspace / ".git" / "config").open("a") as config:
+        config.write("[Core]\n\tHooksPath=.husky/_ ; as some tools have it\n")
+    sandboxed.shell("mv .husky away; mkdir -p .husky/_; echo evil > .husky/_/pre-commit")
+    assert list(hooks.iterdir()) == []
+
+
+def test_a_folder_for_hooks_that_is_not_there_yet_cannot_be_made(sandboxed: Sandboxed) -> None:
+    git(sandboxed.workspace, "config", "core.hooksPath", ".husky/_")
+    sandboxed.shell("mkdir -p .husky/_; echo evil > .husky/_/pre-commit")
+    assert list((sandboxed.workspace / ".husky" / "_").iterdir()) == []
+
+
+def test_the_folders_of_submodules_cannot_be_replaced(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    git(other, "commit", "-q", "--allow-empty", "-m", "first")
+    git(sandboxed.workspace, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "part")
+    config = sandboxed.workspace / ".git" / "modules" / "part" / "config"
+    before = config.read_text()
+    sandboxed.shell(
+        "cd .git; cp -r modules m2; mv modules m3; mv m2 modules; echo evil >> modules/part/config"
+    )
+    assert config.read_text() == before
+
+
+def test_the_folders_of_worktrees_cannot_be_replaced(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    main, tree = sandboxed.workspace, tmp_path / "tree"
+    git(main, "worktree", "add", "-q", "-b", "one", str(tree))
+    own = main / ".git" / "worktrees" / "tree"
+    sandboxed.workspace = tree
+    sandboxed.shell(
+        """
+        cd "$1"; cp -r worktrees w2; mv worktrees w3; mv w2 worktrees; echo /evil > worktrees/tree/commondir
+        mkdir worktrees/next; echo /evil > worktrees/next/commondir
+        """,
+        str(main / ".git"),
+    )
+    assert (own / "commondir").read_text() == "../..\n"
+    assert [entry.name for entry in own.parent.iterdir()] == ["tree"]
+    assert git(tree, "status", "--short") == ""
+
+
+# --- other ways to give git a configuration ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["../team.gitconfig", '"../team.gitconfig"', "../nested.gitconfig"])
+def test_files_that_the_configuration_includes_cannot_be_changed(sandboxed: Sandboxed, value: str) -> None:
+    team = sandboxed.workspace / "team.gitconfig"
+    team.write_text("[alias]\n\tx = status\n")
+    (sandboxed.workspace / "nested.gitconfig").write_text("[include]\n\tpath = team.gitconfig\n")
+    with (sandboxed.workspace / ".git" / "config").open("a") as config:
+        config.write(f"[include] path = {value}\n")
+    sandboxed.shell("echo evil >> team.gitconfig; rm team.gitconfig; echo evil > team.gitconfig")
+    assert team.read_text() == "[alias]\n\tx = status\n"
+
+
+def test_an_included_file_that_is_not_there_cannot_be_made(sandboxed: Sandboxed) -> None:
+    git(sandboxed.workspace, "config", "include.path", "../team.gitconfig")
+    sandboxed.shell("echo evil > team.gitconfig")
+    assert (sandboxed.workspace / "team.gitconfig").read_text() == ""
+
+
+def test_the_configuration_of_a_worktree_cannot_be_made(sandboxed: Sandboxed) -> None:
+    git(sandboxed.workspace, "config", "extensions.worktreeConfig", "true")
+    sandboxed.shell("echo evil > .git/config.worktree")
+    assert (sandboxed.workspace / ".git" / "config.worktree").read_text() == ""
+
+
+@pytest.mark.parametrize("name", ["remotes/origin", "branches/origin"])
+def test_a_remote_cannot_be_named_in_the_old_ways(sandboxed: Sandboxed, name: str) -> None:
+    sandboxed.shell('echo "URL: /evil" > ".git/$1"', name)
+    assert not (sandboxed.workspace / ".git" / name).exists()
+
+
+@pytest.mark.parametrize("is_in_a_repository", [True, False])
+def test_a_repository_cannot_be_made_where_there_is_none(
+    sandboxed: Sandboxed, tmp_path: Path, is_in_a_repository: bool
+) -> None:
+    folder = (sandboxed.workspace if is_in_a_repository else tmp_path) / "part"
+    folder.mkdir()
+    sandboxed.workspace = folder
+    for _ in range(2):
+        output = sandboxed.shell(
+            "git init -q . && echo MADE; mkdir -p .git/x; touch .git/y; ls -A; echo > file"
+        )
+        assert "MADE" not in output
+        assert [entry.name for entry in folder.iterdir()] == ["file"]
+
+
+def test_from_a_folder_of_a_repository_all_of_it_can_be_read(sandboxed: Sandboxed) -> None:
+    top, folder = sandboxed.workspace, sandboxed.workspace / "part"
+    (top / "readme").write_text("top")
+    git(top, "add", "readme")
+    folder.mkdir()
+    sandboxed.workspace = folder
+    output = sandboxed.shell(
+        "touch ../new; echo > file; git add -A . && git commit -qm part && cat ../readme"
+    )
+    assert "top" in output
+    assert git(top, "show", "--format=", "--name-status", "HEAD") == "A\tpart/file\nA\treadme"
+    assert not (top / "new").exists()
+
+
+def test_a_git_folder_that_is_a_link_is_refused(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    (sandboxed.workspace / ".git").rename(tmp_path / "elsewhere")
+    (sandboxed.workspace / ".git").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="is a link"):
+        sandboxed.run("true")
+
+
+# --- what git outside would trip over ----------------------------------------------------------------------
+
+TRAPS = {
+    "message": ("ln -sf ~/.profile .git/COMMIT_EDITMSG", ".git/COMMIT_EDITMSG"),
+    "log": ("rm .git/logs/HEAD; ln -s ~/.profile .git/logs/HEAD", ".git/logs/HEAD"),
+    "hook": ("ln -s hooks/pre-commit .git/ORIG_HEAD", ".git/ORIG_HEAD"),
+    "pipe": ("mkfifo .git/MERGE_MSG", ".git/MERGE_MSG"),
+    "objects": ("ln -s ~ .git/objects/ff", ".git/objects/ff"),
+    "common": ("mkdir evil; echo ../evil > .git/commondir", ".git/commondir"),
+}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_traps_in_gits_folder_are_found_told_and_removed(sandboxed: Sandboxed, name: str) -> None:
+    script, place = TRAPS[name]
+    traps = GitTraps(sandboxed.workspace, sandboxed.reports.append)
+    traps.require_none()
+    sandboxed.shell(script)
+    trap = sandboxed.workspace / place
+    assert os.path.lexists(trap)
+    with pytest.raises(ConfigError, match=trap.name):
+        traps.require_none()
+    traps.remove()
+    assert not os.path.lexists(trap)
+    assert sandboxed.reports == [f"the agent had put {trap} in git's way: it was removed"]
+    git(sandboxed.workspace, "commit", "-q", "--allow-empty", "-m", "outside")
+    assert not (sandboxed.home / ".profile").exists()
+
+
+def test_what_git_itself_makes_is_no_trap(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    git(sandboxed.workspace, "worktree", "add", "-q", "-b", "commondir", str(tmp_path / "tree"))
+    git(sandboxed.workspace, "gc", "-q")
+    for folder in (sandboxed.workspace, tmp_path / "tree", tmp_path):
+        assert GitTraps(folder, sandboxed.reports.append).found() == []
+
+
+# --- links to what is not shown ----------------------------------------------------------------------------
+
+
+def test_a_link_in_path_does_not_uncover_what_it_leads_to(sandboxed: Sandboxed) -> None:
+    programs = sandboxed.workspace / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    sandboxed.environ["PATH"] = f"{programs}{os.pathsep}{sandboxed.environ['PATH']}"
+    sandboxed.shell("mv .venv old; mkdir .venv; ln -s ~/.ssh .venv/bin; ln -s ~/.aws .venv/lib")
+    assert (sandboxed.workspace / ".venv" / "lib").is_symlink()
+    assert "s3cret-value" not in sandboxed.shell("cat ~/.ssh/* ~/.aws/* .venv/*/* 2>&1")
+
+
+def test_tools_in_the_workspace_can_be_changed(sandboxed: Sandboxed) -> None:
+    programs = sandboxed.workspace / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    sandboxed.environ["PATH"] = f"{programs}{os.pathsep}{sandboxed.environ['PATH']}"
+    sandboxed.shell("touch .venv/bin/new")
+    assert (programs / "new").exists()
+
+
+def _by_settings(sandboxed: Sandboxed, key: str) -> None:
+    policy = replace(OFF, **{key: ("cache/x",)})
+    sandboxed.shell("true", policy=policy)
+    sandboxed.shell("mv cache away; mkdir cache; ln -s ~/.ssh cache/x", policy=policy)
+    sandboxed.shell("true", policy=policy)
+
+
+def _by_the_task_folder(sandboxed: Sandboxed, key: str) -> None:
+    site = sandboxed.site(writable=(sandboxed.workspace / "cache" / "x",))
+    sandboxed.shell("mv cache away; mkdir cache; ln -s ~/.ssh cache/x")
+    sandboxed.shell("true", site=site)
+
+
+@pytest.mark.parametrize(
+    ("key", "attempt"),
+    [("writable", _by_settings), ("readonly", _by_settings), ("task", _by_the_task_folder)],
+)
+def test_a_listed_path_that_the_agent_made_a_link_is_not_followed(
+    sandboxed: Sandboxed, key: str, attempt: Callable[[Sandboxed, str], None]
+) -> None:
+    (sandboxed.workspace / "cache" / "x").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="by a link in a place where the agent may write"):
+        attempt(sandboxed, key)
+
+
+# --- the agent's own state ---------------------------------------------------------------------------------
+
+STATE = SandboxPolicy(network=Network.OFF)
+
+
+def test_a_state_folder_that_is_a_link_is_protected_like_any_other(
+    sandboxed: Sandboxed, own_home: Path
+) -> None:
+    real = own_home / "dotfiles" / "claude"
+    real.mkdir(parents=True)
+    (own_home / ".claude").symlink_to("dotfiles/claude")
+    sandboxed.programs = ("claude",)
+    sandboxed.shell(
+        "echo evil > ~/.claude/settings.json; echo evil > ~/.claude/hooks/x; echo log-in > ~/.claude/key"
+    )
+    assert (real / "settings.json").read_text() == "{}\n"
+    assert list((real / "hooks").iterdir()) == []
+    assert (real / "key").read_text() == "log-in\n"
+
+
+def test_settings_that_are_a_link_are_put_back(sandboxed: Sandboxed, own_home: Path) -> None:
+    (own_home / "dotfiles").mkdir()
+    (own_home / "dotfiles" / "claude.json").write_text("mine")
+    (own_home / ".claude").mkdir()
+    link = own_home / ".claude" / "settings.json"
+    link.symlink_to("../dotfiles/claude.json")
+    sandboxed.programs = ("claude",)
+    links = KeptLinks([link, own_home / ".claude" / "CLAUDE.md"], sandboxed.reports.append)
+    links.restore()
+    assert sandboxed.reports == []
+    assert sandboxed.shell("cat ~/.claude/settings.json; echo evil > ~/.claude/settings.json").startswith(
+        "mine"
+    )
+    assert link.read_text() == "mine"
+    for number, attempt in enumerate(("rm -f $0; echo evil > $0", "rm -f $0", "ln -sf /evil $0"), 1):
+        sandboxed.run("sh", "-c", attempt, str(link))
+        links.restore()
+        assert link.read_text() == "mine"
+        assert len(sandboxed.reports) == number

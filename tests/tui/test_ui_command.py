@@ -1,0 +1,87 @@
+"""`ralph ui` as a process: in a real terminal, and where there is none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ralph.adapters.storage.controls import Ask
+from tests.tui.sample import RUN, Record
+from tests.tui.terminal import terminal
+
+
+def test_a_real_terminal_shows_a_run_takes_keys_and_is_left_as_it_was(shop: Record) -> None:
+    with terminal(shop.root) as tmux:
+        tmux.sees("● running", "Edit  src/shop/money.py")
+        shop.say("a word from elsewhere")
+        tmux.sees("a word from elsewhere")
+        tmux.press("2")
+        tmux.sees("Coder 3", "Receipts by mail")
+        tmux.press("Right", "Enter")
+        tmux.sees("Vouchers that expire at midnight", "Completion criteria")
+        tmux.press("Escape", "5")
+        tmux.sees("unit tests failed", "$0.31")
+        tmux.press("?")
+        tmux.sees("quit; runs go on")
+        tmux.press("Escape", "q")
+        screen = tmux.sees("ended with 0")
+        assert "Iterations" not in screen  # the screen is given back
+    assert shop.heard() == []  # quitting asks nothing of the run
+
+
+def test_a_run_is_steered_and_stopped_from_a_real_terminal(shop: Record) -> None:
+    with terminal(shop.root, "last") as tmux:
+        tmux.sees("● running")
+        tmux.press("s")
+        tmux.sees("Say something to the agent")
+        tmux.press("Use", "Space", "Decimal")
+        tmux.sees("Use Decimal")
+        tmux.press("C-s")
+        tmux.sees("told in the next prompt")
+        tmux.press("x")
+        tmux.sees("Stop run")
+        tmux.press("Enter")
+        tmux.sees("it stops after this step")
+    assert shop.steering() == ["Use Decimal"]
+    assert shop.heard() == [Ask.STOP]
+
+
+def test_a_terminal_may_be_made_tiny_and_large_again(shop: Record) -> None:
+    with terminal(shop.root, width=80, height=24) as tmux:
+        tmux.sees("● running")
+        tmux.resize(30, 6)
+        tmux.sees("30 by 6")
+        tmux.resize(140, 40)
+        tmux.sees("The agent's list", "Edit  src/shop/money.py")
+
+
+def ui(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ralph", "ui", "--project-dir", str(root), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_in_a_pipe_it_says_what_to_use_instead(shop: Record) -> None:
+    ran = ui(shop.root)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert "needs a terminal" in ran.stderr
+    assert "ralph logs -f" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("nothing-like-it", "there is no run"), ("2026", "may mean 2 runs")]
+)
+def test_a_run_that_cannot_be_meant_is_named(shop: Record, name: str, said: str) -> None:
+    ran = ui(shop.root, name)
+    assert ran.returncode == 2
+    assert said in ran.stderr
+    assert RUN in ran.stderr
