@@ -239,7 +239,9 @@ class Settings:
     )
     limits: LimitsSettings = setting(Table(LimitsSettings), LimitsSettings(), "How much is tried.")
     sandbox: SandboxSettings = setting(
-        Table(SandboxSettings), SandboxSettings(), "Where the agent, which has all permissions, is confined to."
+        Table(SandboxSettings),
+        SandboxSettings(),
+        "Where the agent, which has all permissions, is confined to.",
     )
     sandbox_checks: bool = setting(
         YesNo(),
@@ -247,7 +249,9 @@ class Settings:
         "Run guardrails and verification in the sandbox too, because the agent could write what they run.",
     )
     guard: GuardSettings = setting(
-        Table(GuardSettings), GuardSettings(), "Which shell commands of an agent are dangerous: see docs/guard.md."
+        Table(GuardSettings),
+        GuardSettings(),
+        "Which shell commands of an agent are dangerous: see docs/guard.md.",
     )
     prices: Mapping[str, PriceSettings] = setting(
         Named(Table(PriceSettings)),

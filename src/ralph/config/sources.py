@@ -26,6 +26,8 @@ RESERVED = frozenset(
         "RALPH_ITERATION",
         "RALPH_MAX_ITERATIONS",
         "RALPH_ATTEMPT",
+        "RALPH_ROLE",
+        "RALPH_SANDBOX",
     }
 )
 """What agents are told by ralph; a ralph inside an agent inherits them. Never settings."""

@@ -77,6 +77,12 @@ async def opened(
     parent_id = plan.parent_id or environ.get("RALPH_RUN_ID", "")
     me = this_process()
     environment = {**environ, **settings.agent.environment}
+    # What a supervised parent told its agent is not about the agent of this run.
+    environment.pop("RALPH_ATTEMPT", None)
+    environment |= {
+        "RUN_FOLDER": str((plan.state_folder / "runs" / run_id).absolute()),
+        "RALPH_PARENT_RUN_ID": parent_id,
+    }
     redactor = Redactor(
         secrets_in(environment).union(*(secrets_in(own.environment) for own in settings.agents.values()))
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.checks.external import commands_in, run_command
+from ralph.adapters.checks.external import CommandVerdict, commands_in, run_command
 from ralph.adapters.processes.shell import shell_argv
 from ralph.domain.criteria import criteria_for
 from ralph.domain.task import Task
@@ -35,9 +36,16 @@ class FinalVerification:
                 continue
             seen.append(config)
             log = kit.run_folder / f"merge_{self.task.id}_{len(seen):02}.log"
-            verdict = await run_command(
-                config, runner=kit.runner, shell=shell_argv, root=path, log=log, stop=kit.control.stop_now()
-            )
+            verdict = await self._run(config, path, log)
+            rerun = config.get("rerun", kit.plan.settings.profiles.verified.rerun_failing)
+            if not verdict.passed and rerun and not kit.control.stopping:
+                verdict = await self._run(config, path, log)
             if not verdict.passed:
                 return f"`{config['command']}` {verdict.reason}\n{verdict.excerpt}"
         return ""
+
+    async def _run(self, config: Mapping[str, object], path: Path, log: Path) -> CommandVerdict:
+        kit = self.kit
+        return await run_command(
+            config, runner=kit.runner, shell=shell_argv, root=path, log=log, stop=kit.control.stop_now()
+        )

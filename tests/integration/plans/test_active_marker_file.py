@@ -1,39 +1,45 @@
-"""``.ralph-active`` on disk: written and removed by its run, recognised when its run is gone."""
+"""``.ralph-active`` on disk: written and removed by its run, whatever an agent made of it."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from ralph.adapters.documents.active_marker_file import live_marker, remove_marker, write_marker
+import pytest
+
+from ralph.adapters.documents.active_marker_file import remove_marker, write_marker
 from ralph.adapters.storage.files import write_atomic
-from ralph.domain.active_marker import MARKER_FILE, ActiveMarker
+from ralph.domain.active_marker import MARKER_FILE, ActiveMarker, active_marker_from
+
+MARKER = ActiveMarker(pid=1, ralph_dir="plans", run_id="r1", uncommitted=("a b",))
 
 
-def gone_pid() -> int:
-    """Of a process that has been waited for."""
-    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", "pass"])
-    process.wait()
-    return process.pid
+@pytest.mark.parametrize("there", ["nothing", "another marker", "a link", "a broken link", "a folder"])
+def test_a_marker_is_written_and_removed_whatever_stands_in_its_place(tmp_path: Path, there: str) -> None:
+    path, outside = tmp_path / MARKER_FILE, tmp_path / "outside"
+    outside.write_text("mine")
 
+    def put() -> None:
+        match there:
+            case "another marker":
+                path.write_text(ActiveMarker(pid=1, run_id="other").text())
+            case "a link":
+                path.symlink_to(outside)
+            case "a broken link":
+                path.symlink_to("nowhere")
+            case "a folder":
+                path.mkdir()
+                (path / "file").touch()
 
-def test_a_marker_is_live_while_its_process_is_and_only_its_owner_removes_it(tmp_path: Path) -> None:
-    marker = ActiveMarker(pid=os.getpid(), ralph_dir="plans")
-    write_marker(tmp_path, marker, write_atomic)
+    put()
+    write_marker(tmp_path, MARKER, write_atomic)
+    assert path.is_file()
+    assert not path.is_symlink()
+    assert active_marker_from(path.read_text()) == MARKER
 
-    assert live_marker(tmp_path) == marker
-    remove_marker(tmp_path, pid=os.getpid() + 1)
-    assert live_marker(tmp_path) == marker
-    remove_marker(tmp_path, pid=os.getpid())
-    assert not (tmp_path / MARKER_FILE).exists()
-    remove_marker(tmp_path, pid=os.getpid())
-
-
-def test_a_leftover_is_not_live_and_anybody_may_remove_it(tmp_path: Path) -> None:
-    for leftover in (ActiveMarker(pid=gone_pid()).text(), "{", ActiveMarker(pid=2**70).text()):
-        (tmp_path / MARKER_FILE).write_text(leftover)
-        assert live_marker(tmp_path) is None
-        remove_marker(tmp_path, pid=os.getpid())
-        assert not (tmp_path / MARKER_FILE).exists()
+    path.unlink()
+    put()
+    remove_marker(tmp_path)
+    assert not path.exists()
+    assert not path.is_symlink()
+    remove_marker(tmp_path)
+    assert outside.read_text() == "mine"

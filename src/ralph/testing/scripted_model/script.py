@@ -98,11 +98,8 @@ class Step:
         """Its text, as an answer to this request."""
         if not self.quotes:
             return self.text
-        found = None
-        for found in re.finditer(self.quotes, request):
-            pass
-        quoted = "" if found is None else found[found.lastindex or 0]
-        return self.text.replace("{quoted}", quoted)
+        found = [match[match.lastindex or 0] for match in re.finditer(self.quotes, request)]
+        return self.text.replace("{quoted}", found[-1] if found else "")
 
     @property
     def calls_a_tool(self) -> bool:

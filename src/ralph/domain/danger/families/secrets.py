@@ -50,8 +50,9 @@ def _sent_files(call: Call) -> list[str]:
         return [word.rstrip("/") for word in sent if ":" not in word]
     if program not in SENDERS:
         return []
-    kept = set(split_options(words)[0]) | {saved_file(program, words)}
-    return [path for word in words if word not in kept and (path := _sent_file(program, word))]
+    saved = saved_file(program, words)
+    named = [word for word in words if word != saved and not word.startswith(("http://", "https://"))]
+    return [path for word in named if (path := _sent_file(program, word))]
 
 
 def reads_secrets(words: list[str]) -> bool:

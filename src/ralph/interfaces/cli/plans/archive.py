@@ -10,15 +10,14 @@ from pathlib import Path
 
 import click
 
-from ralph.adapters.documents.active_marker_file import live_marker
 from ralph.adapters.documents.plan_archive import archive_plan
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.storage.files import write_atomic
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.config.root import git_top
-from ralph.errors import StoreError, UsageError, WorkspaceBusy
+from ralph.errors import StoreError, UsageError
 from ralph.interfaces.cli.argument_text import is_text
-from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_files, plan_options
+from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_files, plan_options, without_a_run
 
 
 @click.command("archive", context_settings=HELP_NAMES)
@@ -31,28 +30,19 @@ def command(label: str | None, project_dir: Path | None, ralph_dir: Path | None)
         raise UsageError(message, hint="use letters, digits, dots and dashes")
     files = plan_files(project_dir, ralph_dir)
     root, folder = files.root, files.path
-    _refuse_while_running(root)
-    archived = archive_plan(
-        root.resolve(), folder, label=label, date=time.strftime("%Y-%m-%d"), write=write_atomic
-    )
-    shown = archived.folder.relative_to(root.resolve())
-    click.echo(f"archived to {shown}: {archived.done} of {archived.total} stories completed")
-    if git_top(root) is None:
-        click.echo("not committed: this is no git repository")
-        return
-    if error := asyncio.run(_commit(root, archived.paths, f"chore: archive the plan {shown.name}")):
-        message = f"archived to {shown}, but git could not commit it: {error}"
-        raise StoreError(message, hint=f"commit {shown} and the plan's directory yourself")
-    click.echo("committed")
-
-
-def _refuse_while_running(root: Path) -> None:
-    """A run under way reads and writes these files; a marker whose process is gone is only a leftover."""
-    marker = live_marker(root)
-    if marker is None:
-        return
-    message = f"a run is under way here (process {marker.pid})"
-    raise WorkspaceBusy(message, hint="wait for it, or end it with ralph stop")
+    with without_a_run(project_dir):
+        archived = archive_plan(
+            root.resolve(), folder, label=label, date=time.strftime("%Y-%m-%d"), write=write_atomic
+        )
+        shown = archived.folder.relative_to(root.resolve())
+        click.echo(f"archived to {shown}: {archived.done} of {archived.total} stories completed")
+        if git_top(root) is None:
+            click.echo("not committed: this is no git repository")
+            return
+        if error := asyncio.run(_commit(root, archived.paths, f"chore: archive the plan {shown.name}")):
+            message = f"archived to {shown}, but git could not commit it: {error}"
+            raise StoreError(message, hint=f"commit {shown} and the plan's directory yourself")
+        click.echo("committed")
 
 
 async def _commit(root: Path, paths: tuple[str, ...], message: str) -> str:

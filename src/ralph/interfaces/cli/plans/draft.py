@@ -61,7 +61,7 @@ def command(
 ) -> int:
     from ralph.config.loading import load
     from ralph.config.root import find_root
-    from ralph.interfaces.cli.plans.place import plan_files
+    from ralph.interfaces.cli.plans.place import plan_files, without_a_run
 
     if not is_text(description):
         message = "the description holds bytes that are not UTF-8 text"
@@ -72,10 +72,11 @@ def command(
     files = plan_files(project_dir, ralph_dir)
     root = find_root(Path.cwd(), project_dir)
     settings = load(root.state, environ=os.environ).settings
-    _refuse_a_plan_under_way(files)
-    before = _contents(files)
-    if prd is not None:
-        _take_prd(files, prd)
+    with without_a_run(project_dir):  # whose files would be "put back" under it
+        _refuse_a_plan_under_way(files)
+        before = _contents(files)
+        if prd is not None:
+            _take_prd(files, prd)
     try:
         kept, code = _converse(
             settings, root, files, description, rounds=rounds, ask=not yes, verbose=verbose

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from ralph.adapters.documents.plan_files import PlanFiles, plan_folder, require_
 from ralph.adapters.storage.files import write_atomic
 from ralph.config.loading import load
 from ralph.config.profile_settings import ReviewedSettings
-from ralph.config.root import find_root
+from ralph.config.root import STATE_FOLDER, find_root
 from ralph.domain.iteration_mode import ReviewRules
 from ralph.domain.tasks_document import TasksDocument, read_document
 from ralph.errors import UsageError
@@ -53,6 +55,24 @@ def plan_files(project_dir: Path | None, ralph_dir: Path | None) -> PlanFiles:
     """The files of a plan that is there."""
     root = find_root(Path.cwd(), project_dir).workspace
     return PlanFiles(root, require_plan(root, ralph_dir or _usual_folder(project_dir)), write_atomic)
+
+
+@contextmanager
+def without_a_run(project_dir: Path | None) -> Iterator[None]:
+    """A run reads and writes the plan: none is under way, and none can begin, for the time of the block."""
+    root = find_root(Path.cwd(), project_dir)
+    if not (root.state / STATE_FOLDER / "ralph.db").exists():
+        yield
+        return
+    from ralph.adapters.processes.identity import started_of, this_process
+    from ralph.adapters.storage.claims import Claims
+    from ralph.adapters.storage.database import open_state_database
+    from ralph.domain.claim import Mode
+
+    with closing(open_state_database(root.state / STATE_FOLDER)) as database:
+        claims = Claims(database, me=this_process(), started_of=started_of)
+        with claims.holding(str(root.workspace), Mode.PLANNING, now=time.time()):
+            yield
 
 
 def review_rules(project_dir: Path | None, *, cap: int | None, skip: bool) -> ReviewRules:

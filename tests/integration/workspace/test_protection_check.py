@@ -1,0 +1,170 @@
+"""What proves the work is compared file by file with where the task began, with real git."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ralph.adapters.checks.protection import ProtectionCheck
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.workspace.base_tree import BaseTree
+from ralph.adapters.workspace.git_command import Git
+from ralph.domain.assignment import Assignment
+from ralph.domain.evidence import CheckResult, Verdict
+from ralph.domain.protected_paths import Protection
+from ralph.domain.report import AgentReport, Ending
+from ralph.engine.ports import Judging
+from ralph.engine.stopping import StopToken
+
+TEST = "def test_a():\n    assert 1 == 1\n"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True, timeout=60
+    ).stdout.strip()
+
+
+def repository(root: Path, *, object_format: str = "sha1") -> Path:
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main", f"--object-format={object_format}")
+    (root / "tests" / "deep").mkdir(parents=True)
+    (root / "tests" / "test_a.py").write_text(TEST)
+    (root / "tests" / "deep" / "test_ü b.py").write_text(TEST)
+    (root / "tests" / "link.txt").symlink_to("test_a.py")
+    (root / "work.py").write_text("x = 1\n")
+    (root / ".gitignore").write_text("ignored/\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "start")
+    return root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repository(tmp_path / "a project")
+
+
+def checked(root: Path, base: str = "", **protection: tuple[str, ...]) -> CheckResult:
+    async def run() -> CheckResult:
+        runner = PosixProcessRunner(run_id="t", base_environment=os.environ)
+        commit = base or git(root, "rev-list", "--max-parents=0", "HEAD")
+        check = ProtectionCheck(
+            Protection.of([("pytest", ".")], **protection),
+            BaseTree(Git(root, runner), commit),
+            root=root,
+            base=commit,
+        )
+        judging = Judging(
+            iteration=1,
+            attempt=1,
+            assignment=Assignment(key="T", objective="x"),
+            report=AgentReport(Ending.EXITED, 0),
+            publish=lambda event: None,
+            control=StopToken(),
+        )
+        return await check.run(judging)
+
+    return asyncio.run(run())
+
+
+def test_what_did_not_change_passes(root: Path) -> None:
+    (root / "work.py").write_text("x = 2\n")
+    assert checked(root).verdict is Verdict.PASSED
+
+
+def test_repositories_of_the_newer_kind_are_understood(tmp_path: Path) -> None:
+    made = repository(tmp_path / "sha256", object_format="sha256")
+    assert checked(made).verdict is Verdict.PASSED
+    (made / "tests" / "test_a.py").write_text(TEST.replace("1 == 1", "True"))
+    assert checked(made).verdict is Verdict.FAILED
+
+
+def _replaced_folder(root: Path) -> None:
+    (root / "other").mkdir()
+    (root / "tests").rename(root / "other" / "tests")
+    (root / "tests").symlink_to(root / "other" / "tests")
+
+
+def _replaced_commit(root: Path) -> None:
+    base = git(root, "rev-parse", "HEAD")
+    (root / "tests" / "test_a.py").write_text("def test_a():\n    pass\n")
+    git(root, "commit", "-qam", "weaker")
+    git(root, "replace", base, "HEAD")
+
+
+def _replaced_by_a_pipe(root: Path) -> None:
+    (root / "tests" / "test_a.py").unlink()
+    os.mkfifo(root / "tests" / "test_a.py")
+
+
+def _replaced_by_a_link(root: Path) -> None:
+    (root / "weak.py").write_text("def test_a():\n    pass\n")
+    (root / "tests" / "test_a.py").unlink()
+    (root / "tests" / "test_a.py").symlink_to("../weak.py")
+
+
+def _folder_in_its_place(root: Path) -> None:
+    (root / "tests" / "test_a.py").unlink()
+    (root / "tests" / "test_a.py").mkdir()
+
+
+def _hidden(root: Path) -> None:
+    git(root, "update-index", "--assume-unchanged", "tests/test_a.py")
+    (root / "tests" / "test_a.py").write_text("def test_a():\n    pass\n")
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        _replaced_folder,
+        _replaced_commit,
+        _replaced_by_a_pipe,
+        _replaced_by_a_link,
+        _folder_in_its_place,
+        _hidden,
+        lambda root: (root / "tests" / "deep" / "test_ü b.py").unlink(),
+    ],
+)
+def test_tricks_are_seen(root: Path, lie: Callable[[Path], None]) -> None:
+    base = git(root, "rev-parse", "HEAD")
+    lie(root)
+    found = checked(root, base)
+    assert found.verdict is Verdict.FAILED
+    assert "tests/" in found.reason
+
+
+def test_ignored_files_are_looked_at_and_installed_programs_are_not(root: Path) -> None:
+    hooks = "def pytest_configure():\n    pass\n"
+    for place in ("node_modules/x", ".venv/lib/site-packages/y"):
+        (root / place).mkdir(parents=True)
+        (root / place / "conftest.py").write_text(hooks)
+    assert checked(root).verdict is Verdict.PASSED
+
+    (root / "ignored").mkdir()
+    (root / "ignored" / "conftest.py").write_text(hooks)
+    found = checked(root)
+    assert found.verdict is Verdict.FAILED
+    assert "ignored/conftest.py" in found.reason
+
+
+def test_a_link_that_was_there_stays_what_it_was(root: Path) -> None:
+    assert checked(root, protect=("tests/link.txt",)).verdict is Verdict.PASSED
+    (root / "tests" / "link.txt").unlink()
+    (root / "tests" / "link.txt").symlink_to("../work.py")
+    assert checked(root, protect=("tests/link.txt",)).verdict is Verdict.FAILED
+
+
+def test_other_line_ends_are_no_change(root: Path) -> None:
+    (root / "tests" / "test_a.py").write_bytes(TEST.replace("\n", "\r\n").encode())
+    assert checked(root).verdict is Verdict.PASSED
+
+
+def test_without_the_commit_it_cannot_pass(root: Path) -> None:
+    found = checked(root, "0" * 40)
+    assert found.verdict is Verdict.ERRORED
+    assert found.feedback is not None
