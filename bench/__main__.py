@@ -28,6 +28,7 @@ from bench import (
     streams,
     supervised,
     tasks,
+    ui,
     work,
 )
 from bench.child import CannotMeasure
@@ -45,6 +46,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "bus": ("The message bus: 10,000 messages from 20 writers", bus.measure),
     "supervised": ("Supervising: 200 children over 1,000 restarts", supervised.measure),
     "feed": ("The feed of the faces: a million events", feed.measure),
+    "ui": ("The terminal UI: a million events, and 5,000 each second", ui.measure),
     "isolation": ("Isolation: a process in a sandbox, baseline without", isolation.measure),
     "hooks": ("The plugin's hooks: CPU to the answer, baseline `python -c pass`", hooks.measure),
     "guard": ("The guard: CPU of a decision and of its start, baseline `python -c pass`", guard.measure),

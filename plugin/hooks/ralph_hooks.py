@@ -80,7 +80,10 @@ def ralph_domain_active_marker():
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class ActiveMarker:
-        """Seed 004's payload plus ``ralphDir``. No snapshot or mode: then transitions go unchecked."""
+        """Seed 004's payload, and what else the hooks need. No snapshot or mode: then transitions go unchecked.
+
+    ``uncommitted``: files that were uncommitted before the session, named from the top of the repository.
+    """
 
         pid: int
         timestamp: str = ""
@@ -91,13 +94,15 @@ def ralph_domain_active_marker():
         iteration_mode: IterationMode | None = None
         snapshot: Mapping[str, ReviewState] | None = None
         ralph_dir: str = "ralph"
+        run_id: str = ""
+        uncommitted: Sequence[str] = ()
 
         @property
         def rules(self) -> ReviewRules:
             return ReviewRules(self.review_cap, self.skip_review)
 
         def text(self) -> str:
-            fields = {
+            fields: dict[str, object] = {
                 "timestamp": self.timestamp,
                 "pid": self.pid,
                 "max_iterations": self.max_iterations,
@@ -105,7 +110,10 @@ def ralph_domain_active_marker():
                 "skipReview": self.skip_review,
                 "reviewCap": self.review_cap,
                 "ralphDir": self.ralph_dir,
+                "runId": self.run_id,
             }
+            if self.uncommitted:
+                fields["uncommittedBefore"] = list(self.uncommitted)
             if self.iteration_mode is not None:
                 fields["iterationMode"] = self.iteration_mode.value
             if self.snapshot is not None:
@@ -121,7 +129,7 @@ def ralph_domain_active_marker():
         if not isinstance(fields, dict) or not is_whole(fields.get("pid")) or fields["pid"] <= 0:
             return None
         cap, maximum, mode = fields.get("reviewCap"), fields.get("max_iterations"), fields.get("iterationMode")
-        folder = fields.get("ralphDir")
+        folder, run, before = fields.get("ralphDir"), fields.get("runId"), fields.get("uncommittedBefore")
         return ActiveMarker(
             pid=fields["pid"],
             timestamp=str(fields.get("timestamp", "")),
@@ -132,6 +140,8 @@ def ralph_domain_active_marker():
             iteration_mode=IterationMode(mode) if mode in tuple(IterationMode) else None,
             snapshot=snapshot_from_json(fields.get("preIterationSnapshot")),
             ralph_dir=folder if isinstance(folder, str) and folder else "ralph",
+            run_id=run if isinstance(run, str) else "",
+            uncommitted=tuple(map(str, before)) if isinstance(before, list) else (),
         )
 
     def is_whole(value: object) -> TypeGuard[int]:
@@ -701,6 +711,15 @@ strings in them.
     _DECODED = LazyPattern(
         r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
     )
+    _FETCH = LazyPattern(
+        r"\b(?:urlopen|urlretrieve|(?:requests|httpx|session|client)\s*\.\s*get|fetch|axios(?:\.get)?|https?\.get|open-uri|URI\.open"
+        r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)"
+    )
+    _RUNS_TEXT = LazyPattern(r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)")
+    _CONNECTION = LazyPattern(r"(?i)socket|fsockopen|net\.connect")
+    _FORK_BOMB = LazyPattern(
+        r"\bfork\s*(?:\(\s*\))?\s*while\b|\bwhile\b[^\n;]{0,30}?[\s:;{(]+(?:os\s*\.\s*)?fork\b|\bloop\s*[{d]o?\s*fork\b"
+    )
     _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
     _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
     _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
@@ -717,9 +736,12 @@ strings in them.
         removed_files: list[str]
         written_files: list[str]
         nested_code: list[str]
+        """Code in an encoding, made readable."""
         gives_shell_away: bool = False
         """A socket becomes the input and output of a shell."""
-        """Code in an encoding, made readable."""
+        runs_fetched: bool = False
+        """What another machine answers is run."""
+        forks_endlessly: bool = False
 
     _FROM_SHELL = frozenset(["ruby", "perl", "php"])
 
@@ -772,7 +794,11 @@ strings in them.
                 found.written_files.append(strings[0])
         for packed in _DECODED.finditer(code):
             found.nested_code.extend(_unpacked(packed[1]))
-        return found._replace(gives_shell_away="socket" in code.lower() and bool(_REVERSE_SHELL.search(code)))
+        return found._replace(
+            gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
+            runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
+            forks_endlessly=bool(_FORK_BOMB.search(without_comments)),
+        )
 
     def _read_awk(code: str, found: FoundInCode) -> FoundInCode:
         for call in _AWK_SYSTEM.finditer(code):
@@ -899,10 +925,11 @@ def ralph_domain_danger_examining():
     _m = _module("ralph.domain.danger.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]; substituted_scripts = _m["substituted_scripts"]
     _m = _module("ralph.domain.danger.families.catalogue"); check_families = _m["check_families"]
     _m = _module("ralph.domain.danger.families.files"); check_written_file = _m["check_written_file"]
-    _m = _module("ralph.domain.danger.families.secrets"); FETCHERS = _m["FETCHERS"]; check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]
+    _m = _module("ralph.domain.danger.families.secrets"); FETCHERS = _m["FETCHERS"]; check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]; saved_file = _m["saved_file"]
     _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; value_of_option = _m["value_of_option"]
+    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]
     _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
+    _m = _module("ralph.domain.danger.places"); is_secret_file = _m["is_secret_file"]; is_startup_file = _m["is_startup_file"]
     _m = _module("ralph.domain.danger.printed"); printed_by = _m["printed_by"]; printed_by_command = _m["printed_by_command"]; stdin_text = _m["stdin_text"]; text_of_call = _m["text_of_call"]
     _m = _module("ralph.domain.danger.program_lists"); DANGEROUS_PROGRAMS = _m["DANGEROUS_PROGRAMS"]; SETUP_TOOLS = _m["SETUP_TOOLS"]; SETUP_WORDS = _m["SETUP_WORDS"]; SHELLS = _m["SHELLS"]; TEXT_TOOLS = _m["TEXT_TOOLS"]
     _m = _module("ralph.domain.danger.reading"); read_script = _m["read_script"]
@@ -1034,6 +1061,10 @@ def ralph_domain_danger_examining():
                 if ">" in redirect.operator:
                     path = expand_text(redirect.target, scope, printed_by)
                     self.report(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
+                elif redirect.operator == "<" and isinstance(command, Simple):
+                    words = expand_words(command.words, scope, printed_by)
+                    if words and is_secret_file(expand_text(redirect.target, scope, printed_by)):
+                        self.report(check_sending(base_name(words[0]), words[1:]))
 
         def _simple(self, command: Simple, scope: Scope, feed: Feed) -> list[str]:
             for assignment in command.assignments:
@@ -1099,7 +1130,7 @@ def ralph_domain_danger_examining():
             text = text_of_call(words, scope, feed.text) if paths and words else None
             if program in FETCHERS:
                 text = UNKNOWN
-                saved = value_of_option(words, ("-o", "--output", "-O", "--output-document"))
+                saved = saved_file(program, words[1:])
                 paths += [(saved, ">")] if saved else []
             for path, operator in paths:
                 key = joined(scope.cwd, path)
@@ -1107,9 +1138,19 @@ def ralph_domain_danger_examining():
                     scope.files.pop(key, None)
                 else:
                     scope.files[key] = (scope.files.get(key, "") if operator == ">>" else "") + text
+                    if is_startup_file(key):
+                        self._later(text, scope)
             if program in ("cp", "mv", "ln", "install", "rsync"):
                 for word in words[1:]:
                     scope.files.pop(joined(scope.cwd, word), None)
+
+        def _later(self, text: str, scope: Scope) -> None:
+            """A shell will read it one day. What is only hard to read is the user's usual set-up."""
+            try:
+                self.text(text, scope.copy())
+            except DangerFound as found:
+                if found.danger.family != "hidden":
+                    raise
 
         def report(self, danger: Danger | None) -> None:
             if danger is not None:
@@ -1592,6 +1633,8 @@ The rest, which is everyday work on a database of one's own, is a pack.
     _WHOLE = LazyPattern(
         r"(?i)\bdrop\s+(?:table|database|schema|keyspace)\b|\btruncate\s+(?:table\s+)?\w|\bflushall\b|dropDatabase\s*\("
     )
+    _WITH_HOST = _CLIENTS | {"dropdb", "dropuser", "mysqladmin"}
+    """Their -h names a host."""
     _LOCAL = words_in("sqlite3 duckdb")
     """Databases in a file: the project's own."""
     _PRODUCTION = LazyPattern(r"(?i)\bprod(?:uction)?\b")
@@ -1601,7 +1644,9 @@ The rest, which is everyday work on a database of one's own, is a pack.
         danger = _check_database(call)
         if danger is None or call.rules.has_pack("databases"):
             return danger
-        if call.program not in _LOCAL and (_WHOLE.search(_said(call)) or call.program == "dropdb"):
+        is_whole = _WHOLE.search(_said(call)) or call.program == "dropdb"
+        is_whole = is_whole or (call.program == "mysqladmin" and "drop" in call.arguments)
+        if call.program not in _LOCAL and is_whole:
             return danger
         said = [*call.arguments, *(value for name, value in call.environment.items() if name.endswith("ENV"))]
         return danger if any(_PRODUCTION.search(word) for word in said) else None
@@ -1611,7 +1656,7 @@ The rest, which is everyday work on a database of one's own, is a pack.
 
     def _check_database(call: Call) -> Danger | None:
         words = call.arguments
-        if is_only_asking(words):
+        if is_only_asking([word for word in words if word != "-h" or call.program not in _WITH_HOST]):
             return None
         if call.program in ("dropdb", "dropuser"):
             return Danger("databases", f"{call.program} deletes a database or account", _BACKUP_FIRST)
@@ -2332,17 +2377,19 @@ def ralph_domain_danger_families_secrets():
 
     _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
     _m = _module("ralph.domain.danger.places"); is_secret_file = _m["is_secret_file"]
 
     SENDERS = words_in(
-        "curl wget nc ncat netcat socat telnet ftp sftp scp rsync http https xh xhs httpie mail sendmail mutt"
+        "curl wget nc ncat netcat socat telnet ftp sftp scp rsync ssh http https xh xhs httpie mail sendmail mutt"
     )
     """Programs that can send what they are given to another machine."""
     FETCHERS = words_in(
         "curl wget fetch aria2c http https xh xhs httpie lwp-request lynx links w3m nc ncat netcat ssh"
     )
     """Programs whose output comes from another machine."""
+    _COPIERS = words_in("scp rsync sftp aws gsutil rclone s3cmd gh")
+    _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
     _TELLERS = frozenset(["env", "printenv", "set", "export"])
     _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
     _LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
@@ -2357,13 +2404,23 @@ def ralph_domain_danger_families_secrets():
                     f"{call.program} gives another machine a shell",
                     "use curl to a host that the user named",
                 )
-        if call.program not in SENDERS:
-            return None
-        for word in call.arguments:
-            path = _sent_file(call.program, word)
-            if path and is_secret_file(path):
+        for path in _sent_files(call):
+            if is_secret_file(path):
                 return Danger("secrets", f"this sends {path} to another machine", _LEAVE_SECRETS)
         return None
+
+    def _sent_files(call: Call) -> list[str]:
+        program, words = call.program, call.arguments
+        if program in _COPIERS:
+            _, operands = split_options(words, _COPIERS_VALUED)
+            # The last one is where they go; a gist has no such place.
+            sent = operands if "gist" in operands else operands[:-1]
+            return [word.rstrip("/") for word in sent if ":" not in word]
+        if program not in SENDERS:
+            return []
+        saved = saved_file(program, words)
+        named = [word for word in words if word != saved and not word.startswith(("http://", "https://"))]
+        return [path for word in named if (path := _sent_file(program, word))]
 
     def reads_secrets(words: list[str]) -> bool:
         """A command whose output holds secrets: a key file is read, the environment is listed."""
@@ -2382,7 +2439,7 @@ def ralph_domain_danger_families_secrets():
 
     def check_sending(program: str, arguments: list[str]) -> Danger | None:
         """A sender that gets secrets on stdin or in its words."""
-        if program not in SENDERS:
+        if program not in SENDERS and not (program == "openssl" and "s_client" in arguments):
             return None
         if program == "curl" and not any(
             word.startswith(("-d", "--data", "-F", "--form", "-T", "--upload", "-H", "--json", "-u"))
@@ -2393,9 +2450,21 @@ def ralph_domain_danger_families_secrets():
                 return None
         return Danger("secrets", "this sends secrets to another machine", _LEAVE_SECRETS)
 
+    def saved_file(program: str, arguments: list[str]) -> str:
+        """Where a fetcher puts what it gets; empty: to its output."""
+        named = value_of_option(
+            arguments, ("-o", "--output", *(("-O", "--output-document") if program == "wget" else ()))
+        )
+        if named or program not in ("wget", "curl"):
+            return named or ""
+        options, operands = split_options(arguments)
+        if program == "curl" and not has_flag(options, "O", "remote-name"):
+            return ""
+        return operands[-1].partition("?")[0].rpartition("/")[2] if operands else ""
+
     def _sent_file(program: str, word: str) -> str:
-        if program in ("scp", "rsync", "sftp"):
-            return "" if ":" in word else word
+        if program == "ssh":
+            return ""  # its own key
         if program == "wget":
             found = re.fullmatch(r"--(?:post|body)-file=(.+)", word)
             return found[1] if found else ""
@@ -2505,6 +2574,8 @@ def ralph_domain_danger_families_system():
     _ASK = "ask the user to do it"
     _POWER = frozenset(["shutdown", "reboot", "halt", "poweroff"])
     _ACCOUNTS = frozenset(["userdel", "deluser", "groupdel", "delgroup"])
+    _GROUPING = frozenset(["usermod", "adduser", "useradd", "gpasswd"])
+    _POWERFUL = frozenset(["sudo", "wheel", "root", "admin", "adm", "shadow", "disk"])
     _VITAL_UNITS = (
         "ssh",
         "sshd",
@@ -2576,7 +2647,7 @@ def ralph_domain_danger_families_system():
         if call.program == "nft" and operands[:2] == ["flush", "ruleset"]:
             return "this removes the firewall's rules"
         flushes = has_flag(options, "F") or has_flag(options, "X") or has_flag(options, long="flush")
-        drops = "-P" in options and "drop" in operands
+        drops = "-P" in options and bool({"drop", "accept"} & set(operands))
         if call.program in ("iptables", "ip6tables", "ebtables") and (flushes or drops):
             return "this removes the firewall's rules or cuts the network"
         return ""
@@ -2588,6 +2659,11 @@ def ralph_domain_danger_families_system():
     def _accounts(call: Call, options: list[str], operands: list[str]) -> str:
         if call.program == "passwd":
             return "this changes an account's password" if has_flag(options, "d") or "root" in operands else ""
+        if call.program == "chpasswd":
+            return "this changes passwords"
+        if call.program in _GROUPING:
+            given = {name for word in operands for name in word.split(",")} & _POWERFUL
+            return f"this gives an account the rights of {min(given)}" if given else ""
         if call.program == "dscl":
             return "this deletes an account" if "-delete" in call.arguments else ""
         return f"{call.program} deletes an account" if operands else ""
@@ -2610,6 +2686,8 @@ def ralph_domain_danger_families_system():
             return "this clears the firmware's settings" if has_flag(options, "c") else ""
         if call.program == "tmutil":
             return "this deletes backups" if operands[:1] and operands[0].startswith("delete") else ""
+        if call.program == "modprobe":
+            return "this takes a driver away from the running machine" if has_flag(options, "r", "remove") else ""
         if call.program in ("rmmod", "efibootmgr"):
             changes = has_flag(options, "B") if call.program == "efibootmgr" else bool(operands)
             return "this may stop the machine from starting or working" if changes else ""
@@ -2635,7 +2713,7 @@ def ralph_domain_danger_families_system():
     _SYSTEM_RULES = {
         **dict.fromkeys(_POWER, _power),
         **dict.fromkeys(_ACCOUNTS, _accounts),
-        **dict.fromkeys(("passwd", "dscl"), _accounts),
+        **dict.fromkeys(("passwd", "chpasswd", "dscl", *_GROUPING), _accounts),
         **dict.fromkeys(("iptables", "ip6tables", "ebtables", "nft", "ufw"), _firewall),
         **dict.fromkeys(("killall", "pkill", "killall5"), _killall),
         **dict.fromkeys(
@@ -2653,6 +2731,7 @@ def ralph_domain_danger_families_system():
                 "nvram",
                 "tmutil",
                 "rmmod",
+                "modprobe",
                 "efibootmgr",
             ),
             _kernel,
@@ -3238,7 +3317,7 @@ def ralph_domain_danger_places():
         return Place.OUTSIDE
 
     _VITAL_FILES = LazyPattern(
-        r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*)"
+        r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*|cron\.\w+/.*)"
         r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys"
     )
 
@@ -3255,6 +3334,14 @@ def ralph_domain_danger_places():
         """Keys, history and start-up files of the user."""
         return bool(_PERSONAL_FILES.fullmatch(joined(cwd, path)))
 
+    _STARTUP_FILES = LazyPattern(
+        r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*"
+    )
+
+    def is_startup_file(path: str) -> bool:
+        """What every shell of the user reads first."""
+        return bool(_STARTUP_FILES.fullmatch(path))
+
     def is_disk(path: str) -> bool:
         return (
             path.startswith("/dev/")
@@ -3263,8 +3350,8 @@ def ralph_domain_danger_places():
         )
 
     _SECRET_FILES = LazyPattern(
-        r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws/credentials|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
-        r"|\.kube/config|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
+        r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws(?:/credentials)?|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
+        r"|\.kube(?:/config)?|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
         r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
         r"|credentials\.json|secrets?\.(?:ya?ml|json|toml|env))"
         r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ"
@@ -3985,6 +4072,13 @@ def ralph_domain_danger_running_code():
                         "network", "this code gives another machine a shell", "use a client that the user named"
                     )
                 )
+            if found.runs_fetched:
+                what = "this code runs what it gets from another machine"
+                raise DangerFound(Danger("network", what, "save it to a file and read it before it is run"))
+            if found.forks_endlessly:
+                raise DangerFound(
+                    Danger("system", "this starts processes without end", "start as many as needed")
+                )
             for script in found.scripts:
                 if is_opaque(script) or INPUT in script:
                     raise DangerFound(opaque("this code runs a command that is not known beforehand"))
@@ -4281,7 +4375,7 @@ def ralph_domain_danger_starting():
     _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
     _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
-    _m = _module("ralph.domain.danger.places"); Place = _m["Place"]; place_of = _m["place_of"]
+    _m = _module("ralph.domain.danger.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]; place_of = _m["place_of"]
     _m = _module("ralph.domain.danger.printed"); printed_by = _m["printed_by"]
     _m = _module("ralph.domain.danger.program_lists"); SHELLS = _m["SHELLS"]
     _m = _module("ralph.domain.danger.reading"); read_script = _m["read_script"]
@@ -4482,8 +4576,8 @@ def ralph_domain_danger_starting():
             if len(find.commands) > MAX_FIND_COMMANDS:
                 raise TooComplex(TOO_MANY_PROGRAMS)
             for command in find.commands:
-                if not is_temporary and _removes_trees(command):
-                    raise DangerFound(Danger("files", "find runs rm -rf on everything that matches", instead))
+                if not is_temporary and (_removes_trees(command) or (places & MACHINE and _removes(command))):
+                    raise DangerFound(Danger("files", "find runs rm on everything that matches", instead))
                 if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
                     # On every file below a root is as good as recursive.
                     whole = [word.replace(f"/{UNKNOWN}", "") or "/" for word in command[1:]]
@@ -4575,6 +4669,9 @@ def ralph_domain_danger_starting():
         return name[:1] == "/" or (
             name[1:3] == ":\\" and not any(character.isspace() for character in base_name(name))
         )
+
+    def _removes(words: list[str]) -> bool:
+        return any(base_name(word) in ("rm", "unlink", "shred") for word in words)
 
     def _removes_trees(words: list[str]) -> bool:
         """rm -rf, behind whatever wrappers."""
@@ -6757,8 +6854,8 @@ def ralph_interfaces_hooks_plan_stop():
     STATUS = (
         "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
         "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty",
-        "--", ".", ":(exclude).ralph", ":(exclude).ralph-active",
     )  # fmt: skip
+    PLACES = ("--", ".", ":(exclude).ralph", ":(exclude).ralph-active")
 
     @dataclass(frozen=True, slots=True)
     class PlanVerdict:
@@ -6785,7 +6882,7 @@ def ralph_interfaces_hooks_plan_stop():
             snapshot=marker.snapshot,
             mode=marker.iteration_mode,
             rules=marker.rules,
-            uncommitted=uncommitted(root, event.environ),
+            uncommitted=uncommitted(root, event.environ, before=marker.uncommitted),
             folder=marker.ralph_dir,
         )
         unchecked = not marker.skip_review and (marker.snapshot is None or marker.iteration_mode is None)
@@ -6803,8 +6900,11 @@ def ralph_interfaces_hooks_plan_stop():
 
     def is_ours(marker: ActiveMarker, environ: Mapping[str, str]) -> bool:
         """A leftover of a killed run binds nobody, nor does a run that somebody else's session goes on beside."""
-        if not environ.get("RALPH_RUN_ID"):
+        run = environ.get("RALPH_RUN_ID")
+        if not run:
             return marker.pid in ancestors()
+        if marker.run_id and marker.run_id != run:  # a run that a session of that run started
+            return False
         return marker.mode == "sandbox" or is_alive(marker.pid)  # in a sandbox other processes cannot be seen
 
     def is_alive(pid: int) -> bool:
@@ -6826,18 +6926,21 @@ def ralph_interfaces_hooks_plan_stop():
             found.append(int(data.rpartition(b")")[2].split()[1]))
         return found
 
-    def uncommitted(root: str, environ: Mapping[str, str]) -> list[str]:
-        """Nothing where there is no repository, or git cannot say."""
+    def uncommitted(root: str, environ: Mapping[str, str], *, before: Sequence[str] = ()) -> list[str]:
+        """Besides what was so before the session. Nothing where there is no repository, or git cannot say."""
+        # Only where it matters: a folder of new files that nobody ignores may be a large one.
+        status = (*STATUS, "--untracked-files=all") if before else STATUS
         own = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
         try:
             ran = subprocess.run(
-                STATUS, cwd=root, env={**environ, **own}, capture_output=True, timeout=GIT_SECONDS, check=False,
+                (*status, *PLACES), cwd=root, env={**environ, **own}, capture_output=True, timeout=GIT_SECONDS, check=False,
                 stdin=subprocess.DEVNULL,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):
             return []
-        entries = ran.stdout.decode(errors="replace").split("\0") if ran.returncode == 0 else []
-        return [entry[3:] for entry in entries if entry]
+        entries = ran.stdout.decode(errors="surrogateescape").split("\0") if ran.returncode == 0 else []
+        known = frozenset(before)
+        return [entry[3:] for entry in entries if entry and entry[3:] not in known]
     return locals()
 
 def ralph_interfaces_hooks_prompt_hook():

@@ -58,3 +58,31 @@ def test_what_cannot_be_reported_is_refused_in_words(
 
 def test_without_any_run_there_is_nothing_to_report(project: Project) -> None:
     assert "no runs here yet" in project.ralph("report", check=2).stderr
+
+
+def test_the_work_on_tasks_is_reported_with_its_parts_after_their_worktrees_are_gone(
+    project: Project,
+) -> None:
+    promises = ("IMPLEMENTATION_COMPLETE", "REVIEW_PASSED", "TESTS_PASSED", "QA_PASSED")
+    sessions = [[{"say": f"<promise>{promise}</promise>"}] for promise in promises]
+    project.agent([{"write": {"path": "totals.py", "content": "x = 1\n"}}, *sessions[0]], *sessions[1:])
+    project.settings(agent={"command": "claude"})
+    (project.root / "README.md").write_text("a shop\n")
+    for arguments in (["init", "-q", "-b", "main"], ["add", "README.md"], ["commit", "-qm", "begin"]):
+        project.git(*arguments)
+    spec = {role: {"verification_method": "string_match"} for role in ("coder", "reviewer", "tester", "qa")}
+    tasks = [
+        {"id": "T-2", "title": "Totals", "completion": {"outcome": "o", "acceptance_criteria": ["c"], **spec}}
+    ]
+    (project.root / "tasks.json").write_text(json.dumps(tasks))
+    project.ralph("task", "add", "-f", "tasks.json", check=0)
+    project.ralph("work", "T-2", check=0)
+
+    work, part = (row[0] for row in project.rows("SELECT id FROM runs ORDER BY parent_id, id"))
+    data = json.loads(project.ralph("report", work, "--format", "json", check=0).stdout)
+    assert [(each["run"]["id"], each["task"]) for each in data["parts"]] == [(part, "T-2")]
+    assert [file["path"] for file in data["changes"]["files"]] == ["totals.py"]
+    assert data["figures"]["judged"] == 4
+    text = project.ralph("report", part, "--format", "md", check=0).stdout
+    assert "| `totals.py` | 1 | 0 |" in text
+    assert "| 2 | T\\-2/reviewer | accepted |" in text

@@ -302,7 +302,16 @@ def test_a_task_has_a_budget_of_its_own(tasks: TaskProject) -> None:
 
     assert tasks.shown("A")["status"] == "open"
     assert tasks.shown("B")["status"] == "done"
-    assert "budget" in told or "cost" in told
+    assert "budget reached: $0.01 of $0.00" in told
+
+    # What is used is used: another `ralph work` does not begin it again, until it may use more.
+    sessions = (tasks.programs / "claude.sessions").read_text()
+    tasks.work(check=1)
+    assert (tasks.programs / "claude.sessions").read_text() == sessions
+    tasks.project.ralph("task", "edit", "A", "--max-cost", "1", "--coder-promise", "B_DONE", check=0)
+    tasks.project.ralph("task", "edit", "A", "--coder-verify", "string_match", check=0)
+    tasks.work(check=0)
+    assert tasks.shown("A")["status"] == "done"
 
 
 def test_the_whole_work_has_a_budget(tasks: TaskProject) -> None:

@@ -24,7 +24,7 @@ def tasks(project: Project) -> TaskProject:
 
 
 def begun(tasks: TaskProject) -> None:
-    wait_for((tasks.programs / "waits").exists, "the session has begun")
+    wait_for((tasks.programs / "waits").exists, "the session has begun", 100)
 
 
 def go(tasks: TaskProject) -> None:

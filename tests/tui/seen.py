@@ -10,13 +10,15 @@ from contextlib import asynccontextmanager
 from datetime import UTC
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from ralph.interfaces.tui.app import RalphApp
 from tests.tui.sample import NOW
+
+T = TypeVar("T")
 
 DEADLINE = 40.0
 SMALL, LARGE = (80, 24), (130, 40)
@@ -83,7 +85,7 @@ class Viewer:
             self.heard.append(message)
             notify(message, **options)
 
-        app.notify = overheard  # type: ignore[method-assign,assignment]
+        app.notify = overheard  # type: ignore[method-assign]
 
     async def press(self, *keys: str) -> None:
         for key in keys:
@@ -107,6 +109,17 @@ class Viewer:
             await self.app.look()
             await self.pilot.pause(0.02)
 
+    async def gets(self, question: Callable[[], list[T]]) -> list[T]:
+        """What the record answers, once it answers anything."""
+        answers: list[T] = []
+
+        def asked() -> bool:
+            answers.extend(question())
+            return bool(answers)
+
+        await self.until(asked, "an answer of the record")
+        return answers
+
     async def settle(self) -> None:
         """Until two pictures in a row are the same."""
         before = ""
@@ -123,7 +136,6 @@ async def viewing(
     root: Path, run_id: str | None = None, *, size: tuple[int, int] = SMALL, light: bool = False
 ) -> AsyncIterator[Viewer]:
     app = RalphApp(root / ".ralph", run_id, now=lambda: NOW, zone=UTC, light=light)
-    app.NOTIFICATION_TIMEOUT = 600  # what is said must not be gone before a slow machine has looked
     async with app.run_test(size=size, notifications=True) as pilot:
         yield Viewer(app, pilot)
 

@@ -22,11 +22,15 @@ def test_a_real_terminal_shows_a_run_takes_keys_and_is_left_as_it_was(shop: Reco
         tmux.sees("Coder 3", "Receipts by mail")
         tmux.press("Right", "Enter")
         tmux.sees("Vouchers that expire at midnight", "Completion criteria")
-        tmux.press("Escape", "5")
+        tmux.press("Escape")  # alone: with another key right after it, it would mean Alt
+        tmux.sees("Coder 3", "Receipts by mail")
+        tmux.press("5")
         tmux.sees("unit tests failed", "$0.31")
         tmux.press("?")
         tmux.sees("quit; runs go on")
-        tmux.press("Escape", "q")
+        tmux.press("Escape")
+        tmux.sees("$0.31")
+        tmux.press("q")
         screen = tmux.sees("ended with 0")
         assert "Iterations" not in screen  # the screen is given back
     assert shop.heard() == []  # quitting asks nothing of the run

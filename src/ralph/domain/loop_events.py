@@ -37,6 +37,7 @@ class IterationStarted:
     prompt: str = ""  # the beginning of it; the file has the whole
     prompt_chars: int = 0
     prompt_file: str = ""
+    commit: str = ""  # that it began with; empty: not known
     kind: str = field(default="iteration_started", init=False)
 
 

@@ -90,11 +90,13 @@ def _with_its_proofs(
     if after.branch_name != before.branch_name:
         violations.append(Violation(PLAN, "branchName is the user's: it was put back."))
         document = document.with_field("branchName", before.branch_name)
-    commands = _at_least(before.verify_commands, after.verify_commands)
-    if commands != after.verify_commands:
+    if Counter(before.verify_commands) - Counter(after.verify_commands):
         violations.append(
             Violation(PLAN, "verifyCommands may be added to, never removed or changed: they were put back.")
         )
+    # Those that were there come first: one that is put before them could make them pass.
+    commands = (*before.verify_commands, *_added(before.verify_commands, after.verify_commands))
+    if commands != after.verify_commands:
         document = document.with_field("verifyCommands", list(commands))
     gone = [key for key in before.by_id if key not in after.by_id]
     if gone:
@@ -128,13 +130,18 @@ def _at_least(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...
     """``after`` if nothing of ``before`` is missing in it; else all of ``before``, then what is new."""
     if before == after or not Counter(before) - Counter(after):
         return tuple(after)
-    new = Counter(after) - Counter(before)
+    return (*before, *_added(before, after))
+
+
+def _added(before: tuple[str, ...], after: tuple[str, ...]) -> list[str]:
+    left = Counter(before)
     added = []
     for item in after:
-        if new[item] > 0:
-            new[item] -= 1
+        if left[item] > 0:
+            left[item] -= 1
+        else:
             added.append(item)
-    return (*before, *added)
+    return added
 
 
 def _with_vanished(before: TasksDocument, after: TasksDocument) -> list[Raw]:

@@ -25,6 +25,7 @@ class LoopState:
     concerns: tuple[str, ...] = ()
     accepted: str = ""  # the assignment that was accepted last, and why: a resumed run must not do it again
     fingerprint: str = ""
+    commit: str = ""  # that the workspace stands at; empty: not known
     unchanged: int = 0  # iterations in a row that left the workspace as it was
     repeated: int = 0  # iterations in a row that failed in exactly the same words
     seconds: float = 0.0  # the run has taken so far, all its processes together
@@ -68,6 +69,7 @@ class LoopState:
             failures=evidence.failures,
             accepted=self.assignment if isinstance(decision, Accept) else self.accepted,
             fingerprint=evidence.fingerprint,
+            commit=evidence.commit or self.commit,
             # Who accepts somebody else's work has nothing to change, and is a step forward all the same.
             unchanged=self.unchanged + 1 if unchanged and not isinstance(decision, Accept) else 0,
             repeated=self.repeated + 1 if repeated else 0,

@@ -84,6 +84,7 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, s
             prompt=parts.redact(prompt)[:PROMPT_SHOWN],
             prompt_chars=len(prompt),
             prompt_file=str(files.prompt),
+            commit=state.commit,
         )
     )
     save(state)

@@ -81,7 +81,8 @@ async def _looked_at(parts: LoopParts) -> LoopState:
     state = parts.state
     if state.fingerprint or not parts.budget.stuck_after or parts.workspace is None:
         return state
-    return replace(state, fingerprint=(await parts.workspace.snapshot()).fingerprint)
+    found = await parts.workspace.snapshot()
+    return replace(state, fingerprint=found.fingerprint, commit=found.commit)
 
 
 async def _turn(parts: LoopParts, state: LoopState, standing: _Standing) -> tuple[Stop | None, LoopState]:

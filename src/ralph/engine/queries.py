@@ -86,6 +86,7 @@ class IterationSummary:
     spend: Spend = Spend()
     seconds: float = 0.0
     commit: str = ""  # that was checked
+    began_with: str = ""  # the commit before it; empty: not known
 
     @property
     def is_judged(self) -> bool:
@@ -168,6 +169,7 @@ def _begun(event: IterationStarted, seq: int, at: float) -> IterationSummary:
         prompt=event.prompt,
         prompt_chars=event.prompt_chars,
         prompt_file=event.prompt_file,
+        began_with=event.commit,
     )
 
 

@@ -60,6 +60,7 @@ async def confinement_of(
         )
     from ralph.adapters.isolation.agent_needs import needs_of
     from ralph.adapters.isolation.choosing import chosen_sandbox
+    from ralph.adapters.isolation.exposed import exposed_commands
     from ralph.adapters.isolation.git_traps import GitTraps
     from ralph.adapters.isolation.kept_links import KeptLinks
     from ralph.adapters.isolation.places import protected_paths
@@ -90,7 +91,9 @@ async def confinement_of(
         traps.remove()
         links.restore()
 
-    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines()), tidy)
+    outside = {"notify": settings.notify, "scm": (settings.scm.command,) if settings.scm is not None else ()}
+    exposed = exposed_commands(plan.root.workspace, outside)
+    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *exposed), tidy)
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
 from ralph.domain.active_marker import ActiveMarker
-from ralph.domain.iteration_mode import ReviewRules
+from ralph.domain.iteration_mode import ReviewRules, estimate_text
 from ralph.domain.loop_events import Warned
 from ralph.domain.profile import Profile
 from ralph.domain.stop_checks import snapshot_of
@@ -49,6 +49,7 @@ class PlanComposition:
     maximum: int
     promise: str
     stay: bool = False
+    asked_to_continue: bool = False
 
     def arguments(self) -> Mapping[str, object]:
         return {
@@ -62,6 +63,8 @@ class PlanComposition:
         return {**self.arguments(), "prompt": f"the plan in {self.folder.name}", "completion": self.promise}
 
     def warnings(self, plan: Plan) -> Iterator[str]:
+        if self.asked_to_continue:
+            yield "agent.continueSession is left aside: a review that remembers has no fresh eyes"
         if self.rules.skip:
             yield "reviews are skipped: stories pass on the word of who built them, and on the verifyCommands"
 
@@ -228,11 +231,9 @@ def plan_reviewed(
     memory = plan_memory(root.state / STATE_FOLDER, folder)
     if not resumes and (memory is None or not memory.is_unjudged):
         _require_sound(PlanFiles(root.workspace, folder, write_atomic))
-    if settings.agent.continue_session:  # a review that remembers has no fresh eyes
-        settings = replace(settings, agent=replace(settings.agent, continue_session=False))
     return Plan(
         profile=load_profile("reviewed"),
-        settings=settings,
+        settings=replace(settings, agent=replace(settings.agent, continue_session=False)),
         root=root,
         agents=chosen_agents(settings, root.workspace, environ=environ),
         composition=PlanComposition(
@@ -244,6 +245,7 @@ def plan_reviewed(
             maximum=own.maximum_iterations,
             promise=own.completion_promise,
             stay=stay,
+            asked_to_continue=settings.agent.continue_session,
         ),
         maximum=own.maximum_iterations,
         guardrails=guardrails_of(settings),
@@ -251,6 +253,17 @@ def plan_reviewed(
         flags=tuple(flags),
         resumes=resumes,
     )
+
+
+def estimated(plan: Plan) -> str:
+    """About how many iterations the stories will need; empty if nobody can say."""
+    composition = plan.composition
+    assert isinstance(composition, PlanComposition)
+    memory = plan_memory(plan.state_folder, composition.folder)
+    if memory is not None and memory.is_unjudged:
+        return estimate_text(memory.trusted.document, skip_review=composition.rules.skip)
+    read = read_document(PlanFiles(composition.root, composition.folder, write_atomic).read_tasks() or "")
+    return estimate_text(read, skip_review=composition.rules.skip) if isinstance(read, TasksDocument) else ""
 
 
 def _require_sound(files: PlanFiles) -> None:

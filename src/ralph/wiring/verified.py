@@ -28,6 +28,7 @@ from ralph.domain.criteria import concerns_about, criteria_for
 from ralph.domain.loop_events import Warned
 from ralph.domain.part_budget import PartBudget
 from ralph.domain.protected_paths import Protection
+from ralph.domain.report import Spend
 from ralph.domain.role_prompts import RolePrompt, objective
 from ralph.domain.task import Task
 from ralph.domain.workflows.pipeline import Pipeline
@@ -42,6 +43,7 @@ from ralph.wiring.requirements import guardrails_of, prices_of
 from ralph.wiring.roles import agents_of_roles, judge_of
 
 TAGS = ("promise", "reject")
+NOTHING = Spend()
 SETTINGS = ("settings.json", "settings.local.json")
 TEMPLATES = Path(__file__).parent.with_name("profiles") / "templates"
 
@@ -185,8 +187,10 @@ def plan_task(
     resumes: str = "",
     watch: Watch | None = None,
     exceeded: Callable[[], str | None],
+    before: Spend = NOTHING,
 ) -> Plan:
-    """A run of ``task`` in its worktree; ``root`` is the main checkout's. ``exceeded``: a limit of the whole is reached."""
+    """A run of ``task`` in its worktree; ``root`` is the main checkout's. ``exceeded``: a limit of the whole is reached;
+    ``before``: what earlier runs of the task used of its budget."""
     budget = task.budget
     return Plan(
         profile=load_profile("verified"),
@@ -205,6 +209,7 @@ def plan_task(
             seconds=budget.seconds,
             stuck_after=settings.limits.stuck_after,
             whole=exceeded,
+            before=before,
         ),
         watch=watch,
     )

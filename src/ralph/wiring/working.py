@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from ralph.adapters.control.part_control import PartControl
 from ralph.adapters.control.run_control import RunControl
 from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.task_runs import run_to_go_on_with
+from ralph.adapters.storage.task_runs import run_to_go_on_with, used_before
 from ralph.adapters.storage.tasks import TaskFilter, TaskStore
 from ralph.adapters.workspace.git_command import Git
 from ralph.adapters.workspace.worktrees import Worktree, Worktrees
@@ -221,6 +221,7 @@ class Working:
     async def _loop(self, task: Task, worktree: Worktree) -> RunResult:
         kit = self._kit
         path = kit.plan.state_folder / "ralph.db"
+        resumes = run_to_go_on_with(kit.database, path, task.id)
         plan = plan_task(
             kit.plan.settings,
             Root(kit.plan.root.state, kit.workspace),
@@ -228,9 +229,10 @@ class Working:
             worktree,
             self._composition.pipeline,
             parent_id=kit.run_id,
-            resumes=run_to_go_on_with(kit.database, path, task.id),
+            resumes=resumes,
             watch=kit.meter.watch,
             exceeded=self._exceeded,
+            before=used_before(kit.database, path, task.id, besides=resumes),
         )
         control = PartControl(kit.clock, self._control)
         async with opened(

@@ -319,7 +319,8 @@ def test_a_broken_plan_makes_a_poorer_board_and_no_error(folder: Path, feed: Fee
 
 def test_a_run_of_runs_has_parts_and_each_a_name(folder: Path, writer: Writer, feed: Feed) -> None:
     with closing(open_state_database(folder)) as database:
-        for number, options in enumerate(({"prompt": "Totals", "task": "T-1"}, {"prompt": 7}, {})):
+        started: list[dict[str, object]] = [{"prompt": "Totals", "task": "T-1"}, {"prompt": 7}, {}]
+        for number, options in enumerate(started):
             name = f"p{number}"
             with SqliteJournal(folder, database, name, owner=ALIVE, now=200.0 + number) as journal:
                 journal.begin(

@@ -137,9 +137,11 @@ def test_criteria_and_commands_may_be_added_to_but_not_weakened() -> None:
     before = tasks_document(story_json("A", acceptanceCriteria=["x", "y"]), verifyCommands=["make test"])
     mode = mode_for(before)
     more = tasks_document(
-        story_json("A", acceptanceCriteria=["z", "y", "x"]), verifyCommands=["lint", "make test"]
+        story_json("A", acceptanceCriteria=["z", "y", "x"]), verifyCommands=["make test", "lint"]
     )
     assert correct(before, more, mode) == Correction(more)
+    # What is put before the others could make them pass.
+    assert correct(before, more.with_field("verifyCommands", ["lint", "make test"]), mode) == Correction(more)
 
     less = tasks_document(story_json("A", acceptanceCriteria=["x", "y?", "n"]), verifyCommands=["true"])
     correction = correct(before, less, mode)

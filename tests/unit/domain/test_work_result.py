@@ -55,6 +55,14 @@ def test_a_part_ends_with_the_whole() -> None:
     assert PartBudget(cost_usd=3.0, whole=lambda: "all is spent").exceeded(state) == "all is spent"
 
 
+def test_what_was_used_before_counts() -> None:
+    state = LoopState(spend=Spend(2.0), seconds=5.0)
+    before = Spend(1.5, seconds=6.0)
+    assert PartBudget(cost_usd=3.0, before=before).exceeded(state) == "budget reached: $3.50 of $3.00"
+    assert PartBudget(seconds=10.0, before=before).exceeded(state) == "time is over: 10 s"
+    assert PartBudget(seconds=12.0, cost_usd=4.0, before=before).exceeded(state) is None
+
+
 def record(
     role: str, method: str, iterations: int, *, accepted: bool = True, cost: float | None = None
 ) -> StageRecord:

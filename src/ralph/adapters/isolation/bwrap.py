@@ -78,6 +78,7 @@ class BwrapSandbox:
         self._rules = _allowed(policy, host_rules(self._needs, self._environ_of_agent()))
         self._proxy: AllowListProxy | None = None
         self._folder = Path()  # what the processes inside need of us, while it is open
+        self._barred: set[Path] = set()
         places(site, policy, self._needs)  # what is wrong with the settings is told before anything starts
 
     @property
@@ -136,10 +137,9 @@ class BwrapSandbox:
 
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
         """The namespace took everything with it, but for the empty folders that it was mounted on."""
-        for place in places(self._site, self._policy, self._needs):
-            if place.how is How.BARRED:
-                with contextlib.suppress(OSError):
-                    place.path.rmdir()
+        while self._barred:
+            with contextlib.suppress(OSError):
+                self._barred.pop().rmdir()
 
     async def close(self, runner: ProcessRunner) -> None:
         if self._proxy is not None:
@@ -179,6 +179,7 @@ class BwrapSandbox:
         for name in _PROC_MASKED:
             if Path("/proc", name).is_file():
                 yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
+        self._barred |= {place.path for place in found if place.how is How.BARRED}
         for place in found:
             yield from _mount(place)
         for socket in host_sockets(found):

@@ -186,8 +186,9 @@ def _private_in(folder: Path) -> Iterator[Path]:
         return
     for entry in entries:
         with contextlib.suppress(OSError):  # gone meanwhile
-            mode = entry.stat(follow_symlinks=False).st_mode
-            if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+            found = entry.stat(follow_symlinks=False)
+            mode = found.st_mode
+            if not stat.S_ISDIR(mode) and not (stat.S_ISREG(mode) and found.st_size):
                 continue
             if not mode & stat.S_IROTH and os.access(entry.path, os.R_OK):
                 yield Path(entry.path)
@@ -209,12 +210,12 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
         candidates.append(program.parent)
         if not _is_led(program, writable):
             candidates.append(program.resolve().parent)
-    for candidate in candidates:
-        if _is_led(candidate, writable):
+    for candidate in dict.fromkeys(candidates):
+        if not candidate.is_absolute() or not candidate.exists():
             continue
         path = candidate.resolve()
         is_uncovering = any(_is_in(folder, path) for folder in hidden)
-        if candidate.is_absolute() and path.exists() and not is_uncovering and _how_hidden(path, hidden):
+        if _how_hidden(path, hidden) and not is_uncovering and not _is_led(candidate, writable):
             yield path
 
 
@@ -262,8 +263,12 @@ def _led(path: Path, writable: Iterable[Path], what: str) -> Path:
 
 def _is_led(path: Path, writable: Iterable[Path]) -> bool:
     """Whether who may write there decides where ``path`` leads."""
-    entries = [step.parent.resolve() / step.name for step in (*path.parents, path) if step.name]
-    return any(folder in entry.parents for folder in writable for entry in entries)
+    folders = {*writable}
+    for step in (path, *path.parents):
+        real = step.parent.resolve()
+        if real in folders or not folders.isdisjoint(real.parents):
+            return True
+    return False
 
 
 def _require_confinable(path: Path, home: Path, what: str) -> None:

@@ -74,6 +74,8 @@ class GitChanges:
             if _is_commit(iterations[earlier].commit):
                 return await self._end(iterations, earlier)
         chosen = iterations[index]
+        if _is_commit(chosen.began_with):
+            return chosen.began_with
         before = f"--before=@{int(chosen.started_at)} +0000"
         found = (await self._text("rev-list", "-1", before, chosen.commit)).strip()
         return found if _is_commit(found) else await self._empty_tree()

@@ -12,7 +12,7 @@ from ralph.domain.stop_checks import SNAPSHOT_MISSING, stop_reasons
 from ralph.interfaces.hooks.places import nearest_with, read_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ralph.interfaces.hooks.event import HookEvent
 
@@ -23,8 +23,8 @@ GIT_SECONDS = 20
 STATUS = (
     "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
     "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty",
-    "--", ".", ":(exclude).ralph", ":(exclude).ralph-active",
 )  # fmt: skip
+PLACES = ("--", ".", ":(exclude).ralph", ":(exclude).ralph-active")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def plan_verdict(event: HookEvent) -> PlanVerdict:
         snapshot=marker.snapshot,
         mode=marker.iteration_mode,
         rules=marker.rules,
-        uncommitted=uncommitted(root, event.environ),
+        uncommitted=uncommitted(root, event.environ, before=marker.uncommitted),
         folder=marker.ralph_dir,
     )
     unchecked = not marker.skip_review and (marker.snapshot is None or marker.iteration_mode is None)
@@ -73,8 +73,11 @@ def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
 
 def is_ours(marker: ActiveMarker, environ: Mapping[str, str]) -> bool:
     """A leftover of a killed run binds nobody, nor does a run that somebody else's session goes on beside."""
-    if not environ.get("RALPH_RUN_ID"):
+    run = environ.get("RALPH_RUN_ID")
+    if not run:
         return marker.pid in ancestors()
+    if marker.run_id and marker.run_id != run:  # a run that a session of that run started
+        return False
     return marker.mode == "sandbox" or is_alive(marker.pid)  # in a sandbox other processes cannot be seen
 
 
@@ -99,15 +102,18 @@ def ancestors() -> list[int]:
     return found
 
 
-def uncommitted(root: str, environ: Mapping[str, str]) -> list[str]:
-    """Nothing where there is no repository, or git cannot say."""
+def uncommitted(root: str, environ: Mapping[str, str], *, before: Sequence[str] = ()) -> list[str]:
+    """Besides what was so before the session. Nothing where there is no repository, or git cannot say."""
+    # Only where it matters: a folder of new files that nobody ignores may be a large one.
+    status = (*STATUS, "--untracked-files=all") if before else STATUS
     own = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         ran = subprocess.run(
-            STATUS, cwd=root, env={**environ, **own}, capture_output=True, timeout=GIT_SECONDS, check=False,
+            (*status, *PLACES), cwd=root, env={**environ, **own}, capture_output=True, timeout=GIT_SECONDS, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return []
-    entries = ran.stdout.decode(errors="replace").split("\0") if ran.returncode == 0 else []
-    return [entry[3:] for entry in entries if entry]
+    entries = ran.stdout.decode(errors="surrogateescape").split("\0") if ran.returncode == 0 else []
+    known = frozenset(before)
+    return [entry[3:] for entry in entries if entry and entry[3:] not in known]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -73,7 +74,7 @@ class LogsDialog(ModalScreen[None]):
         self._folder = folder
 
     def compose(self) -> ComposeResult:
-        columns = (
+        columns: Sequence[Column[LogFile]] = (
             Column("file", 0, lambda file: Content(line(file.path.name))),
             Column("bytes", 12, lambda file: Content(f"{file.size:,}"), right=True),
         )

@@ -21,8 +21,8 @@ class RunHeader(Static):
 
     def show(self, look: RunLook | None, *, now: float, problem: str, empty: str) -> None:
         if problem:
-            rows = wrapped(f" ! {line(problem)}", self.size.width - 1, indent=3)
-            self.update(Content.styled("\n".join(rows[:3]), "bold $text-error"))
+            said = wrapped(f" ! {line(problem)}", self.size.width - 1, indent=3)
+            self.update(Content.styled("\n".join(said[:3]), "bold $text-error"))
         elif look is None or look.run is None:
             self.update(Content.styled(f" {empty}", "$foreground 60%"))
         else:

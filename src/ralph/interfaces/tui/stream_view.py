@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
@@ -15,12 +16,14 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ralph.interfaces.tui.stream_line import Kind, Line
-from ralph.interfaces.tui.wrapping import wrapped
+from ralph.interfaces.tui.wrapping import cut, wrapped
 
 MOST_LINES = 6_000
 """Lines kept; what was before them is read again when somebody scrolls there."""
 SOME_LINES = 4_000
 NEAR_THE_TOP = 3
+LONGEST_JOINED = 20_000
+"""Characters of a line that comes in pieces: an agent may never end one."""
 
 STYLES = ("text", "heading", "dim", "thought", "tool", "good", "bad", "warn", "claim", "rule")
 KINDS = (None, Kind.WORDS, Kind.TOOLS, Kind.CHECKS)
@@ -60,8 +63,8 @@ class StreamView(ScrollView, can_focus=True):
         self.sought = ""
         self.was_cut = False  # the newest lines were let go: the reader is far above them
         self._lines: list[Line] = []
+        self._counts: list[int] = []  # rows of each line
         self._rows: list[_Row] = []
-        self._tail_rows = 0  # of the last line, which may go on
         self._width = 0
         self._rich_styles: dict[str, RichStyle] = {}
 
@@ -69,8 +72,8 @@ class StreamView(ScrollView, can_focus=True):
 
     def clear(self) -> None:
         self._lines.clear()
+        self._counts.clear()
         self._rows.clear()
-        self._tail_rows = 0
         self.was_cut = False
         self._resized()
         self.scroll_to(0, 0, animate=False, immediate=True)
@@ -79,10 +82,12 @@ class StreamView(ScrollView, can_focus=True):
         """At the end."""
         if not lines:
             return
-        self._take(lines)
+        for line in lines:
+            self._add(line)
         if self.following and len(self._lines) > MOST_LINES:
-            del self._lines[: len(self._lines) - SOME_LINES]
-            self._lay_out()
+            surplus = len(self._lines) - SOME_LINES
+            del self._rows[: sum(self._counts[:surplus])]
+            del self._lines[:surplus], self._counts[:surplus]
         self._resized()
         if self.following:
             self.scroll_end(animate=False, immediate=True, x_axis=False)
@@ -92,60 +97,49 @@ class StreamView(ScrollView, can_focus=True):
         if not lines:
             return
         at = self.scroll_offset.y
-        added = self._rows_of(lines)
+        laid = [self._laid_out(line) for line in lines]
+        rows = [row for each in laid for row in each]
         self._lines[:0] = lines
+        self._counts[:0] = [len(each) for each in laid]
+        self._rows[:0] = rows
         if len(self._lines) > 2 * MOST_LINES:
-            del self._lines[2 * MOST_LINES :]
+            del self._lines[2 * MOST_LINES :], self._counts[2 * MOST_LINES :]
+            del self._rows[sum(self._counts) :]
             self.was_cut = True
-        self._lay_out()
         self._resized()
-        self.scroll_to(y=at + added, animate=False, immediate=True)
+        self.scroll_to(y=at + len(rows), animate=False, immediate=True)
 
-    def _take(self, lines: Iterable[Line]) -> None:
-        for line in lines:
-            if line.continues and self._lines:
-                last = self._lines[-1]
-                line = last._replace(text=last.text + line.text)
-                self._lines[-1] = line
-                if self._tail_rows:
-                    del self._rows[-self._tail_rows :]
-            else:
-                self._lines.append(line)
-            self._tail_rows = 0
-            if self._is_wanted(line):
-                self._put(line)
+    def _add(self, line: Line) -> None:
+        if line.continues and self._lines:
+            last = self._lines.pop()
+            line = last._replace(text=(last.text + line.text)[:LONGEST_JOINED])
+            if count := self._counts.pop():
+                del self._rows[-count:]
+        rows = self._laid_out(line)
+        self._lines.append(line)
+        self._counts.append(len(rows))
+        self._rows += rows
 
-    def _put(self, line: Line) -> None:
+    def _laid_out(self, line: Line) -> list[_Row]:
+        """No rows if it is not wanted now."""
+        if not self._is_wanted(line):
+            return []
         width = max(self._width, 20)
         if line.style == "rule":
-            label = f"── {line.text} "
-            rows = [label + "─" * max(2, width - len(label)) if len(label) < width else label[:width]]
-        else:
-            rows = wrapped(line.text, width, line.indent)
-        self._rows.append(_Row(line.style, rows[0], line.head))
-        self._rows += [_Row(line.style, row, 0) for row in rows[1:]]
-        self._tail_rows = len(rows)
+            label = cut(f"── {line.text} ", width)
+            return [_Row(line.style, label + "─" * (width - cell_len(label)), line.head)]
+        first, *rest = wrapped(line.text, width, line.indent)
+        return [_Row(line.style, first, line.head), *(_Row(line.style, row, 0) for row in rest)]
 
-    def _rows_of(self, lines: Sequence[Line]) -> int:
-        kept, self._rows = self._rows, []
-        for line in lines:
-            if self._is_wanted(line):
-                self._put(line)
-        count, self._rows = len(self._rows), kept
-        return count
+    def _lay_out(self) -> None:
+        laid = [self._laid_out(line) for line in self._lines]
+        self._counts = [len(each) for each in laid]
+        self._rows = [row for each in laid for row in each]
 
     def _is_wanted(self, line: Line) -> bool:
         if self.shown_kind is not None and line.kind not in (self.shown_kind, Kind.LOOP):
             return False
         return not self.sought or line.style == "rule" or self.sought in line.text.casefold()
-
-    def _lay_out(self) -> None:
-        self._rows.clear()
-        self._tail_rows = 0
-        for line in self._lines:
-            self._tail_rows = 0
-            if self._is_wanted(line):
-                self._put(line)
 
     def _resized(self) -> None:
         self.virtual_size = Size(self._width, len(self._rows))

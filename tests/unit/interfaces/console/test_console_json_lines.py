@@ -99,6 +99,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
                 "prompt": "Do it",
                 "prompt_chars": 5,
                 "prompt_file": "p.txt",
+                "commit": "",
             },
         ),
         (

@@ -84,11 +84,9 @@ def command(
 ) -> int:
     from ralph.config.loading import load
     from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.domain.iteration_mode import estimate_text
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.plans.place import plan_files, sound_document
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.reviewed import plan_reviewed
+    from ralph.wiring.reviewed import estimated, plan_reviewed
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
@@ -119,6 +117,6 @@ def command(
         stay=stay,
         flags=flags,
     )
-    document = sound_document(plan_files(project_dir, ralph_dir))
-    print(estimate_text(document, skip_review=skip_review), file=sys.stderr)
+    if estimate := estimated(plan):
+        print(estimate, file=sys.stderr)
     return exit_code_of(run_on_console(plan, verbose=verbose, json_lines=as_json).outcome)

@@ -1,0 +1,246 @@
+"""``ralph plan run`` as a user meets it: agents that lie, runs that are killed in the middle, what comes after."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import sys
+from typing import Any
+
+import pytest
+
+from ralph.testing.plan_documents import story_json, tasks_json
+
+from .conftest import Project, Session
+
+RUN = ("plan", "run", "--no-sandbox")
+KILLED = -signal.SIGKILL
+LIMIT_REACHED = 1
+REFUSED = 2
+NEEDED = {"reviewStatus": "needs_review", "notes": "built"}
+APPROVED = {"reviewStatus": "approved", "passes": True, "notes": "built", "reviewCount": 1}
+
+MARK = """import json, sys
+path = "ralph/tasks.json"
+document = json.load(open(path))
+document["userStories"][0].update(json.loads(sys.argv[1]))
+json.dump(document, open(path, "w"), indent=2)
+"""
+COMMIT = "git add -A && git commit -qm session"
+SIGNAL = """import json, os, sys
+os.kill(json.load(open(".ralph-active"))["pid"], int(sys.argv[1]))
+"""
+
+
+class PlanRun:
+    """A committed plan with one story in a repository, and an agent that plays sessions over it."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.mark, self.signal = project.programs / "mark.py", project.programs / "signal.py"
+        self.mark.write_text(MARK)
+        self.signal.write_text(SIGNAL)
+
+    def write(self, **top: Any) -> None:
+        project = self.project
+        project.settings(agent={"command": "claude"})
+        project.git("init", "-q", "-b", "main")
+        (project.root / ".gitignore").write_text(".ralph/\n")
+        project.ralph("plan", "new", "--name", "search", check=0)
+        document = tasks_json(story_json("A"), branchName="ralph/search", **top)
+        (project.root / "ralph" / "tasks.json").write_text(json.dumps(document, indent=2))
+        project.git("add", "-A")
+        project.git("commit", "-qm", "plan")
+
+    def marks(self, fields: dict[str, Any]) -> str:
+        return shlex.join([sys.executable, str(self.mark), json.dumps(fields)])
+
+    def sends(self, number: signal.Signals) -> str:
+        """To the ralph whose session it is."""
+        return shlex.join([sys.executable, str(self.signal), str(int(number))])
+
+    def plays(self, *shells: str) -> None:
+        """One session each."""
+        sessions: list[Session] = [[{"run": shell}, {"say": "ok"}] for shell in shells]
+        self.project.agent(*sessions)
+        (self.project.programs / "claude.sessions").unlink(missing_ok=True)
+
+    @property
+    def story(self) -> Any:
+        return json.loads((self.project.root / "ralph" / "tasks.json").read_text())["userStories"][0]
+
+    @property
+    def branch(self) -> str:
+        return self.project.git("branch", "--show-current").strip()
+
+    def subjects(self) -> list[str]:
+        return self.project.git("log", "--format=%s").splitlines()
+
+    def runs(self) -> list[str]:
+        return [run for (run,) in self.project.rows("SELECT id FROM runs ORDER BY started_at")]
+
+
+@pytest.fixture
+def plan(project: Project) -> PlanRun:
+    made = PlanRun(project)
+    made.write()
+    return made
+
+
+@pytest.fixture
+def cut(plan: PlanRun) -> PlanRun:
+    """A run that was killed in an implement session that had approved itself."""
+    plan.plays(f"{plan.marks(APPROVED)}; echo less > ralph/prd.md; {COMMIT}; {plan.sends(signal.SIGKILL)}")
+    plan.project.ralph(*RUN, check=KILLED)
+    assert plan.story["passes"], "it was the session's last word"
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+    return plan
+
+
+def test_a_story_is_built_reviewed_and_the_figures_are_told(plan: PlanRun) -> None:
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+
+    said = plan.project.ralph(*RUN, check=0).stderr
+
+    assert "1 story × ~3 iterations each = ~3 iterations needed" in said  # noqa: RUF001
+    assert "1 story approved; reviews: A 1" in said
+    assert plan.branch == "ralph/search"
+    assert not (plan.project.root / ".ralph-active").exists()
+    assert plan.project.git("status", "--porcelain") == ""
+
+
+# --- after a kill ------------------------------------------------------------------------------------------
+
+
+def test_a_resumed_run_does_not_believe_the_session_in_which_it_was_killed(cut: PlanRun) -> None:
+    said = cut.project.ralph("resume", check=0).stderr
+
+    assert "Story A was changed outside of a judged session" in said
+    assert "1 story approved; reviews: A 1" in said
+    assert cut.story["reviewCount"] == 1
+    assert "less" not in (cut.project.root / "ralph" / "prd.md").read_text()
+    assert not (cut.project.root / ".ralph-active").exists()
+
+
+def test_nor_does_a_new_run(cut: PlanRun) -> None:
+    first = cut.runs()[0]
+    said = cut.project.ralph(*RUN, check=0).stderr
+
+    assert f"run {first} was cut off in a session that nobody judged" in said
+    assert "1 story × ~3 iterations each = ~3 iterations needed" in said  # noqa: RUF001
+    assert "Story A was changed outside of a judged session" in said
+    assert "1 story approved; reviews: A 1" in said
+    assert "ralph: put the plan back" in cut.subjects()
+    assert "less" not in (cut.project.root / "ralph" / "prd.md").read_text()
+
+
+def test_nor_does_a_third_run_when_the_second_was_killed_as_well(cut: PlanRun) -> None:
+    cut.plays(cut.sends(signal.SIGKILL))
+    cut.project.ralph(*RUN, check=KILLED)
+    cut.plays(f"{cut.marks(APPROVED)}; {COMMIT}")
+
+    cut.project.ralph(*RUN, "-n", "1", check=LIMIT_REACHED)
+
+    assert not cut.story["passes"]
+
+
+def test_an_older_run_that_is_resumed_leaves_what_a_newer_one_has_achieved(cut: PlanRun) -> None:
+    first = cut.runs()[0]
+    cut.project.ralph(*RUN, check=0)
+
+    said = cut.project.ralph("resume", first, check=0).stderr
+
+    assert "1 story approved; reviews: A 1" in said
+    assert cut.story["passes"]
+
+
+def test_a_plan_that_a_killed_session_damaged_keeps_no_new_run_from_starting(plan: PlanRun) -> None:
+    plan.plays(f"echo broken > ralph/tasks.json; {plan.sends(signal.SIGKILL)}")
+    plan.project.ralph(*RUN, check=KILLED)
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+
+    said = plan.project.ralph(*RUN, check=0).stderr
+
+    assert "tasks.json was damaged and has been put back" in said
+
+
+@pytest.mark.parametrize("command", [("resume",), RUN])
+def test_a_session_that_left_the_branch_and_killed_the_run_is_brought_back(
+    plan: PlanRun, command: tuple[str, ...]
+) -> None:
+    plan.plays(
+        f"git checkout -q main && {plan.marks(APPROVED)} && {COMMIT} && {plan.sends(signal.SIGKILL)}"
+    )
+    plan.project.ralph(*RUN, check=KILLED)
+    assert plan.branch == "main"
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+
+    plan.project.ralph(*command, check=0)
+
+    assert plan.branch == "ralph/search"
+    assert plan.subjects()[:2] == ["session", "session"]
+    assert len(plan.subjects()) == 3, "the plan, an implementation, a review"
+
+
+def test_where_it_is_not_known_which_plan_can_be_trusted_no_new_run_begins(plan: PlanRun) -> None:
+    plan.plays(f"git checkout -q main && {plan.marks(APPROVED)} && {plan.sends(signal.SIGKILL)}")
+    plan.project.ralph(*RUN, check=KILLED)
+
+    for more in ((), ("--stay",)):
+        said = plan.project.ralph(*RUN, *more, check=REFUSED).stderr
+        assert "was cut off in a session on ralph/search, but main is checked out" in said
+
+
+def test_after_a_stop_the_plan_is_the_users_again(plan: PlanRun) -> None:
+    """The session ends, but is not judged; what it did to the plan is put back at once, and then nobody's edits are."""
+    plan.plays(f"{plan.sends(signal.SIGINT)}; {plan.marks(APPROVED)}; {COMMIT}")
+    said = plan.project.ralph(*RUN, check=130).stderr
+    assert "Story A was changed outside of a judged session" in said
+    assert not plan.story["passes"]
+
+    tasks = plan.project.root / "ralph" / "tasks.json"
+    tasks.write_text(json.dumps(tasks_json(story_json("A", **APPROVED), branchName="ralph/search")))
+    said = plan.project.ralph("resume", check=0).stderr
+    assert "1 story approved; reviews: A 1" in said
+
+
+# --- what a session is told, and tries -----------------------------------------------------------------------
+
+
+def test_the_marker_names_the_run_and_what_was_uncommitted_before_it(plan: PlanRun) -> None:
+    root = plan.project.root
+    (root / "my notes.txt").write_text("a person's own")
+    copy = plan.project.programs / "marker.json"
+    plan.plays(f"cp .ralph-active {shlex.quote(str(copy))}; {plan.marks(NEEDED)}; {COMMIT} ralph")
+
+    plan.project.ralph(*RUN, "-n", "1", check=LIMIT_REACHED)
+
+    marker = json.loads(copy.read_text())
+    assert marker["runId"] == plan.runs()[0]
+    assert marker["uncommittedBefore"] == ["my notes.txt"]
+    assert marker["iterationMode"] == "implement"
+    assert marker["preIterationSnapshot"]["A"]["reviewStatus"] is None
+
+
+def test_a_session_can_neither_archive_its_plan_nor_get_rid_of_its_run_by_the_marker(plan: PlanRun) -> None:
+    archive = f"{shlex.quote(sys.executable)} -m ralph plan archive"
+    said = shlex.quote(str(plan.project.programs / "said"))
+    plan.plays(
+        f"rm .ralph-active; {archive} 2> {said}; mkdir .ralph-active; {plan.marks(NEEDED)}; {COMMIT}",
+        f'echo \'{{"pid": 1, "runId": "other"}}\' > .ralph-active; {plan.marks(APPROVED)}; {COMMIT}',
+    )
+
+    plan.project.ralph(*RUN, check=0)
+
+    assert "is in use by run" in (plan.project.programs / "said").read_text()
+    assert not (plan.project.root / ".ralph-active").exists()
+
+
+def test_sessions_are_fresh_whatever_the_settings_say(plan: PlanRun) -> None:
+    plan.project.settings(agent={"command": "claude", "continueSession": True})
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+
+    said = plan.project.ralph(*RUN, check=0).stderr
+
+    assert "agent.continueSession is left aside" in said
