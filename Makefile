@@ -46,6 +46,7 @@ fix: $(VENV)/dev ## format, and mend what can be mended
 
 pictures: $(VENV)/dev ## those in docs/pictures, of a real run; needs chromium
 	@$(BIN)/python -m bench.page_picture
+	@$(BIN)/python -m bench.ui_picture
 
 docs: $(VENV)/dev ## write the generated pages of docs/ anew
 	$(BIN)/python -m ralph.config.reference > docs/settings.md

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import signal
+import subprocess
 import sys
 from typing import Any
 
@@ -169,9 +170,7 @@ def test_a_plan_that_a_killed_session_damaged_keeps_no_new_run_from_starting(pla
 def test_a_session_that_left_the_branch_and_killed_the_run_is_brought_back(
     plan: PlanRun, command: tuple[str, ...]
 ) -> None:
-    plan.plays(
-        f"git checkout -q main && {plan.marks(APPROVED)} && {COMMIT} && {plan.sends(signal.SIGKILL)}"
-    )
+    plan.plays(f"git checkout -q main && {plan.marks(APPROVED)} && {COMMIT} && {plan.sends(signal.SIGKILL)}")
     plan.project.ralph(*RUN, check=KILLED)
     assert plan.branch == "main"
     plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
@@ -190,6 +189,26 @@ def test_where_it_is_not_known_which_plan_can_be_trusted_no_new_run_begins(plan:
     for more in ((), ("--stay",)):
         said = plan.project.ralph(*RUN, *more, check=REFUSED).stderr
         assert "was cut off in a session on ralph/search, but main is checked out" in said
+
+
+def test_a_run_that_was_killed_before_its_first_session_goes_to_its_branch_when_it_is_resumed(
+    plan: PlanRun,
+) -> None:
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+    dies = """
+import os, signal, sys
+from ralph.interfaces.cli.main import main
+from ralph.wiring.reviewed import PlanComposition
+PlanComposition.composing = lambda self, kit: os.kill(os.getpid(), signal.SIGKILL)
+main(sys.argv[1:])
+"""
+    command = [sys.executable, "-c", dies, *RUN]
+    subprocess.run(command, cwd=plan.project.root, env=plan.project.env(), timeout=60, check=False)
+    assert plan.branch == "main"
+
+    plan.project.ralph("resume", check=0)
+
+    assert plan.branch == "ralph/search"
 
 
 def test_after_a_stop_the_plan_is_the_users_again(plan: PlanRun) -> None:

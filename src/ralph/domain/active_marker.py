@@ -46,8 +46,9 @@ class ActiveMarker:
             "skipReview": self.skip_review,
             "reviewCap": self.review_cap,
             "ralphDir": self.ralph_dir,
-            "runId": self.run_id,
         }
+        if self.run_id:
+            fields["runId"] = self.run_id
         if self.uncommitted:
             fields["uncommittedBefore"] = list(self.uncommitted)
         if self.iteration_mode is not None:

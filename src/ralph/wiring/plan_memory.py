@@ -42,7 +42,9 @@ def plan_memory(state_folder: Path, folder: Path) -> PlanMemory | None:
         trusted = trusted_plan_from(data.decode(errors="replace")) if data is not None else None
         if trusted is None:
             message = f"what run {run.name} remembers of the plan is damaged: {file}"
-            raise StoreError(message, hint=f"see that {folder}/tasks.json is as you want it, then remove that file")
+            raise StoreError(
+                message, hint=f"see that {folder}/tasks.json is as you want it, then remove that file"
+            )
         return PlanMemory(file, run.name, trusted)
     return None
 

@@ -80,7 +80,11 @@ class PlanComposition:
         top = git_top(root)
         memory = plan_memory(kit.plan.state_folder, self.folder)
         files = PlanFiles(
-            root, self.folder, write_atomic, aside=kit.run_folder / "plan", remembered=memory.file if memory else None
+            root,
+            self.folder,
+            write_atomic,
+            aside=kit.run_folder / "plan",
+            remembered=memory.file if memory else None,
         )
         warnings: list[str] = []
         if top is not None:
@@ -184,8 +188,8 @@ class PlanComposition:
         return told
 
     def _wanted_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> str:
-        if kit.is_resumed:
-            return memory.trusted.tree.branch if memory is not None else ""
+        if kit.is_resumed and memory is not None and memory.trusted.tree.commit:
+            return memory.trusted.tree.branch  # on which its sessions were
         if self.stay:
             return ""
         if memory is not None and memory.is_unjudged:

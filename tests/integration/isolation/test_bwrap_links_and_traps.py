@@ -162,9 +162,11 @@ def test_traps_in_gits_folder_are_found_told_and_removed(sandboxed: Sandboxed, n
     assert not (sandboxed.home / ".profile").exists()
 
 
-def test_what_git_itself_makes_is_no_trap(sandboxed: Sandboxed, tmp_path: Path) -> None:
+def test_what_git_and_its_users_make_is_no_trap(sandboxed: Sandboxed, tmp_path: Path) -> None:
     git(sandboxed.workspace, "worktree", "add", "-q", "-b", "commondir", str(tmp_path / "tree"))
     git(sandboxed.workspace, "gc", "-q")
+    (sandboxed.workspace / ".git" / "hooks" / "pre-commit").symlink_to("../../scripts/check")
+    (sandboxed.workspace / ".git" / "lfs").symlink_to(tmp_path)
     for folder in (sandboxed.workspace, tmp_path / "tree", tmp_path):
         assert GitTraps(folder, sandboxed.reports.append).found() == []
 

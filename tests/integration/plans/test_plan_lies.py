@@ -231,7 +231,9 @@ def test_what_a_failed_session_left_uncommitted_is_committed_with_the_next(plann
     assert planned.status() == "?? mine.txt\n"
 
 
-def test_code_that_a_failed_review_changed_is_put_back_before_the_next_one_looks(planned: PlanProject) -> None:
+def test_code_that_a_failed_review_changed_is_put_back_before_the_next_one_looks(
+    planned: PlanProject,
+) -> None:
     planned.plan(story_json("A", **NEEDED))
     (planned.root / "code.py").write_text("old")
     planned.git("add", "-A")

@@ -20,10 +20,12 @@ MARKER = ActiveMarker(
     iteration_mode=IterationMode.IMPLEMENT,
     snapshot=snapshot_of(tasks_document(story_json("US-001"))),
     ralph_dir="plans/search",
+    run_id="20250615-103000-abcd",
+    uncommitted=("a b", "half a \udce4"),
 )
 
 
-def test_the_payload_is_the_seeds_plus_the_plans_directory() -> None:
+def test_the_payload_is_the_seeds_plus_what_the_hooks_need() -> None:
     assert json.loads(MARKER.text()) == {
         "timestamp": "2025-06-15T10:30:00Z",
         "pid": 12345,
@@ -32,6 +34,8 @@ def test_the_payload_is_the_seeds_plus_the_plans_directory() -> None:
         "skipReview": False,
         "reviewCap": 5,
         "ralphDir": "plans/search",
+        "runId": "20250615-103000-abcd",
+        "uncommittedBefore": ["a b", "half a \udce4"],
         "iterationMode": "implement",
         "preIterationSnapshot": {"US-001": {"passes": False, "reviewStatus": None, "reviewCount": 0}},
     }
@@ -48,7 +52,7 @@ def test_what_is_no_marker_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [("reviewCap", "x"), ("reviewCap", 0), ("iterationMode", "approve"), ("iterationMode", []), ("max_iterations", "x"),
-     ("preIterationSnapshot", [1]), ("skipReview", "yes"), ("ralphDir", 5)],
+     ("preIterationSnapshot", [1]), ("skipReview", "yes"), ("ralphDir", 5), ("runId", 5), ("uncommittedBefore", "a")],
 )  # fmt: skip
 def test_fields_that_make_no_sense_have_their_usual_values(field: str, value: Any) -> None:
     marker = active_marker_from(json.dumps({"pid": 1, field: value}))

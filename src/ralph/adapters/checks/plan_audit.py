@@ -53,7 +53,9 @@ class PlanAudit:
         self._memory_files = memory_files
         self._promise = promise
         self._warn = warn
-        self.mode: Mode | None = None  # of the session that is offered or under way; None: it was another process's
+        self.mode: Mode | None = (
+            None  # of the session that is offered or under way; None: it was another process's
+        )
         self.plan = _first_trusted(store)
         self.stuck = ""
         # This run may be cut off too, before it has judged anything: what it trusts must be its own by then.

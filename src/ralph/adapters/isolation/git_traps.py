@@ -15,6 +15,8 @@ from ralph.adapters.isolation.git_places import git_folders
 from ralph.errors import ConfigError
 
 _OBJECTS = "objects"
+# Read-only, or other tools' own: git itself writes nothing there.
+_NOT_WRITTEN = frozenset({"hooks", "branches", "remotes", "lfs", "annex"})
 
 
 class GitTraps:
@@ -50,6 +52,8 @@ def _traps(folder: Path) -> Iterator[Path]:
         return
     is_repository = any(entry.name == _OBJECTS for entry in entries)
     for entry in entries:
+        if is_repository and entry.name in _NOT_WRITTEN:
+            continue
         if entry.is_dir(follow_symlinks=False):
             yield from _links(entry.path) if entry.name == _OBJECTS else _traps(Path(entry.path))
         elif not entry.is_file(follow_symlinks=False) or (is_repository and entry.name == "commondir"):

@@ -23,7 +23,7 @@ MOST_LINES = 6_000
 SOME_LINES = 4_000
 NEAR_THE_TOP = 3
 LONGEST_JOINED = 20_000
-"""Characters of a line that comes in pieces: an agent may never end one."""
+"""Characters after which a line that comes in pieces is begun anew: an agent may never end one."""
 
 STYLES = ("text", "heading", "dim", "thought", "tool", "good", "bad", "warn", "claim", "rule")
 KINDS = (None, Kind.WORDS, Kind.TOOLS, Kind.CHECKS)
@@ -110,9 +110,9 @@ class StreamView(ScrollView, can_focus=True):
         self.scroll_to(y=at + len(rows), animate=False, immediate=True)
 
     def _add(self, line: Line) -> None:
-        if line.continues and self._lines:
+        if line.continues and self._lines and len(self._lines[-1].text) < LONGEST_JOINED:
             last = self._lines.pop()
-            line = last._replace(text=(last.text + line.text)[:LONGEST_JOINED])
+            line = last._replace(text=last.text + line.text)
             if count := self._counts.pop():
                 del self._rows[-count:]
         rows = self._laid_out(line)

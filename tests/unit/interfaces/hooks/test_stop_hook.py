@@ -46,6 +46,12 @@ class Plan:
             one["id"]: {name: one[name] for name in fields} for one in stories
         }
 
+    def commit(self, top: Path | None = None) -> None:
+        for arguments in (("init", "-q"), ("add", str(self.root / "ralph")), ("commit", "-q", "-m", "plan")):
+            subprocess.run(
+                ["git", *arguments], cwd=top or self.root, check=True, timeout=60, capture_output=True
+            )
+
     def stop(self, *, starts: Path | None = None, **more: Any) -> str:
         """Why the stop is refused; empty if it is not."""
         (self.root / ".ralph-active").write_text(json.dumps(self.marker))
@@ -153,14 +159,9 @@ def test_a_damaged_or_missing_tasks_json_is_refused(plan: Plan, text: str | None
 
 
 def test_uncommitted_work_is_refused_with_what_to_do_and_ralphs_own_files_do_not_count(plan: Plan) -> None:
-    def git(*arguments: str) -> None:
-        subprocess.run(["git", *arguments], cwd=plan.root, check=True, timeout=60, capture_output=True)
-
     plan.began("implement", FRESH)
     plan.tasks(FRESH)
-    git("init", "-q")
-    git("add", "ralph")
-    git("commit", "-q", "-m", "plan")
+    plan.commit()
     (plan.root / ".ralph").mkdir()
     (plan.root / ".ralph" / "x").touch()
     assert plan.stop() == ""
@@ -169,6 +170,30 @@ def test_uncommitted_work_is_refused_with_what_to_do_and_ralphs_own_files_do_not
     assert "uncommitted changes (new file.txt)" in refused
     assert "Update ralph/progress.txt" in refused
     assert "CLAUDE.md or .claude/rules/" in refused
+
+
+def test_what_was_uncommitted_before_the_session_is_not_its_fault(plan: Plan) -> None:
+    plan.began("implement", FRESH)
+    plan.tasks(FRESH)
+    plan.commit()
+    odd = os.fsdecode(b"odd \xe4.txt")
+    for name in ("mine/a.txt", odd):
+        (plan.root / name).parent.mkdir(exist_ok=True)
+        (plan.root / name).touch()
+    plan.marker["uncommittedBefore"] = ["mine/a.txt", odd]
+    assert plan.stop() == ""
+    (plan.root / "mine" / "b.txt").touch()
+    assert "uncommitted changes (mine/b.txt)" in plan.stop()
+
+
+def test_in_a_part_of_a_repository_they_are_named_from_its_top(plan: Plan) -> None:
+    plan.began("implement", FRESH)
+    plan.tasks(FRESH)
+    plan.commit(plan.root.parent)
+    (plan.root / "mine.txt").touch()
+    assert "mine.txt" in plan.stop()
+    plan.marker["uncommittedBefore"] = ["project/mine.txt"]
+    assert plan.stop() == ""
 
 
 def test_the_plan_may_be_elsewhere_in_the_project(plan: Plan) -> None:
@@ -217,6 +242,12 @@ def test_somebody_elses_session_beside_the_run_is_not_kept(plan: Plan) -> None:
     finally:
         beside.kill()
         beside.wait()
+
+
+def test_a_session_of_another_run_that_a_session_started_is_not_kept(plan: Plan) -> None:
+    plan.marker["runId"] = "the plan's"
+    assert plan.stop(environ={"RALPH_RUN_ID": "the plan's"})
+    assert plan.stop(environ={"RALPH_RUN_ID": "its child"}) == ""
 
 
 def test_in_a_sandbox_the_run_is_believed_to_be_alive(plan: Plan) -> None:
