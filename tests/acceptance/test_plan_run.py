@@ -166,6 +166,23 @@ def test_a_plan_that_a_killed_session_damaged_keeps_no_new_run_from_starting(pla
     assert "tasks.json was damaged and has been put back" in said
 
 
+def test_what_changed_in_the_code_since_a_review_that_was_killed_is_told_and_left(plan: PlanRun) -> None:
+    """It may have been a person who changed it, after the kill."""
+    plan.plays(
+        f"echo 1 > code; {plan.marks(NEEDED)}; {COMMIT}",
+        f"echo 2 > code; {COMMIT}; {plan.sends(signal.SIGKILL)}",
+    )
+    plan.project.ralph(*RUN, check=KILLED)
+    plan.plays(f"{plan.marks(APPROVED)}; {COMMIT}")
+
+    said = plan.project.ralph("resume", check=0).stderr
+
+    told = "A review was cut off, and these files have changed since it began: code. Look at them too."
+    assert told in said
+    assert told in plan.project.prompt(2)
+    assert (plan.project.root / "code").read_text() == "2\n"
+
+
 @pytest.mark.parametrize("command", [("resume",), RUN])
 def test_a_session_that_left_the_branch_and_killed_the_run_is_brought_back(
     plan: PlanRun, command: tuple[str, ...]

@@ -73,14 +73,14 @@ class Record:
         request = RunRequest("basic", {}, str(root), settings={"limits": {"maxCost": 5.0}})
         save_request(self._journal.run_folder, request)
         self._journal.begin(
-            profile="basic", agent="claude", root=Path("/home/ada/shop"), options={"maximumIterations": 10}
+            profile="basic", agent="claude", root=Path("/home/user/shop"), options={"maximumIterations": 10}
         )
         self.write(
             RunStarted(
                 name,
                 "basic",
                 "claude",
-                "/home/ada/shop",
+                "/home/user/shop",
                 10,
                 notes=("claude runs with --dangerously-skip-permissions",),
                 sandbox=("bwrap: the workspace is writable, the rest of the disk is not",),

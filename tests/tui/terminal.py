@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 DEADLINE = 60.0
@@ -60,6 +61,11 @@ class Terminal:
 
     def resize(self, width: int, height: int) -> None:
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def programs(self) -> list[psutil.Process]:
+        """What runs in it."""
+        shell = psutil.Process(int(self._tmux("list-panes", "-F", "#{pane_pid}").strip()))
+        return shell.children()
 
     def end(self) -> None:
         with contextlib.suppress(subprocess.SubprocessError):

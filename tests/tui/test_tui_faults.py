@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from textual.worker import WorkerFailed
 
 from ralph.adapters.storage.run_removal import RunRemover
 from ralph.domain.agent_events import Text, TodoChanged, TodoItem, TodoStatus, ToolEnded, ToolStarted
 from ralph.domain.evidence import Verdict
 from ralph.domain.loop_events import AgentActed, Warned
 from ralph.errors import StoreError, UsageError
+from ralph.interfaces.tui.app import RalphApp
 from ralph.interfaces.tui.opening import is_light, open_ui
 from ralph.interfaces.tui.stream_view import MOST_LINES
 from tests.tui.sample import EARLIER, NOW, Record, earlier_run
-from tests.tui.seen import Viewer, picture_of, play, text_of
+from tests.tui.seen import LARGE, Viewer, picture_of, play, text_of
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x1b[31mred\x1b[0m \u202egnp.exe\u2066 [bold]markup[/bold] \x9b1m\x00 <b>html</b> \ud800"
 NEVER = ("\x1b", "\x9b", "\x00", "\u202e", "\u2066", "\x07", "\ud800")
@@ -120,18 +123,23 @@ def test_a_record_of_a_newer_ralph_is_told_before_the_screen_is_taken(
 
 
 def test_a_record_that_becomes_unreadable_is_said_and_read_again_later(shop: Record) -> None:
+    aside = shop.root / "aside"
+
     async def story(viewer: Viewer) -> None:
+        def is_said() -> bool:
+            return "isdamaged" in "".join(text_of(viewer.app).split())  # wherever the line is broken
+
         await viewer.sees("● running")
-        before = (shop.folder / "ralph.db").stat().st_ino
-        moved = shop.folder / "aside.db"
-        (shop.folder / "ralph.db").rename(moved)
+        shop.folder.rename(aside)
+        shop.folder.mkdir()
         (shop.folder / "ralph.db").write_bytes(b"not a database at all" * 100)
-        await viewer.sees("not a database")
-        moved.replace(shop.folder / "ralph.db")
-        assert (shop.folder / "ralph.db").stat().st_ino == before
+        await viewer.until(is_said, "the damage")
+        (shop.folder / "ralph.db").unlink()
+        shop.folder.rmdir()
+        aside.rename(shop.folder)
         await viewer.sees("● running")
 
-    play(shop.root, story)
+    play(shop.root, story, size=LARGE)
 
 
 def test_a_plan_that_cannot_be_read_is_said(shop: Record) -> None:
@@ -142,6 +150,26 @@ def test_a_plan_that_cannot_be_read_is_said(shop: Record) -> None:
         await viewer.sees("tasks.json is not JSON")
 
     play(shop.root, story)
+
+
+def test_a_bug_of_ours_is_handed_on_and_prints_no_values(
+    record: Record, capfd: pytest.CaptureFixture[str]
+) -> None:
+    app = RalphApp(record.folder)
+
+    async def broken() -> None:
+        secret = "hunter2"
+        raise LookupError(len(secret))
+
+    async def whole() -> None:
+        async with app.run_test() as pilot:
+            app.run_worker(broken())
+            await pilot.pause()
+
+    with pytest.raises(WorkerFailed):
+        asyncio.run(whole())
+    assert isinstance(app.failure, LookupError)
+    assert "hunter2" not in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize("terminal", ["", "dumb"])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.storage.controls import Ask
+from ralph.interfaces.tui.dialogs import HELP
 from tests.tui.sample import RUN, Record
 from tests.tui.terminal import terminal
 
@@ -62,6 +63,21 @@ def test_a_terminal_may_be_made_tiny_and_large_again(shop: Record) -> None:
         tmux.sees("The agent's list", "Edit  src/shop/money.py")
 
 
+def test_whoever_ends_it_gets_the_terminal_back(shop: Record) -> None:
+    with terminal(shop.root) as tmux:
+        tmux.sees("● running")
+        (program,) = tmux.programs()
+        program.terminate()
+        assert "Iterations" not in tmux.sees("ended with 0")
+
+
+def test_ctrl_c_quits(shop: Record) -> None:
+    with terminal(shop.root) as tmux:
+        tmux.sees("● running")
+        tmux.press("C-c")
+        tmux.sees("ended with 0")
+
+
 def ui(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "ralph", "ui", "--project-dir", str(root), *arguments],
@@ -89,3 +105,10 @@ def test_a_run_that_cannot_be_meant_is_named(shop: Record, name: str, said: str)
     assert ran.returncode == 2
     assert said in ran.stderr
     assert RUN in ran.stderr
+
+
+def test_every_key_of_the_help_is_in_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "ui.md").read_text()
+    for keys, _ in HELP:
+        for key in keys.replace("…", " ").replace("/ end", "end").split():
+            assert f"`{key}`" in page or key in "↑↓←→", key

@@ -47,7 +47,12 @@ def _home() -> Path | None:
 
 def git_top(start: Path) -> Path | None:
     """The top of the repository that ``start`` is in; None outside of one."""
-    return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
+    return next((folder for folder in (start, *start.parents) if _is_repository(folder / ".git")), None)
+
+
+def _is_repository(marker: Path) -> bool:
+    """A file (of a worktree or a submodule), or a folder that is one; an empty one is not."""
+    return marker.is_file() or (marker / "HEAD").exists() or (marker / "HEAD").is_symlink()
 
 
 def _state_for(workspace: Path) -> Path:

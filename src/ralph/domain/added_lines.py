@@ -9,7 +9,7 @@ def added_lines(diff: str) -> Iterator[tuple[str, str]]:
     """(file, line) for each added line of a unified diff as git prints it."""
     file = ""
     in_hunk = False
-    for line in diff.splitlines():
+    for line in diff.split("\n"):  # a form feed in a file ends no line of git's
         if line.startswith("diff --git "):
             in_hunk = False
         elif line.startswith("+++ ") and not in_hunk:

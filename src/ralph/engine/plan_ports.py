@@ -48,6 +48,7 @@ class TrustedPlan:
 
     document: TasksDocument
     in_session: bool = False  # begun and not judged to the end yet
+    is_review: bool = False  # that session
     guarded: Mapping[str, bytes | None] = field(default_factory=dict)  # files that no session may change
     tree: TreeState = TreeState()  # as the last session found it
     has_leftovers: bool = False  # in the tree there may be work of a session that nobody judged
@@ -63,6 +64,7 @@ class TrustedPlan:
                 "tasks": self.document.text(),
                 "told": list(self.told),
                 "inSession": self.in_session,
+                "isReview": self.is_review,
                 "branch": self.tree.branch,
                 "commit": self.tree.commit,
                 "uncommitted": sorted(self.tree.uncommitted),
@@ -85,6 +87,7 @@ def trusted_plan_from(text: str) -> TrustedPlan | None:
         return TrustedPlan(
             document,
             in_session=saved["inSession"] is True,
+            is_review=saved["isReview"] is True,
             tree=TreeState(
                 str(saved["commit"]),
                 dict.fromkeys(map(str, saved["uncommitted"]), ""),

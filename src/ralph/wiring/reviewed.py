@@ -272,7 +272,11 @@ def estimated(plan: Plan) -> str:
 
 def _require_sound(files: PlanFiles) -> None:
     files.read_prompt()
-    read = read_document(files.read_tasks() or "")
+    text = files.read_tasks()
+    if text is None:
+        message = f"{files.folder}/tasks.json is not a readable UTF-8 text file of bearable size"
+        raise UsageError(message, hint="check that it is a plain file, not a link or a folder")
+    read = read_document(text)
     if not isinstance(read, TasksDocument):
         message = f"{files.folder}/tasks.json has problems: {'; '.join(str(one) for one in read[:10])}"
         raise UsageError(message, hint="ralph plan check lists them all")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ralph.adapters.actions.leftovers import CommitLeftovers
 from ralph.adapters.checks.external import commands_in
+from ralph.adapters.checks.merge_state import MergeCheck
 from ralph.adapters.checks.protection import ProtectionCheck
 from ralph.adapters.checks.verification import VerificationTools, stage_checks
 from ralph.adapters.processes.identity import started_of, this_process
@@ -148,7 +149,8 @@ class TaskComposition:
             base=self.worktree.base,
             settings=[kit.plan.state_folder / name for name in SETTINGS],
         )
-        return stage_checks(criteria, task=self.task, role=role, tools=tools, protection=protection)
+        merge = MergeCheck(git, base=self.worktree.base)
+        return stage_checks(criteria, task=self.task, role=role, tools=tools, before=(merge, protection))
 
     def _protection(self, kit: Kit, role: str) -> Protection:
         """What one role may not touch. What a role before it was allowed to change is not held against it."""

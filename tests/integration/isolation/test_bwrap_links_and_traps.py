@@ -11,7 +11,6 @@ import pytest
 
 from ralph.adapters.isolation.git_traps import GitTraps
 from ralph.adapters.isolation.kept_links import KeptLinks
-from ralph.domain.isolation import Network, SandboxPolicy
 from ralph.errors import ConfigError
 
 from .conftest import OFF, Sandboxed, git
@@ -162,6 +161,27 @@ def test_traps_in_gits_folder_are_found_told_and_removed(sandboxed: Sandboxed, n
     assert not (sandboxed.home / ".profile").exists()
 
 
+def test_traps_without_end_with_names_from_hell_do_no_harm(sandboxed: Sandboxed) -> None:
+    script = """
+import os
+os.chdir(".git")
+for number in range(200):
+    os.symlink("/x", b"\\x1b[2J\\xff\\n%d" % number)
+os.chdir("refs")
+for _ in range(2500):
+    os.mkdir("a")
+    os.chdir("a")
+"""
+    sandboxed.python(script)
+    GitTraps(sandboxed.workspace, sandboxed.reports.append).remove()
+    assert len(sandboxed.reports) == 6
+    assert "195 more" in sandboxed.reports[-1]
+    assert all(report.isprintable() for report in sandboxed.reports)
+    assert not any(path.is_symlink() for path in (sandboxed.workspace / ".git").iterdir())
+    sandboxed.shell("mv .git/refs/a .git/modules")
+    assert sandboxed.shell("rm -rf .git/modules; echo goes on") == "goes on\n"
+
+
 def test_what_git_and_its_users_make_is_no_trap(sandboxed: Sandboxed, tmp_path: Path) -> None:
     git(sandboxed.workspace, "worktree", "add", "-q", "-b", "commondir", str(tmp_path / "tree"))
     git(sandboxed.workspace, "gc", "-q")
@@ -192,7 +212,7 @@ def test_tools_in_the_workspace_can_be_changed(sandboxed: Sandboxed) -> None:
 
 
 def _by_settings(sandboxed: Sandboxed, key: str) -> None:
-    policy = replace(OFF, **{key: ("cache/x",)})
+    policy = replace(OFF, writable=("cache/x",)) if key == "writable" else replace(OFF, readonly=("cache/x",))
     sandboxed.shell("true", policy=policy)
     sandboxed.shell("mv cache away; mkdir cache; ln -s ~/.ssh cache/x", policy=policy)
     sandboxed.shell("true", policy=policy)
@@ -217,8 +237,6 @@ def test_a_listed_path_that_the_agent_made_a_link_is_not_followed(
 
 
 # --- the agent's own state ---------------------------------------------------------------------------------
-
-STATE = SandboxPolicy(network=Network.OFF)
 
 
 def test_a_state_folder_that_is_a_link_is_protected_like_any_other(

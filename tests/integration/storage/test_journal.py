@@ -192,6 +192,16 @@ def test_an_atomic_write_leaves_the_old_file_if_it_fails(tmp_path: Path) -> None
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
 
 
+def test_an_atomic_write_does_not_follow_a_link_that_somebody_put_in_its_way(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / f".state.json.{os.getpid()}.tmp").symlink_to(victim)
+    write_atomic(tmp_path / "state.json", "new")
+    assert victim.read_text() == "precious"
+    assert (tmp_path / "state.json").read_text() == "new"
+    assert not (tmp_path / "state.json").is_symlink()
+
+
 def test_a_run_is_taken_up_where_it_stood(tmp_path: Path) -> None:
     with journal(tmp_path) as record:
         record.append(IterationStarted(1, 1, 10, "prompt"), at=2.0)

@@ -219,3 +219,20 @@ def test_changed_files_are_named_whatever_they_are_called(place: Place) -> None:
     (place.main / ".ralph").mkdir()
     (place.main / ".ralph" / "own").touch()
     assert set(place.run(place.git.changed())) == {*names, "renamed.txt"}
+
+
+def test_settings_that_a_task_staged_do_not_reach_the_users_checkout(place: Place) -> None:
+    (place.main / ".ralph").mkdir(exist_ok=True)
+    (place.main / ".ralph" / "settings.json").write_text("{}")
+    git(place.main, "add", "-f", ".ralph/settings.json")
+    git(place.main, "commit", "-qm", "settings")
+    tree = place.open()
+    write(tree.path, b_txt="new")
+    (tree.path / ".ralph").mkdir(exist_ok=True)
+    (tree.path / ".ralph" / "settings.json").write_text('{"guardrails": [{"command": "evil"}]}')
+    git(tree.path, "add", "-f", "-A")
+    git(tree.path, "commit", "-qm", "work")
+    result = place.take_in(tree)
+    assert isinstance(result, Unverified)
+    assert ".ralph/settings.json" in result.reason
+    assert (place.main / ".ralph" / "settings.json").read_text() == "{}"

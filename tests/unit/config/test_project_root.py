@@ -38,8 +38,13 @@ def test_settings_win_over_the_git_top_level(tmp_path: Path) -> None:
 
 
 def test_else_the_git_top_level_is_the_root(tmp_path: Path) -> None:
-    folder(tmp_path / ".git")
+    (folder(tmp_path / ".git") / "HEAD").touch()
     assert find_root(folder(tmp_path / "a" / "b")) == same(tmp_path)
+
+
+def test_an_empty_folder_of_gits_name_is_no_repository(tmp_path: Path) -> None:
+    folder(tmp_path / ".git")
+    assert find_root(folder(tmp_path / "a")) == same(tmp_path / "a")
 
 
 def test_a_file_named_like_the_folder_is_no_sign(tmp_path: Path) -> None:

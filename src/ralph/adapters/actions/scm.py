@@ -169,6 +169,9 @@ class ScmAction:
         return ActionResult(False, said, spend, Feedback(f"Your changes could not be committed: {said}"))
 
     async def _stage(self, judging: Judging) -> _Ran:
+        # What an agent has staged of ours (its own settings, say) is not part of the work.
+        if not (await self._scm(judging, "diff", "--cached", "--quiet", "--", *OWN)).ok:
+            await self._scm(judging, "reset", "--quiet", "--", *OWN)
         ran = await self._scm(judging, "add", "-u", "--", *NOT_OWN)
         new = sorted(await self._untracked(judging) - self._not_ours)
         for start in range(0, len(new), BATCH):

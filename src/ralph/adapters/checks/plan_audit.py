@@ -14,6 +14,7 @@ from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.iteration_mode import IterationMode, Mode, ReviewRules, is_complete, unfinished_stories
 from ralph.domain.plan_correction import Correction, correct
 from ralph.domain.plan_prompt import PROMISE
+from ralph.domain.plan_telling import NAMED, left_alone, named, undone
 from ralph.domain.tasks_document import Problems, TasksDocument, read_document
 from ralph.domain.tasks_problems import Problem
 from ralph.domain.workflow import Violation
@@ -24,8 +25,6 @@ from ralph.errors import StoreError, UsageError
 TASKS = "tasks.json"
 MEMORY_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
 MEMORY_PATTERNS = (".claude/rules/*", "*/.claude/rules/*")
-NAMED = 10
-TOLD = 20
 ROUNDS = 3
 """Files come to light when the .gitignore that hid them is put back."""
 
@@ -68,22 +67,25 @@ class PlanAudit:
         plan = self.plan
         plan.pending = None
         violations: list[Violation] = []
+        remarks: list[str] = []
         if plan.in_session:
-            violations += await self._come_back([])
+            violations += await self._come_back(remarks)
             if self.stuck:
                 return
             violations += self._put_guarded_back()
             if self.mode is not None:
                 violations += await self._undo_code(self.mode)
+            elif plan.is_review:
+                await self._tell_of_a_cut_review()
             plan.has_leftovers = True
         correction = self._corrected(None, violations, code_changed=False)
         plan.document = correction.document
         plan.moved = plan.at_cap = None
+        told = (*undone(violations), *remarks)
+        plan.told = tuple(dict.fromkeys((*plan.told, *told)))
+        for message in told:
+            self._warn(message)
         if violations:
-            told = _told(violations)
-            plan.told = tuple(dict.fromkeys((*plan.told, *told)))
-            for message in told:
-                self._warn(message)
             await self._commit_plan("ralph: put the plan back")
         plan.in_session = False
         self._save()
@@ -97,8 +99,24 @@ class PlanAudit:
         plan.guarded = self._store.read_guarded()
         if self._repository is not None:
             plan.tree = self._without_leftovers(await self._repository.state(), self.mode)
-        plan.in_session = True
+        plan.in_session, plan.is_review = True, self.mode.mode is IterationMode.REVIEW
         self._save()
+
+    async def _tell_of_a_cut_review(self) -> None:
+        """Another process's: a person may have changed the same files since, so nothing is put back."""
+        if self._repository is None:
+            return
+        tree = self.plan.tree
+        changed = [
+            path
+            for path in await self._repository.changed_since(tree)
+            if path not in tree.uncommitted and not self._is_for_a_review(path)
+        ]
+        if not changed:
+            return
+        message = f"A review was cut off, and these files have changed since it began: {named(changed)}. Look at them too."
+        self.plan.told = (*self.plan.told, message)
+        self._warn(message)
 
     def _without_leftovers(self, now: TreeState, mode: Mode) -> TreeState:
         """What a session that nobody judged left uncommitted is not the user's: who goes on with it answers for it.
@@ -144,8 +162,8 @@ class PlanAudit:
         remarks += self._claimed_too_early(judging, correction.document)
         progressed = correction.moved is not None or len(correction.document.stories) > len(before.stories)
         if not progressed and not violations:
-            remarks.append(_left_alone(mode, self._rules))
-        plan.told = (*_told(violations), *remarks)
+            remarks.append(left_alone(mode, self._rules))
+        plan.told = (*undone(violations), *remarks)
         plan.has_leftovers = False
         plan.in_session = plan.pending is not None  # then the proofs have the last word
         self._save()
@@ -228,9 +246,9 @@ class PlanAudit:
         if not foreign:
             return []
         await self._repository.commit(foreign, f"ralph: undo what the review of [{mode.story.id}] changed")
-        message = f"Review iterations do not fix code: they change the plan and memory files only. Put back: {_named(foreign)}."
+        message = f"Review iterations do not fix code: they change the plan and memory files only. Put back: {named(foreign)}."
         if left:
-            message += f" Left as they are, because they were uncommitted before: {_named(left)}."
+            message += f" Left as they are, because they were uncommitted before: {named(left)}."
         return [Violation(mode.story.id, message)]
 
     def _is_for_a_review(self, path: str) -> bool:
@@ -255,10 +273,10 @@ class PlanAudit:
         )
         if error:
             return [
-                f"Uncommitted changes were left behind and cannot be committed ({error}): {_named(forgotten)}."
+                f"Uncommitted changes were left behind and cannot be committed ({error}): {named(forgotten)}."
             ]
         message = (
-            f"The session left uncommitted changes; the harness committed them: {_named(forgotten)}. "
+            f"The session left uncommitted changes; the harness committed them: {named(forgotten)}. "
             "Commit ALL changes yourself, with the message of your mode."
         )
         return [message]
@@ -278,7 +296,7 @@ class PlanAudit:
             return []
         left = unfinished_stories(document, skip_review=self._rules.skip)
         return [
-            f"<promise>{self._promise}</promise> was claimed, but these stories are not done: {_named(left)}."
+            f"<promise>{self._promise}</promise> was claimed, but these stories are not done: {named(left)}."
         ]
 
     def _save(self) -> None:
@@ -310,30 +328,3 @@ def _first_trusted(store: PlanStore) -> TrustedPlan:
         return TrustedPlan(read) if plan is None else replace(plan, document=read)
     message = f"{store.folder}/{TASKS} has problems: " + "; ".join(str(problem) for problem in read[:NAMED])
     raise UsageError(message, hint="ralph plan check lists them all")
-
-
-def _told(violations: Sequence[Violation]) -> tuple[str, ...]:
-    """Bounded: a session that touched every story of a thousand must not fill the next one's context."""
-    told = [f"Undone: {violation.message}" for violation in violations[:TOLD]]
-    more = len(violations) - len(told)
-    return (*told, f"… and {more} more changes were undone.") if more else tuple(told)
-
-
-def _left_alone(mode: Mode, rules: ReviewRules) -> str:
-    key = mode.story.id
-    if rules.skip:
-        return f"The session left story {key} as it was. When it is built and verified, set passes=true."
-    match mode.mode:
-        case IterationMode.IMPLEMENT | IterationMode.REVIEW_FIX:
-            return (
-                f'The session left story {key} as it was. When it is ready, set reviewStatus "needs_review".'
-            )
-        case IterationMode.REVIEW:
-            return (
-                f"The session reviewed nothing: story {key} is as it was. A review must increment reviewCount and "
-                'set reviewStatus "approved" with passes=true, or "changes_requested" with reviewFeedback.'
-            )
-
-
-def _named(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")

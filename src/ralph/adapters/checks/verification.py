@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ralph.adapters.checks.custom_method import CustomMethod
 from ralph.adapters.checks.external import External
 from ralph.adapters.checks.multi_stage import MultiStage
-from ralph.adapters.checks.protection import ProtectionCheck
 from ralph.adapters.checks.semantic import Semantic
 from ralph.adapters.checks.string_match import StringMatch
 from ralph.adapters.checks.verifying import Method, VerificationTools, Verifying
@@ -39,10 +40,10 @@ def stage_checks(
     task: Task,
     role: str,
     tools: VerificationTools,
-    protection: ProtectionCheck,
+    before: Sequence[Check],
 ) -> list[Check]:
     """Those of one role of one task, in the order in which they are run: first that the proof is still the proof."""
-    return [protection, VerificationCheck(criteria, task=task, role=role, tools=tools)]
+    return [*before, VerificationCheck(criteria, task=task, role=role, tools=tools)]
 
 
 class VerificationCheck:

@@ -6,6 +6,7 @@ configuration and hooks alone, so these are read-only, and so are the files that
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,11 +84,24 @@ def _running(folder: Path) -> Iterator[Path]:
             path.mkdir()  # or the agent would make it
         yield path
     yield from _configuration(folder, folder)
-    modules = folder / "modules"
-    if modules.is_dir():
-        for config in sorted(modules.rglob("config")):
-            if (config.parent / "objects").is_dir():
-                yield from _running(config.parent)
+    for submodule in _submodules(folder / "modules"):
+        yield from _running(submodule)
+
+
+def _submodules(modules: Path) -> list[Path]:
+    """Not those in submodules. Not by recursion: an agent could nest folders deeper than we can go."""
+    found, waiting = [], [modules]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries_in = [*os.scandir(folder)]
+        except OSError:  # no such folder, or one with too long a name
+            continue
+        if {"objects", "config"} <= {entry.name for entry in entries_in}:
+            found.append(folder)
+        else:
+            waiting += [Path(entry.path) for entry in entries_in if entry.is_dir(follow_symlinks=False)]
+    return sorted(found)
 
 
 def _configuration(folder: Path, common: Path) -> Iterator[Path]:

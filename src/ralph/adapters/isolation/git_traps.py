@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ralph.adapters.isolation.git_places import git_folders
+from ralph.domain.safe_text import clean_line
 from ralph.errors import ConfigError
 
+_MOST_TOLD = 5
 _OBJECTS = "objects"
 # Read-only, or other tools' own: git itself writes nothing there.
 _NOT_WRITTEN = frozenset({"hooks", "branches", "remotes", "lfs", "annex"})
@@ -33,31 +35,53 @@ class GitTraps:
     def require_none(self) -> None:
         """Before the agent begins: afterwards nobody could tell whose it is. Raises ConfigError."""
         if found := self.found():
-            message = f"{found[0]} is not what git puts there: git would write or read wherever it leads"
+            message = (
+                f"{shown(found[0])} is not what git puts there: git would write or read wherever it leads"
+            )
             hint = "remove it if it is not yours; with links in git's own folder use --no-sandbox"
             raise ConfigError(message, hint=hint)
 
     def remove(self) -> None:
+        removed: list[Path] = []
         for path in self.found():
             with contextlib.suppress(OSError):
                 path.unlink()
-                self._report(f"the agent had put {path} in git's way: it was removed")
+                removed.append(path)
+        for path in removed[:_MOST_TOLD]:
+            self._report(f"the agent had put {shown(path)} in git's way: it was removed")
+        if len(removed) > _MOST_TOLD:
+            self._report(
+                f"the agent had put {len(removed) - _MOST_TOLD} more files in git's way: they were removed"
+            )
 
 
-def _traps(folder: Path) -> Iterator[Path]:
-    """Objects are read by their hash only, so of them the folders are looked at and not the files."""
-    try:
-        entries = [*os.scandir(folder)]
-    except OSError:  # gone meanwhile
-        return
-    is_repository = any(entry.name == _OBJECTS for entry in entries)
-    for entry in entries:
-        if is_repository and entry.name in _NOT_WRITTEN:
+def shown(path: Path) -> str:
+    """The agent chose its name."""
+    return clean_line(str(path).encode(errors="surrogateescape").decode(errors="replace"))
+
+
+def _traps(top: Path) -> Iterator[Path]:
+    """Objects are read by their hash only, so of them the folders are looked at and not the files.
+
+    Not by recursion: an agent could nest folders deeper than we can go.
+    """
+    waiting = [str(top)]
+    while waiting:
+        try:
+            entries = [*os.scandir(waiting.pop())]
+        except OSError:  # gone meanwhile, or its path is longer than git could bear either
             continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _links(entry.path) if entry.name == _OBJECTS else _traps(Path(entry.path))
-        elif not entry.is_file(follow_symlinks=False) or (is_repository and entry.name == "commondir"):
-            yield Path(entry.path)
+        is_repository = any(entry.name == _OBJECTS for entry in entries)
+        for entry in entries:
+            if is_repository and entry.name in _NOT_WRITTEN:
+                continue
+            if not entry.is_dir(follow_symlinks=False):
+                if not entry.is_file(follow_symlinks=False) or (is_repository and entry.name == "commondir"):
+                    yield Path(entry.path)
+            elif entry.name == _OBJECTS:
+                yield from _links(entry.path)
+            else:
+                waiting.append(entry.path)
 
 
 def _links(objects: str) -> Iterator[Path]:

@@ -18,7 +18,7 @@ MOST_COMMITS = 200
 NOT_OWN = (".", ":(exclude).ralph", ":(exclude).ralph-active")
 # Looking must start nothing that a repository's own configuration names.
 GIT = ("git", "-c", "core.fsmonitor=false", "--no-pager")
-DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames")
+DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=all")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _COMMITTED = re.compile(r"committed ([0-9a-f]{7,64})\b")
 

@@ -8,7 +8,11 @@ from stat import S_ISREG
 
 from ralph.engine.ports import Command, ProcessRunner, Snapshot, Timeouts
 
-STATUS = ("git", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--")
+STATUS = (
+    *("git", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"),
+    "--ignore-submodules=dirty",  # looking into one would run what its own configuration names
+    "--",
+)
 NOT_OWN = (".", ":(exclude).ralph", ":(exclude).ralph-active")
 HEAD = b"# branch.oid "
 SECONDS = 60.0

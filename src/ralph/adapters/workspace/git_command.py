@@ -139,12 +139,16 @@ class Git:
         )
         return await self.commit_of("HEAD")
 
-    async def diff_since(self, base: str) -> str:
-        """All that was changed since ``base``: commits, edits, and new files."""
-        tracked = await self.run(
+    async def tracked_diff(self, base: str) -> str:
+        """What was changed since ``base`` in files that git knows."""
+        ran = await self.run(
             "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", base, "--", *NOT_OWN
         )
-        pieces = [tracked.out]
+        return ran.out
+
+    async def diff_since(self, base: str) -> str:
+        """All that was changed since ``base``: commits, edits, and new files."""
+        pieces = [await self.tracked_diff(base)]
         listed = await self.run("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN)
         for name in filter(None, listed.out.split("\0")[:MOST_NEW]):
             new = await self.run(

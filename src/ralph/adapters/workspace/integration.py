@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.workspace.git_command import OWN, Git
 from ralph.adapters.workspace.worktrees import Worktree, Worktrees
 
 PLACE = "_integration"
@@ -59,13 +59,15 @@ class Integration:
         self._target = target
 
     async def take_in(self, worktree: Worktree, *, message: str, verify: Verify) -> Integrated:
-        """Idempotent: what is merged already is only reported."""
+        """Idempotent: what is merged already is not merged again. Verified it is all the same: an agent may have merged it."""
         for _ in range(TRIES):
             tip = await self._git.commit_of(f"refs/heads/{self._target}")
             if not tip:
                 return NotTaken(f"there is no branch {self._target} any more")
             if await self._git.is_ancestor(f"refs/heads/{worktree.branch}", tip):
                 return Merged(tip)
+            if own := await self._changes_of_ours(worktree, tip):
+                return Unverified(f"it changes what is ralph's own, and not part of the work: {own}", tip)
             merged = await self._merge(worktree, tip, message)
             if isinstance(merged, Conflict | NotTaken):
                 return merged
@@ -77,6 +79,13 @@ class Integration:
             if result is not None:
                 return result
         return NotTaken(f"{self._target} moves faster than its merges can be verified")
+
+    async def _changes_of_ours(self, worktree: Worktree, tip: str) -> str:
+        """Settings run commands: a task must not bring its own into the user's checkout."""
+        changed = await self._git.run(
+            *("diff", "--name-only", "--no-ext-diff", f"{tip}...refs/heads/{worktree.branch}", "--", *OWN)
+        )
+        return ", ".join(changed.text.splitlines())
 
     async def _merge(self, worktree: Worktree, tip: str, message: str) -> str | Conflict | NotTaken:
         path = await self._worktrees.detached(PLACE, tip)

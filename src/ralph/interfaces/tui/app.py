@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.worker import WorkerFailed
 
 from ralph.adapters.storage.feed import Feed
 from ralph.domain.run_tree import TreeRow
@@ -52,6 +53,7 @@ class RalphApp(Asking, App[None]):
         Binding("right_square_bracket", "other_run(1)", "Next run", show=False),
         Binding("t", "theme", "Theme", show=False),
         Binding("q", "quit", "Quit"),
+        Binding("ctrl+c", "quit", show=False),
     ]
 
     def __init__(
@@ -87,6 +89,18 @@ class RalphApp(Asking, App[None]):
 
     async def on_unmount(self) -> None:
         await self.record.close()
+
+    def _fatal_error(self) -> None:
+        """A bug of ours is reported by the command line; textual would print every local value, secrets too."""
+        self._close_messages_no_wait()
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ended it, if nobody did."""
+        error = self._exception
+        return (
+            error.error if isinstance(error, WorkerFailed) and isinstance(error.error, Exception) else error
+        )
 
     def action_theme(self) -> None:
         self.theme = DARK if self.theme == LIGHT else LIGHT

@@ -213,7 +213,10 @@ class BoardView(Widget, can_focus=True):
         if not self._lanes:
             text = Content.styled("  no tasks and no plan here yet" if y == 1 else "", "$foreground 60%")
         else:
-            text = Content("").join(self._cell(number, size, y) for number, _, size in self._spread())
+            spread = self._spread()
+            text = Content("").join(self._cell(number, size, y) for number, _, size in spread)
+            if y == 0:
+                text = _with_arrows(text, left=self._left > 0, right=spread[-1][0] < len(self._lanes) - 1)
         strips = Visual.to_strips(self, text.truncate(width, pad=True), width, 1, self.visual_style, pad=True)
         return strips[0] if strips else Strip.blank(width, self.rich_style)
 
@@ -240,6 +243,13 @@ class BoardView(Widget, can_focus=True):
             return Content.styled(more, "$foreground 60%").truncate(width, pad=True)
         is_current = number == self._lane and place == self._places.get(lane.key, 0)
         return _card_line(lane.cards[place], row, width, is_current, self.has_focus)
+
+
+def _with_arrows(text: Content, *, left: bool, right: bool) -> Content:
+    """There are more lanes than fit."""
+    if left:
+        text = Content.styled("◂", "$text-accent") + text[1:]
+    return text[: len(text) - 1] + Content.styled("▸", "$text-accent") if right else text
 
 
 def _narrowed(board: Board, sought: str) -> Board:

@@ -216,7 +216,8 @@ class MainScreen(Screen[None]):
             parts += [f"{clean_line(board.title)}: {len(board.cards)}" for board in self._boards]
             parts += [clean_line(board.problem) for board in self._boards if board.problem]
             if len(self._boards) > 1 and self.view == "board":
-                parts.append("b: the other board")
+                parts.append("b other board")
+            parts.append("c cancel, r retry")
         elif self.view == "iterations" and self._watched is not None:
             parts += _sparklines(self._watched.iterations)
         if sought := self._sought.get(self.view):

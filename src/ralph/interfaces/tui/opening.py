@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from ralph.domain.run_view import matching
@@ -25,7 +28,25 @@ def open_ui(state_folder: Path, run_id: str | None = None) -> None:
             message, hint="`ralph logs -f` and `ralph status --watch` work everywhere; `ralph web` too"
         )
     chosen = _found(state_folder, run_id)
-    RalphApp(state_folder, chosen, light=is_light(os.environ)).run()
+    gc.enable()  # commands are short and do without; this may be open for days
+    app = RalphApp(state_folder, chosen, light=is_light(os.environ))
+    with _ended_by_signals(app):
+        app.run()
+    if app.failure is not None:
+        raise app.failure
+
+
+@contextmanager
+def _ended_by_signals(app: RalphApp) -> Iterator[None]:
+    """Whoever ends the process gets the terminal back as it was."""
+    before = {
+        number: signal.signal(number, lambda *_: app.exit()) for number in (signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _found(state_folder: Path, run_id: str | None) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from textual.content import Content
 from textual.widgets import Static
 
@@ -35,7 +37,7 @@ def _who(run: RunView) -> Content:
     return Content.assemble(
         (f" {mark} {run.state.value} ", f"bold {style}"),
         (f" {line(run.id)}", "bold"),
-        (f"  {line(run.profile)} · {line(run.agent)}  {line(run.root)}", "$foreground 60%"),
+        (f"  {line(run.profile)} · {line(run.agent)} · {line(PurePath(run.root).name)}", "$foreground 60%"),
     )
 
 

@@ -187,7 +187,7 @@ _TODO_STYLES = {TodoStatus.DONE: "good", TodoStatus.ACTIVE: "claim", TodoStatus.
 
 def _todo_lines(items: tuple[TodoItem, ...]) -> Iterator[Line]:
     done = sum(item.status is TodoStatus.DONE for item in items)
-    yield Line(Kind.TOOLS, "heading", f"☰ to do: {done} of {len(items)}")
+    yield Line(Kind.TOOLS, "heading", f"≡ to do: {done} of {len(items)}")
     for item in items[:50]:
         mark = _TODO_MARKS[item.status]
         yield Line(

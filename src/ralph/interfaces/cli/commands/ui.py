@@ -34,9 +34,6 @@ def command(run: str | None, project_dir: Path | None) -> None:
             raise
         message = f"the terminal UI needs the package {error.name}"
         raise UsageError(message, hint="pip install 'ralph-harness[ui]'") from error
-    import gc
-
-    gc.enable()
     folder = state_folder(project_dir)
     if run is not None:
         with reading(folder) as reader:

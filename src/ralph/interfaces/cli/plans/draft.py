@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,13 @@ import click
 from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
+from ralph.interfaces.cli.run_options import agent_flags_of
 
 if TYPE_CHECKING:
     from ralph.adapters.documents.plan_files import PlanFiles
     from ralph.config.root import Root
     from ralph.config.schema import Settings
+    from ralph.config.sources import Flag
 
 HELP = """Let the agent draft prd.md and tasks.json from a description, or tasks.json from a PRD that is there.
 
@@ -48,6 +50,8 @@ Examples:
     show_default=True,
     help="Sessions before giving up on a valid draft.",
 )
+@click.option("--agent", metavar="NAME", help="Agent to run; after commas, those that stand in for it.")
+@click.option("-m", "--model", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet).")
 @click.option("-v", "--verbose", is_flag=True, help="Show more of what happens.")
 @plan_options
 def command(
@@ -55,6 +59,8 @@ def command(
     prd: Path | None,
     yes: bool,
     rounds: int,
+    agent: str | None,
+    model: str | None,
     verbose: bool,
     project_dir: Path | None,
     ralph_dir: Path | None,
@@ -71,7 +77,10 @@ def command(
         raise UsageError(message, hint="add --yes to keep the draft once it is valid")
     files = plan_files(project_dir, ralph_dir)
     root = find_root(Path.cwd(), project_dir)
-    settings = load(root.state, environ=os.environ).settings
+    flags = agent_flags_of(root.state, agent)
+    if model is not None:
+        flags.append((("agent", "model"), model, "--model"))
+    settings = load(root.state, environ=os.environ, flags=flags).settings
     with without_a_run(project_dir):  # whose files would be "put back" under it
         _refuse_a_plan_under_way(files)
         before = _contents(files)
@@ -79,7 +88,7 @@ def command(
             _take_prd(files, prd)
     try:
         kept, code = _converse(
-            settings, root, files, description, rounds=rounds, ask=not yes, verbose=verbose
+            settings, root, files, description, flags=flags, rounds=rounds, ask=not yes, verbose=verbose
         )
     except BaseException:
         _put_back(files, before)
@@ -96,6 +105,7 @@ def _converse(
     files: PlanFiles,
     description: str,
     *,
+    flags: Sequence[Flag],
     rounds: int,
     ask: bool,
     verbose: bool,
@@ -116,6 +126,7 @@ def _converse(
             remarks=remarks,
             has_prd=has_prd,
             rounds=rounds,
+            flags=flags,
         )
         has_prd = bool(
             plan.composition.arguments()["hasPrd"]
