@@ -248,9 +248,10 @@ def test_memory_and_record_stay_small_whatever_is_printed(project: Project, body
         project.settings(agent={"command": "claude"}, guardrails=[{"command": f"{body}; false"}])
         project.agent([{"say": DONE}])
     program = (
-        "import resource, sys; from ralph.interfaces.cli.main import main; "
+        "from ralph.interfaces.cli.main import main; "
         "code = main(['run', '-p', 'x', '-m', '1', '--no-stream-agent-output']); "
-        "print('PEAK', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        # Of this program alone: ru_maxrss would include the size of the test runner that it was forked from.
+        "print('PEAK', next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program],
@@ -258,7 +259,7 @@ def test_memory_and_record_stay_small_whatever_is_printed(project: Project, body
         env=project.env(),
         capture_output=True,
         text=True,
-        timeout=55,
+        timeout=170,
         check=False,
     )
     peak_mib = int(ran.stdout.split("PEAK")[1]) / 1024

@@ -146,3 +146,12 @@ def test_a_refused_draft_gives_the_old_files_back(planned: Project) -> None:
 
     assert terminal.exitstatus == 1
     assert (planned.root / "ralph/tasks.json").read_text() == before
+
+
+def test_another_agent_and_model_may_be_asked(planned: Project) -> None:
+    planned.agent([prd(), tasks(story_json("A"))], name="codex")
+
+    said = planned.ralph("plan", "draft", WISH, "--yes", "--agent", "codex", "-m", "small", check=0).stderr
+
+    assert "agent codex" in said
+    assert stories(planned) == ["A"]

@@ -146,6 +146,42 @@ def test_nor_does_a_third_run_when_the_second_was_killed_as_well(cut: PlanRun) -
     assert not cut.story["passes"]
 
 
+def test_what_nobody_judged_is_said_to_be_so_and_can_be_taken_as_it_is(cut: PlanRun) -> None:
+    first = cut.runs()[0]
+    said = cut.project.ralph("plan", "status", check=0).stdout
+    assert f"the last session of run {first} is not judged, or never was" in said
+
+    said = cut.project.ralph(*RUN, "--as-found", check=0).stderr
+
+    assert "every story is done: no iterations needed" in said
+    assert cut.story["passes"]
+    assert "note:" not in cut.project.ralph("plan", "status", check=0).stdout
+
+
+def test_a_plan_that_was_archived_after_a_kill_does_not_come_back(cut: PlanRun) -> None:
+    assert "is not judged" in cut.project.ralph("plan", "archive", check=0).stderr
+    tasks = cut.project.root / "ralph" / "tasks.json"
+    tasks.write_text(json.dumps(tasks_json(story_json("B"), branchName="ralph/search")))
+    cut.project.git("commit", "-qam", "another plan")
+
+    said = cut.project.ralph(*RUN, check=0).stderr
+
+    assert "1 story approved; reviews: B 1" in said
+
+
+def test_a_plan_that_was_drafted_after_a_kill_is_not_undone(plan: PlanRun) -> None:
+    plan.plays(plan.sends(signal.SIGKILL))
+    plan.project.ralph(*RUN, check=KILLED)
+    drafted = json.dumps(tasks_json(story_json("B"), branchName="ralph/search"))
+    plan.plays(f"echo wanted > ralph/prd.md; echo {shlex.quote(drafted)} > ralph/tasks.json")
+    plan.project.ralph("plan", "draft", "something else", "--yes", check=0)
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+
+    said = plan.project.ralph(*RUN, check=0).stderr
+
+    assert "1 story approved; reviews: B 1" in said
+
+
 def test_an_older_run_that_is_resumed_leaves_what_a_newer_one_has_achieved(cut: PlanRun) -> None:
     first = cut.runs()[0]
     cut.project.ralph(*RUN, check=0)
@@ -260,16 +296,16 @@ def test_the_marker_names_the_run_and_what_was_uncommitted_before_it(plan: PlanR
 
 
 def test_a_session_can_neither_archive_its_plan_nor_get_rid_of_its_run_by_the_marker(plan: PlanRun) -> None:
-    archive = f"{shlex.quote(sys.executable)} -m ralph plan archive"
+    ralph = f"{shlex.quote(sys.executable)} -m ralph plan"
     said = shlex.quote(str(plan.project.programs / "said"))
     plan.plays(
-        f"rm .ralph-active; {archive} 2> {said}; mkdir .ralph-active; {plan.marks(NEEDED)}; {COMMIT}",
+        f"rm .ralph-active; ({ralph} archive; {ralph} draft less --yes) 2> {said}; mkdir .ralph-active; {plan.marks(NEEDED)}; {COMMIT}",
         f'echo \'{{"pid": 1, "runId": "other"}}\' > .ralph-active; {plan.marks(APPROVED)}; {COMMIT}',
     )
 
     plan.project.ralph(*RUN, check=0)
 
-    assert "is in use by run" in (plan.project.programs / "said").read_text()
+    assert (plan.project.programs / "said").read_text().count("is in use by run") == 2
     assert not (plan.project.root / ".ralph-active").exists()
 
 

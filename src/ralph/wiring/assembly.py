@@ -101,7 +101,7 @@ async def opened(
         if plan.resumes:
             # Whatever an earlier process of this run could not end; its child runs live on.
             end_run_processes(run_id, spared=[child.owner.pid for child in children.active()])
-            taken_up = journal.take_up(options=options, price=pricing(plan))
+            taken_up = journal.take_up(options=options, price=pricing(plan), parent_id=plan.parent_id)
             if plan.flags:
                 save_flags(journal.run_folder, plan.flags)
         else:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.checks.external import CommandVerdict, commands_in, run_command
+from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.shell import shell_argv
+from ralph.config.root import Root
 from ralph.domain.criteria import criteria_for
+from ralph.domain.loop_events import Warned
 from ralph.domain.task import Task
 from ralph.domain.workflows.pipeline import Pipeline
+from ralph.engine.ports import ProcessRunner
+from ralph.wiring.isolation import confinement_of, opened_sandbox
 from ralph.wiring.kit import Kit
 
 
@@ -30,22 +36,40 @@ class FinalVerification:
         ]
         for role in self.pipeline.roles:
             configs += commands_in(criteria_for(self.task, role, self.pipeline.defaults))
-        seen: list[dict[str, object]] = []
-        for config in configs:
-            if config in seen:
-                continue
-            seen.append(config)
-            log = kit.run_folder / f"merge_{self.task.id}_{len(seen):02}.log"
-            verdict = await self._run(config, path, log)
-            rerun = config.get("rerun", kit.plan.settings.profiles.verified.rerun_failing)
-            if not verdict.passed and rerun and not kit.control.stopping:
-                verdict = await self._run(config, path, log)
-            if not verdict.passed:
-                return f"`{config['command']}` {verdict.reason}\n{verdict.excerpt}"
+        different = [config for number, config in enumerate(configs) if config not in configs[:number]]
+        async with self._confined(path) as runner:
+            for number, config in enumerate(different, 1):
+                log = kit.run_folder / f"merge_{self.task.id}_{number:02}.log"
+                verdict = await self._run(config, runner, path, log)
+                rerun = config.get("rerun", kit.plan.settings.profiles.verified.rerun_failing)
+                if not verdict.passed and rerun and not kit.control.stopping:
+                    verdict = await self._run(config, runner, path, log)
+                if not verdict.passed:
+                    return f"`{config['command']}` {verdict.reason}\n{verdict.excerpt}"
         return ""
 
-    async def _run(self, config: Mapping[str, object], path: Path, log: Path) -> CommandVerdict:
+    @asynccontextmanager
+    async def _confined(self, path: Path) -> AsyncIterator[ProcessRunner]:
+        """In a sandbox of its own, if there is one: that of the whole work may write to the user's tree, and not here."""
         kit = self.kit
+        if not kit.is_confined or not kit.plan.settings.sandbox_checks:
+            yield kit.runner
+            return
+        runner = PosixProcessRunner(run_id=kit.run_id, base_environment=kit.environ, redactor=kit.redactor)
+        confinement = await confinement_of(
+            replace(kit.plan, root=Root(kit.plan.root.state, path)),
+            runner,
+            run_id=kit.run_id,
+            run_folder=kit.run_folder,
+            environment=kit.environment,
+            report=lambda message: kit.publish(Warned(message)),
+        )
+        async with opened_sandbox(confinement, runner):
+            yield confinement.around(runner)
+
+    async def _run(
+        self, config: Mapping[str, object], runner: ProcessRunner, path: Path, log: Path
+    ) -> CommandVerdict:
         return await run_command(
-            config, runner=kit.runner, shell=shell_argv, root=path, log=log, stop=kit.control.stop_now()
+            config, runner=runner, shell=shell_argv, root=path, log=log, stop=self.kit.control.stop_now()
         )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.documents.plan_files import LARGEST_BYTES, TRUSTED, read_regular
+from ralph.adapters.documents.plan_files import LARGEST_BYTES, TRUSTED, read_regular, writing
 from ralph.adapters.storage.run_request import load_request
 from ralph.engine.plan_ports import TrustedPlan, trusted_plan_from
 from ralph.errors import StoreError
 
 ASIDE = "plan"
 """In a run's folder."""
+SUPERSEDED = "plan.superseded.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,25 @@ def plan_memory(state_folder: Path, folder: Path) -> PlanMemory | None:
             )
         return PlanMemory(file, run.name, trusted)
     return None
+
+
+def forget_unjudged(state_folder: Path, folder: Path) -> None:
+    """The plan in ``folder`` is a new one, by the user's will: what a session did to the old one is of no interest."""
+    memory = plan_memory(state_folder, folder)
+    if memory is not None and memory.is_unjudged:
+        with writing(memory.file):
+            memory.file.rename(memory.file.with_name(SUPERSEDED))
+
+
+def unjudged_note(state_folder: Path, folder: Path) -> str:
+    """For who looks at the plan: it may say more than holds. Empty if it does not."""
+    try:
+        memory = plan_memory(state_folder, folder)
+    except StoreError:
+        return ""
+    if memory is None or not memory.is_unjudged:
+        return ""
+    return f"the last session of run {memory.run_id} is not judged, or never was: what it wrote into tasks.json may not hold"
 
 
 def _newest_first(runs: Path) -> list[Path]:

@@ -34,14 +34,17 @@ from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Composed, Plan
-from ralph.wiring.plan_memory import PlanMemory, plan_memory
+from ralph.wiring.plan_memory import PlanMemory, forget_unjudged, plan_memory
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
 
 
 @dataclass(frozen=True, slots=True)
 class PlanComposition:
-    """``stay``: on the branch that is checked out, whatever branchName says."""
+    """``stay``: on the branch that is checked out, whatever branchName says.
+
+    ``as_found``: what a session wrote into the plan that nobody judged is the user's word. Said once, not remembered.
+    """
 
     root: Path
     folder: Path
@@ -49,6 +52,7 @@ class PlanComposition:
     maximum: int
     promise: str
     stay: bool = False
+    as_found: bool = False
     asked_to_continue: bool = False
 
     def arguments(self) -> Mapping[str, object]:
@@ -78,6 +82,8 @@ class PlanComposition:
     async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
         root = kit.workspace
         top = git_top(root)
+        if self.as_found:
+            forget_unjudged(kit.plan.state_folder, self.folder)
         memory = plan_memory(kit.plan.state_folder, self.folder)
         files = PlanFiles(
             root,
@@ -184,7 +190,8 @@ class PlanComposition:
                 f"run {memory.run_id} was cut off in a session on {was}, but {branch or 'no branch'} is checked out: "
                 "whether the plan here can be trusted is not known"
             )
-            raise UsageError(message, hint=f"check out {was} first, or go on with that run: ralph resume")
+            hint = f"check out {was} first, or say --as-found if you have looked at {files.folder}/tasks.json"
+            raise UsageError(message, hint=hint)
         return told
 
     def _wanted_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> str:
@@ -223,6 +230,7 @@ def plan_reviewed(
     skip_review: bool = False,
     review_cap: int | None = None,
     stay: bool = False,
+    as_found: bool = False,
     flags: Sequence[Flag] = (),
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
@@ -233,7 +241,7 @@ def plan_reviewed(
     own = settings.profiles.reviewed
     folder = require_plan(root.workspace, ralph_dir or Path(own.plan_folder))
     memory = plan_memory(root.state / STATE_FOLDER, folder)
-    if not resumes and (memory is None or not memory.is_unjudged):
+    if not resumes and (as_found or memory is None or not memory.is_unjudged):
         _require_sound(PlanFiles(root.workspace, folder, write_atomic))
     return Plan(
         profile=load_profile("reviewed"),
@@ -249,6 +257,7 @@ def plan_reviewed(
             maximum=own.maximum_iterations,
             promise=own.completion_promise,
             stay=stay,
+            as_found=as_found,
             asked_to_continue=settings.agent.continue_session,
         ),
         maximum=own.maximum_iterations,
@@ -264,7 +273,7 @@ def estimated(plan: Plan) -> str:
     composition = plan.composition
     assert isinstance(composition, PlanComposition)
     memory = plan_memory(plan.state_folder, composition.folder)
-    if memory is not None and memory.is_unjudged:
+    if memory is not None and memory.is_unjudged and not composition.as_found:
         return estimate_text(memory.trusted.document, skip_review=composition.rules.skip)
     read = read_document(PlanFiles(composition.root, composition.folder, write_atomic).read_tasks() or "")
     return estimate_text(read, skip_review=composition.rules.skip) if isinstance(read, TasksDocument) else ""

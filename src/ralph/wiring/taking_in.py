@@ -36,7 +36,11 @@ class TakingIn:
     async def take_in(self, task: Task, worktree: Worktree) -> TaskResult | Task:
         """The task again: it must be worked on once more."""
         kit, name = self._kit, task.id
-        await Git(worktree.path, kit.outside).commit_all(f"{name}: what was left uncommitted")
+        git = Git(worktree.path, kit.outside)
+        if not await _is_on_branch(git, worktree.branch):
+            told = f"your worktree has left its branch {worktree.branch}: bring your work onto it and check it out"
+            return self._sent_back(task, told, base=task.base_commit)
+        await git.commit_all(f"{name}: what was left uncommitted")
         final = FinalVerification(kit, task, self._pipeline)
         taken = await self._integration.take_in(
             worktree, message=f"Merge {name}: {task.title}", verify=final.verify
@@ -67,6 +71,13 @@ class TakingIn:
             return
         await git.commit_all(f"{worktree.path.name}: before the merge")
         await git.run("merge", "--no-edit", "--no-verify", worktree.base)
+
+    async def is_in_target(self, worktree: Worktree) -> bool:
+        """Commits of the work are in the user's branch. Before its acceptance only somebody else can have put them there."""
+        git = Git(self._kit.workspace, self._kit.outside)
+        tip = await git.commit_of(f"refs/heads/{worktree.branch}")
+        is_new = bool(tip) and not await git.is_ancestor(tip, worktree.base)
+        return is_new and await git.is_ancestor(tip, f"refs/heads/{self._target}")
 
     def _sent_back(self, task: Task, reason: str, *, base: str) -> TaskResult | Task:
         """``base``: what the work is compared with from now on, for it is merged with that."""
@@ -101,3 +112,11 @@ class TakingIn:
 
     def _note(self, name: str, kind: str, text: str) -> None:
         self._history.note(name, TaskEvent(kind, text, self._kit.clock.now()))
+
+
+async def _is_on_branch(git: Git, branch: str) -> bool:
+    """What was verified is what the worktree holds: a branch that an agent left behind follows it there."""
+    if await git.branch() == branch:
+        return True
+    follows = await git.is_ancestor(f"refs/heads/{branch}", "HEAD")
+    return follows and (await git.run("checkout", "--quiet", "-B", branch)).ok

@@ -206,6 +206,10 @@ class Working:
                 result = await self._loop(task, worktree)
                 task = self._store.get(name)
                 if task.status is not TaskStatus.ACCEPTED:
+                    if await self._taking_in.is_in_target(worktree):
+                        self._warn(
+                            f"{name}: work that was not accepted is in {self._composition.target}: not ralph merged it"
+                        )
                     return TaskResult(name, *_of_loop(task, result))
             async with self._merging:
                 back = await self._taking_in.take_in(task, worktree)
@@ -253,6 +257,10 @@ class Working:
             self._kit.meter(event, at)
         elif isinstance(event, IterationEnded) and event.decision in ("accept", "continue", "giveup"):
             self._iterations += 1
+
+    def _warn(self, text: str) -> None:
+        self._kit.publish(Warned(text))
+        self._concerns.append(text)
 
     def _changed(self, name: str, rule: Callable[[Task], Task]) -> Task:
         return self._store.change(name, rule, at=self._kit.clock.now())

@@ -208,6 +208,8 @@ class PlanAudit:
         if isinstance(read, TasksDocument):
             correction = correct(self.plan.document, read, mode, self._rules, code_changed=code_changed)
             if correction.document != read:
+                if correction.violations:
+                    self._store.set_aside(TASKS)
                 self._store.write_tasks(correction.document.text())
             violations += correction.violations
             return correction

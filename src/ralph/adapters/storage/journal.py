@@ -36,7 +36,7 @@ FORGET_REQUESTS = (
 LAST_ATTEMPT = """SELECT ended_at IS NULL OR (decision = 'stop' AND reason LIKE 'stopped by the user%') FROM iterations WHERE run_id = ?
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
 TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL,
-    pid = ?, process_started = ?, boot_id = ?, host = ? WHERE id = ?"""
+    pid = ?, process_started = ?, boot_id = ?, host = ?, parent_id = coalesce(?, parent_id) WHERE id = ?"""
 SAVE_STATE = """UPDATE runs SET state = ?, updated_at = ?,
     state_seq = coalesce((SELECT max(seq) FROM events WHERE run_id = runs.id), 0) WHERE id = ?"""
 END_RUN = "UPDATE runs SET outcome = ?, reason = ?, ended_at = ? WHERE id = ?"
@@ -102,9 +102,12 @@ class SqliteJournal:
                 ),
             )
 
-    def take_up(self, *, options: Mapping[str, object], price: PriceOf = unpriced) -> TakenUp:
+    def take_up(
+        self, *, options: Mapping[str, object], price: PriceOf = unpriced, parent_id: str = ""
+    ) -> TakenUp:
         """A run that an earlier process left behind; raises StoreError if its record cannot be read.
 
+        ``parent_id``: the run that it is a part of from now on; empty: as before.
         ``price`` is for what a session used that was cut off. All of it or nothing is on record: who is killed
         here loses no time and counts no money twice.
         """
@@ -122,7 +125,8 @@ class SqliteJournal:
             # What was asked of the process that is gone is not for this one; a word to the agent is.
             self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
             last = self._database.execute(LAST_ATTEMPT, (self._run_id,)).fetchone()
-            self._database.execute(TAKE_UP, (json.dumps(options), *astuple(self._owner), self._run_id))
+            owner = astuple(self._owner)
+            self._database.execute(TAKE_UP, (json.dumps(options), *owner, parent_id or None, self._run_id))
             self._database.execute(SAVE_STATE, (encode_state(stood), self._last_at, self._run_id))
         self._iteration = stood.iteration
         return TakenUp(stood, was_cut=last is not None and bool(last[0]))

@@ -65,7 +65,7 @@ class Integration:
             if not tip:
                 return NotTaken(f"there is no branch {self._target} any more")
             if await self._git.is_ancestor(f"refs/heads/{worktree.branch}", tip):
-                return Merged(tip)
+                return await self._merged_already(tip, verify)
             if own := await self._changes_of_ours(worktree, tip):
                 return Unverified(f"it changes what is ralph's own, and not part of the work: {own}", tip)
             merged = await self._merge(worktree, tip, message)
@@ -87,6 +87,10 @@ class Integration:
         )
         return ", ".join(changed.text.splitlines())
 
+    async def _merged_already(self, tip: str, verify: Verify) -> Merged | Unverified:
+        wrong = await verify(await self._worktrees.detached(PLACE, tip))
+        return Unverified(wrong, tip) if wrong else Merged(tip)
+
     async def _merge(self, worktree: Worktree, tip: str, message: str) -> str | Conflict | NotTaken:
         path = await self._worktrees.detached(PLACE, tip)
         git = self._git.at(path)
@@ -100,8 +104,14 @@ class Integration:
     async def _forward(self, commit: str, tip: str) -> Merged | NotTaken | None:
         """None: the target has moved meanwhile."""
         if await self._git.branch() != self._target:
-            ran = await self._git.run("update-ref", f"refs/heads/{self._target}", commit, tip)
-            return Merged(commit) if ran.ok else None
+            # Like `update-ref`, but refused where another worktree has the branch checked out or rebases it.
+            moved = f"{commit}:refs/heads/{self._target}"
+            ran = await self._git.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", ".", moved)
+            if ran.ok:
+                return Merged(commit)
+            if await self._git.commit_of(f"refs/heads/{self._target}") != tip:
+                return None
+            return NotTaken(f"{self._target} cannot be moved: {ran.err or ran.text}")
         if await self._git.commit_of("HEAD") != tip:
             return None
         ran = await self._git.run("merge", "--ff-only", "--quiet", "--no-autostash", commit)

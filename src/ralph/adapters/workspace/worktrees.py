@@ -76,7 +76,9 @@ class Worktrees:
         """Remove worktree and branch of work that is merged; False if something in it is not."""
         git = self._git.at(worktree.path)
         with contextlib.suppress(GitFailed):
-            if await self._is_worktree(worktree.path) and not await git.is_clean():
+            if await self._is_worktree(worktree.path) and not (
+                await git.is_clean() and await git.is_ancestor("HEAD", merged_into)
+            ):
                 return False
         if not await self._git.is_ancestor(f"refs/heads/{worktree.branch}", merged_into):
             return False

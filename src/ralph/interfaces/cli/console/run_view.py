@@ -290,14 +290,15 @@ class Console:
         return [self._odd(f"Ended {number} {what} left behind: {names}")]
 
     def _check_started(self, event: CheckStarted) -> list[str]:
-        label = f"{'Guardrail' if event.command else 'Check'}: {event.name or event.command}"
+        what = _kind_of_check(event.name, event.command)
+        label = f"{what}: {event.name or event.command}"
         line = f"{self._colors.cyan}{self._marks.run}{self._colors.off} {clean_line(label)}"
-        running = f"guardrail: {event.command}" if event.command else f"check: {event.name}"
+        running = f"{what.lower()}: {event.command or event.name}"
         return [line, *self._detail(f"Running {running}")]
 
     def _check_ended(self, event: CheckEnded) -> list[str]:
         result = event.result
-        what = "Guardrail" if result.command else "Check"
+        what = _kind_of_check(result.name, result.command)
         name = clean_line(result.name or result.command)
         took = duration(result.seconds)
         reason = clean_line(result.reason)
@@ -437,3 +438,10 @@ class Console:
         if event.hint:
             lines += ["   hint: " + clean(event.hint).rstrip("\n").replace("\n", "\n   ")]
         return lines
+
+
+def _kind_of_check(name: str, command: str) -> str:
+    """What the settings and the docs call it."""
+    if name in _METHODS:
+        return "Verification"
+    return "Guardrail" if command else "Check"

@@ -14,10 +14,11 @@ from ralph.adapters.documents.plan_archive import archive_plan
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.storage.files import write_atomic
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
-from ralph.config.root import git_top
+from ralph.config.root import STATE_FOLDER, find_root, git_top
 from ralph.errors import StoreError, UsageError
 from ralph.interfaces.cli.argument_text import is_text
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_files, plan_options, without_a_run
+from ralph.wiring.plan_memory import forget_unjudged, unjudged_note
 
 
 @click.command("archive", context_settings=HELP_NAMES)
@@ -30,10 +31,14 @@ def command(label: str | None, project_dir: Path | None, ralph_dir: Path | None)
         raise UsageError(message, hint="use letters, digits, dots and dashes")
     files = plan_files(project_dir, ralph_dir)
     root, folder = files.root, files.path
+    state = find_root(Path.cwd(), project_dir).state / STATE_FOLDER
     with without_a_run(project_dir):
+        if note := unjudged_note(state, folder):
+            click.echo(f"note: {note}", err=True)
         archived = archive_plan(
             root.resolve(), folder, label=label, date=time.strftime("%Y-%m-%d"), write=write_atomic
         )
+        forget_unjudged(state, folder)
         shown = archived.folder.relative_to(root.resolve())
         click.echo(f"archived to {shown}: {archived.done} of {archived.total} stories completed")
         if git_top(root) is None:

@@ -66,8 +66,9 @@ def command(
     ralph_dir: Path | None,
 ) -> int:
     from ralph.config.loading import load
-    from ralph.config.root import find_root
+    from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.plans.place import plan_files, without_a_run
+    from ralph.wiring.plan_memory import forget_unjudged
 
     if not is_text(description):
         message = "the description holds bytes that are not UTF-8 text"
@@ -93,7 +94,9 @@ def command(
     except BaseException:
         _put_back(files, before)
         raise
-    if not kept:
+    if kept:
+        forget_unjudged(root.state / STATE_FOLDER, files.path)
+    else:
         _put_back(files, before)
         click.echo("the old files are back", err=True)
     return code

@@ -45,6 +45,11 @@ Examples:
 @click.option(
     "--stay", is_flag=True, help="Stay on the branch that is checked out, whatever branchName says."
 )
+@click.option(
+    "--as-found",
+    is_flag=True,
+    help="Take tasks.json as it is, even if a run was killed while a session wrote it.",
+)
 @click.option("--agent", metavar="NAME", help="Agent to run; after commas, those that stand in for it.")
 @click.option(
     "--agent-flag", "agent_flags", metavar="FLAG", multiple=True, help="One more argument for the agent."
@@ -66,6 +71,7 @@ def command(
     skip_review: bool,
     review_cap: int | None,
     stay: bool,
+    as_found: bool,
     agent: str | None,
     agent_flags: tuple[str, ...],
     agent_timeout: float | None,
@@ -115,6 +121,7 @@ def command(
         skip_review=skip_review,
         review_cap=review_cap,
         stay=stay,
+        as_found=as_found,
         flags=flags,
     )
     if estimate := estimated(plan):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ralph.config.root import STATE_FOLDER, find_root
 from ralph.domain.iteration_mode import (
     estimate_text,
     estimated_iterations,
@@ -27,6 +28,7 @@ from ralph.interfaces.cli.plans.place import (
     review_rules,
     sound_document,
 )
+from ralph.wiring.plan_memory import unjudged_note
 
 GAP = "  "
 TITLE_WIDTH = 40
@@ -41,10 +43,13 @@ def command(
     as_json: bool, skip_review: bool, review_cap: int | None, project_dir: Path | None, ralph_dir: Path | None
 ) -> None:
     """Show each story with its next mode, reviews and feedback, and the estimated iterations left."""
-    document = sound_document(plan_files(project_dir, ralph_dir))
+    files = plan_files(project_dir, ralph_dir)
+    document = sound_document(files)
+    note = unjudged_note(find_root(Path.cwd(), project_dir).state / STATE_FOLDER, files.path)
     rules = review_rules(project_dir, cap=review_cap, skip=skip_review)
     if as_json:
-        click.echo(json.dumps(_as_json(document, skip_review=rules.skip), indent=2, ensure_ascii=False))
+        shown = {**_as_json(document, skip_review=rules.skip), "note": note}
+        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in table(document, cap=rules.cap, skip_review=rules.skip, width=width):
@@ -56,6 +61,8 @@ def command(
     upcoming = mode_for(document, skip_review=rules.skip)
     if upcoming is not None:
         click.echo(f"next: {upcoming.mode} {clean_line(upcoming.story.id)}")
+    if note:
+        click.echo(f"note: {note}")
 
 
 def table(document: TasksDocument, *, cap: int, skip_review: bool, width: int | None) -> list[str]:
