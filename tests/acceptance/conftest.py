@@ -86,7 +86,7 @@ class Project:
 
     def git(self, *arguments: str) -> str:
         return subprocess.run(
-            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True, timeout=30
+            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True, timeout=90
         ).stdout
 
 

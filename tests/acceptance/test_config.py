@@ -45,7 +45,7 @@ def config(project: Path, *arguments: str, **extra: str) -> subprocess.Completed
         env=environment(extra),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=90,
     )
 
 
@@ -90,7 +90,7 @@ def test_show_in_a_pipe_aligns_its_columns_and_needs_no_rich(project: Path) -> N
         cwd=project,
         env=environment({}),
         capture_output=True,
-        timeout=30,
+        timeout=90,
     )
     assert quiet.returncode == 0
 
@@ -131,7 +131,7 @@ def test_show_on_a_terminal_is_a_table(project: Path) -> None:
         env=environment({"TERM": "dumb", "NO_COLOR": "1"}),
         dimensions=(40, 100),
         encoding="utf-8",
-        timeout=20,
+        timeout=90,
     )
     child.expect(pexpect.EOF)
     lines = child.before.replace("\r", "").split("\n")

@@ -19,10 +19,10 @@ def test_the_demo_catches_the_lie_fixes_the_code_and_commits(project: Project, t
     assert "<response>DONE</response>" in ran.stdout
     assert str(folder / ".ralph" / "ralph.db") in ran.stderr
     log = subprocess.run(
-        ["git", "log", "--format=%s"], cwd=folder, capture_output=True, text=True, check=True, timeout=30
+        ["git", "log", "--format=%s"], cwd=folder, capture_output=True, text=True, check=True, timeout=90
     ).stdout
     assert log.splitlines() == ["Compute totals and discounts correctly", "A shop whose tests fail"]
-    subprocess.run(["./run-tests"], cwd=folder, check=True, capture_output=True, timeout=30)
+    subprocess.run(["./run-tests"], cwd=folder, check=True, capture_output=True, timeout=90)
 
 
 def test_the_demo_does_not_write_into_existing_work(project: Project, tmp_path: Path) -> None:

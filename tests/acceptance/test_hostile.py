@@ -122,7 +122,7 @@ def test_conflicts_are_never_committed_as_resolved(project: Project) -> None:
         project.git("add", "file.txt")
         project.git("commit", "-q", "-m", text)
     subprocess.run(
-        ["git", "merge", "-q", "other"], cwd=project.root, capture_output=True, check=False, timeout=30
+        ["git", "merge", "-q", "other"], cwd=project.root, capture_output=True, check=False, timeout=90
     )
     project.agent([{"touch": "new"}, {"say": DONE}], commits=["x"])
 

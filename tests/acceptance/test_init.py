@@ -50,7 +50,7 @@ class Terminal:
             env={**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8"},
             dimensions=(24, 200),
             encoding="utf-8",
-            timeout=20,
+            timeout=90,
         )
         self.screen = ""
 
@@ -90,7 +90,7 @@ def scripted(
     project: Path, *arguments: str, stdin: int = subprocess.DEVNULL
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*RALPH_INIT, *arguments], cwd=project, stdin=stdin, capture_output=True, text=True, timeout=30
+        [*RALPH_INIT, *arguments], cwd=project, stdin=stdin, capture_output=True, text=True, timeout=90
     )
 
 
@@ -359,7 +359,7 @@ def test_without_a_terminal_it_refuses_and_tells_the_other_way(project: Path) ->
 
 def test_a_pipe_is_not_a_terminal(project: Path) -> None:
     done = subprocess.run(
-        RALPH_INIT, cwd=project, input="claude\n\n\n\n\n\n", capture_output=True, text=True, timeout=30
+        RALPH_INIT, cwd=project, input="claude\n\n\n\n\n\n", capture_output=True, text=True, timeout=90
     )
     assert done.returncode == 2
     assert list(project.iterdir()) == []
@@ -371,7 +371,7 @@ def test_a_closed_standard_input_is_not_a_terminal(project: Path) -> None:
         cwd=project,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=90,
     )
     assert done.returncode == 2
     assert "needs a terminal" in done.stderr

@@ -56,7 +56,7 @@ def python(program: str, *arguments: str) -> str:
         [sys.executable, "-W", "error", "-c", f"from ralph import *\n{textwrap.dedent(program)}", *arguments],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=90,
         check=True,
     ).stdout.strip()
 
@@ -331,7 +331,7 @@ def test_each_git_worktree_has_a_loop_of_its_own(project_folder: Path, tmp_path:
         ["git", "commit", "-q", "--allow-empty", "-m", "x"],
         ["git", "worktree", "add", "-q", str(tmp_path / "tree")],
     ):
-        subprocess.run(command, check=True, timeout=30)
+        subprocess.run(command, check=True, timeout=90)
     assert start_ralph_loop("here") is not None
     assert start_ralph_loop("there", root=tmp_path / "tree") is not None
     here = read_ralph_loop_state()
@@ -390,7 +390,7 @@ def test_the_example_of_the_page_runs(project_folder: Path) -> None:
         env={**os.environ, "PATH": f"{project_folder}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=90,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")

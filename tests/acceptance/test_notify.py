@@ -39,7 +39,7 @@ def test_nonsense_from_a_server_or_as_an_address_is_one_line_of_complaint(projec
         project.settings(agent={"command": "claude"}, notify=[address, "http://[bad"])
         project.agent([{"say": DONE}])
         ran = project.ralph("run", "-p", PROMPT, check=0)
-        thread.join(timeout=10)
+        thread.join(timeout=60)
     assert ran.stderr.count("could not notify") == 2
     assert "Traceback" not in ran.stderr
     assert "\x1b" not in ran.stderr
@@ -66,6 +66,6 @@ def test_a_webhook_gets_json(project: Project) -> None:
         project.ralph("run", "-p", PROMPT, "-m", "1", check=1)
     finally:
         server.shutdown()
-        thread.join(timeout=10)
+        thread.join(timeout=60)
         server.server_close()
     assert [record["subject"] for record in got] == ["exhausted"]

@@ -109,7 +109,7 @@ def test_on_a_terminal_the_user_is_asked_and_heard(planned: Project) -> None:
         cwd=str(planned.root),
         env={**planned.env(), "TERM": "dumb"},
         encoding="utf-8",
-        timeout=40,
+        timeout=90,
         dimensions=(40, 200),
     )
     try:
@@ -135,7 +135,7 @@ def test_a_refused_draft_gives_the_old_files_back(planned: Project) -> None:
         cwd=str(planned.root),
         env={**os.environ, **planned.env(), "TERM": "dumb"},
         encoding="utf-8",
-        timeout=40,
+        timeout=90,
     )
     try:
         terminal.expect_exact("what should be different)")

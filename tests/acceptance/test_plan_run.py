@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -144,6 +145,20 @@ def test_nor_does_a_third_run_when_the_second_was_killed_as_well(cut: PlanRun) -
     cut.project.ralph(*RUN, "-n", "1", check=LIMIT_REACHED)
 
     assert not cut.story["passes"]
+
+
+def test_nor_does_one_whose_clock_says_that_another_run_was_later(plan: PlanRun) -> None:
+    plan.plays("true")
+    plan.project.ralph(*RUN, "-n", "1", check=LIMIT_REACHED)
+    (memory,) = plan.project.root.glob(".ralph/runs/*/plan/plan.json")
+    os.utime(memory, (4_000_000_000, 4_000_000_000))
+    plan.plays(f"{plan.marks(APPROVED)}; {COMMIT}; {plan.sends(signal.SIGKILL)}")
+    plan.project.ralph(*RUN, check=KILLED)
+    plan.plays("true")
+
+    plan.project.ralph(*RUN, "-n", "1", check=LIMIT_REACHED)
+
+    assert not plan.story["passes"]
 
 
 def test_what_nobody_judged_is_said_to_be_so_and_can_be_taken_as_it_is(cut: PlanRun) -> None:

@@ -56,7 +56,7 @@ def test_the_state_file_shows_the_loop_while_it_runs(project: Project) -> None:
         wait_for((project.root / "started").exists, "the start")
         shown = json.loads(state.read_text())
         (project.root / "go").touch()
-        process.communicate(timeout=30)
+        process.communicate(timeout=90)
     assert process.returncode == 0
     assert shown["active"] is True
     assert (shown["iteration"], shown["maxIterations"], shown["completionPromise"]) == (1, 100, "DONE")

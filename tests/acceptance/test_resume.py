@@ -22,7 +22,7 @@ def interrupt(project: Project, *arguments: str, when: str = "started", command:
     with running(project, *arguments, command=command) as process:
         wait_for((project.root / when).exists, f"{when} to appear")
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=10)
+        process.wait(timeout=60)
 
 
 def test_a_killed_run_goes_on_where_it_was(project: Project) -> None:
@@ -309,7 +309,7 @@ def test_killed_at_a_random_instant_nothing_is_lost_or_counted_twice(project: Pr
             except subprocess.TimeoutExpired:
                 kills -= 1
                 os.kill(process.pid, signal.SIGKILL)
-                process.wait(timeout=10)
+                process.wait(timeout=60)
         begun = is_on_record(project)
     ((run_id, outcome, state),) = project.rows("SELECT id, outcome, state FROM runs")
 

@@ -94,7 +94,7 @@ def test_when_ralph_is_killed_the_agent_and_all_its_tools_die_too(project: Proje
         wait_for(lambda: all(pid.exists() and pid.read_text().strip() for pid in pids), "all three to start")
         assert all(alive(pid) for pid in pids)
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=10)
+        process.wait(timeout=60)
 
     wait_for(lambda: not any(alive(pid) for pid in pids), "their end")
     assert project.rows("SELECT outcome FROM runs") == [(None,)]

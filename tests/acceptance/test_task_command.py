@@ -270,7 +270,7 @@ def test_a_list_fits_the_terminal_and_is_coloured_there_only(project: Project) -
             env=project.env(TERM="xterm", **environment),
             dimensions=(24, 80),
             encoding="utf-8",
-            timeout=30,
+            timeout=90,
         )
         child.expect(pexpect.EOF)
         child.close()

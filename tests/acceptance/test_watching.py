@@ -80,7 +80,7 @@ def test_a_live_run_is_first_and_a_killed_one_is_interrupted(busy: Project) -> N
         (run,) = status(busy)
         assert (run["state"], run["live"], run["iteration"]) == ("running", True, 1)
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
         (run,) = status(busy)
         assert (run["state"], run["live"]) == ("interrupted", False)
         assert "its process is gone" in busy.ralph("status", check=0).stdout
@@ -121,7 +121,7 @@ def test_watching_goes_on_until_ctrl_c(busy: Project) -> None:
         terminal = on_terminal(busy, "status", "--watch")
         terminal.expect("running")
         (busy.root / "go").touch()
-        process.wait(timeout=30)
+        process.wait(timeout=90)
         terminal.expect("completed")
         terminal.sendintr()
         terminal.expect(pexpect.EOF)
@@ -136,12 +136,12 @@ def test_watching_into_a_pipe_tells_each_change_once(busy: Project) -> None:
             assert watcher.stdout is not None
             first = json.loads(watcher.stdout.readline())
             (busy.root / "go").touch()
-            process.wait(timeout=30)
+            process.wait(timeout=90)
             states = [first["runs"][0]["state"]]
             while states[-1] == "running":
                 states.append(json.loads(watcher.stdout.readline())["runs"][0]["state"])
             watcher.send_signal(signal.SIGINT)
-            assert watcher.wait(timeout=10) == 0
+            assert watcher.wait(timeout=60) == 0
     assert states[-1] == "completed"
 
 
@@ -208,8 +208,8 @@ def test_following_ends_with_the_run(busy: Project) -> None:
             while "first words" not in follower.stdout.readline():
                 assert follower.poll() is None
             (busy.root / "go").touch()
-            out, err = follower.communicate(timeout=30)
-        process.wait(timeout=30)
+            out, err = follower.communicate(timeout=90)
+        process.wait(timeout=90)
     assert follower.returncode == 0
     assert "Completed" in out
     assert err == ""
@@ -223,8 +223,8 @@ def test_following_a_run_that_is_killed_ends_and_says_so(busy: Project) -> None:
             while "first words" not in follower.stdout.readline():
                 assert follower.poll() is None
             process.kill()
-            process.wait(timeout=10)
-            _, err = follower.communicate(timeout=30)
+            process.wait(timeout=60)
+            _, err = follower.communicate(timeout=90)
     assert follower.returncode == 0
     assert "was interrupted" in err
 
@@ -326,7 +326,7 @@ def test_an_iteration_under_way_is_told_as_such(busy: Project) -> None:
         wait_for((busy.root / "started").exists, "the agent's start")
         assert "  under way" in busy.ralph("show", "last", check=0).stdout
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
         assert "interrupted: it was never judged" in busy.ralph("show", "last", check=0).stdout
         assert "it is written when the run ends" in busy.ralph("show", "--receipt", check=2).stderr
 
@@ -387,7 +387,7 @@ def test_a_live_run_is_never_removed(busy: Project) -> None:
         kept = busy.ralph("runs", "prune", "--keep", "0", "--yes", check=0)
         assert kept.stdout == "nothing to remove\n"
         (busy.root / "go").touch()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=90) == 0
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may remove anything")
@@ -459,12 +459,12 @@ def on_terminal(project: Project, *arguments: str) -> pexpect.spawn[str]:
         cwd=str(project.root),
         env={**project.env(), "TERM": "xterm"},
         encoding="utf-8",
-        timeout=20,
+        timeout=90,
         dimensions=(40, 200),
     )
 
 
 def write(project: Project, statement: str, *values: object) -> None:
-    with closing(sqlite3.connect(project.root / ".ralph" / "ralph.db", timeout=10)) as database:
+    with closing(sqlite3.connect(project.root / ".ralph" / "ralph.db", timeout=60)) as database:
         database.execute(statement, values)
         database.commit()

@@ -40,7 +40,7 @@ class Repository:
             capture_output=True,
             text=True,
             check=True,
-            timeout=30,
+            timeout=90,
         ).stdout.strip()
 
     def commit(self, name: str, content: str, *, date: float | None = None) -> str:

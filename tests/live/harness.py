@@ -113,7 +113,7 @@ class LiveProject:
     # --- what it recorded ----------------------------------------------------------------------------------
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        database = sqlite3.connect(f"file:{self.root / '.ralph' / 'ralph.db'}?mode=ro", uri=True, timeout=30)
+        database = sqlite3.connect(f"file:{self.root / '.ralph' / 'ralph.db'}?mode=ro", uri=True, timeout=90)
         try:
             return database.execute(query).fetchall()
         finally:

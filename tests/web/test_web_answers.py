@@ -85,7 +85,7 @@ def test_a_run_is_told_by_what_was_asked_and_with_its_parts(root: Path, live: Li
 def test_an_iterations_changes_are_told_with_their_diff(root: Path, live: LiveRun) -> None:
     def git(*arguments: str) -> str:
         ran = subprocess.run(
-            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True, timeout=30
+            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True, timeout=90
         )
         return ran.stdout.strip()
 

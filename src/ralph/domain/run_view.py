@@ -53,6 +53,8 @@ class RunView:
     reason: str  # why it ended, or what it waits for
     concerns: tuple[str, ...] = ()
     parent_id: str = ""
+    task: str = ""  # the task it works on, if it is the run of one
+    role: str = ""  # of the newest iteration
     cost_is_partial: bool = False  # it cost at least so much: some of it nobody can price
 
 

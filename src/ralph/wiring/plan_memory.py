@@ -31,14 +31,8 @@ class PlanMemory:
 
 def plan_memory(state_folder: Path, folder: Path) -> PlanMemory | None:
     """None: no run has worked on the plan in ``folder`` yet."""
-    for file in _newest_first(state_folder / "runs"):
+    for file in _newest_first(state_folder, folder):
         run = file.parents[1]
-        try:
-            arguments = load_request(run).arguments
-        except StoreError:
-            continue
-        if arguments.get("ralphDir") != str(folder):
-            continue
         data = read_regular(file, 2 * LARGEST_BYTES)
         trusted = trusted_plan_from(data.decode(errors="replace")) if data is not None else None
         if trusted is None:
@@ -50,12 +44,18 @@ def plan_memory(state_folder: Path, folder: Path) -> PlanMemory | None:
     return None
 
 
+def supersede(state_folder: Path, folder: Path, *, by: Path) -> None:
+    """From now on ``by`` is the only memory of the plan: which is the newest is not a question for a clock."""
+    for file in _newest_first(state_folder, folder):
+        if file != by:
+            _put_aside(file)
+
+
 def forget_unjudged(state_folder: Path, folder: Path) -> None:
     """The plan in ``folder`` is a new one, by the user's will: what a session did to the old one is of no interest."""
     memory = plan_memory(state_folder, folder)
     if memory is not None and memory.is_unjudged:
-        with writing(memory.file):
-            memory.file.rename(memory.file.with_name(SUPERSEDED))
+        _put_aside(memory.file)
 
 
 def unjudged_note(state_folder: Path, folder: Path) -> str:
@@ -69,11 +69,17 @@ def unjudged_note(state_folder: Path, folder: Path) -> str:
     return f"the last session of run {memory.run_id} is not judged, or never was: what it wrote into tasks.json may not hold"
 
 
-def _newest_first(runs: Path) -> list[Path]:
+def _put_aside(file: Path) -> None:
+    with writing(file):
+        file.rename(file.with_name(SUPERSEDED))
+
+
+def _newest_first(state_folder: Path, folder: Path) -> list[Path]:
     found = []
-    for file in runs.glob(f"*/{ASIDE}/{TRUSTED}"):
+    for file in (state_folder / "runs").glob(f"*/{ASIDE}/{TRUSTED}"):
         try:
-            found.append((file.lstat().st_mtime_ns, file))
-        except OSError:  # gone meanwhile
+            if load_request(file.parents[1]).arguments.get("ralphDir") == str(folder):
+                found.append((file.lstat().st_mtime_ns, file))
+        except (OSError, StoreError):  # gone meanwhile, or nobody knows what it was about
             continue
     return [file for _, file in sorted(found, reverse=True)]

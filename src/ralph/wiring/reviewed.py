@@ -13,7 +13,7 @@ from ralph.adapters.checks.command import Guardrail
 from ralph.adapters.checks.plan_audit import PlanAudit
 from ralph.adapters.checks.plan_proofs import PlanProofs
 from ralph.adapters.documents.active_marker_file import remove_marker, write_marker
-from ralph.adapters.documents.plan_files import PlanFiles, require_plan
+from ralph.adapters.documents.plan_files import TRUSTED, PlanFiles, require_plan
 from ralph.adapters.storage.files import write_atomic
 from ralph.adapters.work.plan_work import PlanWork
 from ralph.adapters.workspace.git_command import Git
@@ -34,7 +34,7 @@ from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Composed, Plan
-from ralph.wiring.plan_memory import PlanMemory, forget_unjudged, plan_memory
+from ralph.wiring.plan_memory import ASIDE, PlanMemory, forget_unjudged, plan_memory, supersede
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
 
@@ -89,7 +89,7 @@ class PlanComposition:
             root,
             self.folder,
             write_atomic,
-            aside=kit.run_folder / "plan",
+            aside=kit.run_folder / ASIDE,
             remembered=memory.file if memory else None,
         )
         warnings: list[str] = []
@@ -103,7 +103,7 @@ class PlanComposition:
             warnings.append(
                 f"run {memory.run_id} was cut off in a session that nobody judged: what it did to the plan is put back"
             )
-        repository = GitPlanRepository(root, kit.outside, aside=kit.run_folder / "plan") if top else None
+        repository = GitPlanRepository(root, kit.outside, aside=kit.run_folder / ASIDE) if top else None
         audit = PlanAudit(
             files,
             self.rules,
@@ -111,6 +111,7 @@ class PlanComposition:
             promise=self.promise,
             warn=lambda message: kit.publish(Warned(message)),
         )
+        supersede(kit.plan.state_folder, self.folder, by=kit.run_folder / ASIDE / TRUSTED)
 
         def mark() -> None:
             write_marker(root, self._marker(kit, audit, top), write_atomic)

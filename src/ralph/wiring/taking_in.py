@@ -36,7 +36,8 @@ class TakingIn:
     async def take_in(self, task: Task, worktree: Worktree) -> TaskResult | Task:
         """The task again: it must be worked on once more."""
         kit, name = self._kit, task.id
-        git = Git(worktree.path, kit.outside)
+        git = Git(worktree.path, kit.outside, is_top=True)
+        await git.unlock()
         if not await _is_on_branch(git, worktree.branch):
             told = f"your worktree has left its branch {worktree.branch}: bring your work onto it and check it out"
             return self._sent_back(task, told, base=task.base_commit)
@@ -66,7 +67,7 @@ class TakingIn:
 
     async def catch_up(self, worktree: Worktree) -> None:
         """Merge what the work is based on now; a conflict is left for the coder to resolve. Again after a crash."""
-        git = Git(worktree.path, self._kit.outside)
+        git = Git(worktree.path, self._kit.outside, is_top=True)
         if await git.is_ancestor(worktree.base, "HEAD") or await git.commit_of("MERGE_HEAD"):
             return
         await git.commit_all(f"{worktree.path.name}: before the merge")

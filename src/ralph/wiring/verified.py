@@ -19,7 +19,7 @@ from ralph.adapters.storage.task_settling import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.work.task_work import TaskWork
 from ralph.adapters.workspace.base_tree import BaseTree
-from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.workspace.git_command import Git, not_above
 from ralph.adapters.workspace.worktrees import Worktree
 from ralph.config.root import Root
 from ralph.config.schema import Settings
@@ -98,12 +98,17 @@ class TaskComposition:
             return verifying[assignment.role]
 
         yield Composed(
-            work=TaskWork(record, self.pipeline, objective=self._objective),
+            work=TaskWork(
+                record,
+                self.pipeline,
+                objective=self._objective,
+                environment=not_above(self.worktree.path),
+            ),
             agent=agent,
             probes=[TagProbe("promise", "", first=False), RejectProbe(but=self.pipeline.roles[0])],
             checks=kit.guardrails(),
             checks_of=checks_of,
-            actions=[CommitLeftovers(Git(kit.workspace, kit.outside))],
+            actions=[CommitLeftovers(Git(kit.workspace, kit.outside, is_top=True))],
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
             rules=kit.plan.rules(),
             workspace=kit.git_workspace(),
@@ -124,7 +129,7 @@ class TaskComposition:
 
     def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
         own = kit.plan.settings.profiles.verified
-        git = Git(kit.workspace, kit.outside)
+        git = Git(kit.workspace, kit.outside, is_top=True)
         tools = VerificationTools(
             runner=kit.runner,
             git=kit.outside,

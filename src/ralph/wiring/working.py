@@ -208,7 +208,7 @@ class Working:
                 if task.status is not TaskStatus.ACCEPTED:
                     if await self._taking_in.is_in_target(worktree):
                         self._warn(
-                            f"{name}: work that was not accepted is in {self._composition.target}: not ralph merged it"
+                            f"{name}: commits that were not accepted are in {self._composition.target}, and ralph did not merge them"
                         )
                     return TaskResult(name, *_of_loop(task, result))
             async with self._merging:

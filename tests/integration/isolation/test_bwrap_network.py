@@ -51,7 +51,7 @@ def allowing(*rules: str) -> SandboxPolicy:
 FETCH = """
 import sys, urllib.request
 try:
-    print(urllib.request.urlopen(sys.argv[1], timeout=30).read().decode())
+    print(urllib.request.urlopen(sys.argv[1], timeout=90).read().decode())
 except OSError as error:
     print("refused:", error)
 """
@@ -60,7 +60,7 @@ BY_PROXY = """
 import os, socket, sys
 from urllib.parse import urlsplit
 proxy = urlsplit(os.environ["HTTPS_PROXY"])
-with socket.create_connection((proxy.hostname, proxy.port), timeout=30) as out:
+with socket.create_connection((proxy.hostname, proxy.port), timeout=90) as out:
     out.sendall(sys.argv[1].encode().decode("unicode_escape").encode())
     answer = b""
     while chunk := out.recv(65536):

@@ -64,7 +64,7 @@ class PlanProject:
 
     def git(self, *arguments: str) -> str:
         return subprocess.run(
-            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True, timeout=30
+            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True, timeout=90
         ).stdout
 
     def log(self) -> list[str]:

@@ -29,6 +29,8 @@ def test_a_marker_is_written_and_removed_whatever_stands_in_its_place(tmp_path: 
             case "a folder":
                 path.mkdir()
                 (path / "file").touch()
+            case _:
+                pass
 
     put()
     write_marker(tmp_path, MARKER, write_atomic)

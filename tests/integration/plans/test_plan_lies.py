@@ -262,7 +262,7 @@ def test_a_run_that_ends_at_its_limit_leaves_the_files_to_the_user(planned: Plan
 
 
 def test_at_the_cap_a_person_asks_for_one_more_review_and_resumes(planned: PlanProject) -> None:
-    changes = {"reviewStatus": "changes_requested", "reviewCount": 1, "reviewFeedback": "bad"}
+    changes: dict[str, Any] = {"reviewStatus": "changes_requested", "reviewCount": 1, "reviewFeedback": "bad"}
     planned.plan(story_json("A", **NEEDED))
     result = planned.run(planned.changes(**changes), cap=1, block_at_cap=True)
     assert result.outcome is Outcome.WAITING

@@ -152,7 +152,7 @@ def test_many_processes_open_a_new_database_at_once(tmp_path: Path) -> None:
         for _ in range(6)
     ]
     for process in processes:
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=90)
         assert process.returncode == 0, err
 
 

@@ -73,7 +73,7 @@ def test_a_given_directory_must_be_there(tmp_path: Path) -> None:
 
 def git(*arguments: str, cwd: Path) -> None:
     identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
-    subprocess.run(["git", *identity, *arguments], cwd=cwd, check=True, capture_output=True, timeout=30)
+    subprocess.run(["git", *identity, *arguments], cwd=cwd, check=True, capture_output=True, timeout=90)
 
 
 @pytest.fixture

@@ -641,6 +641,6 @@ def test_loading_settings_imports_nothing_heavy() -> None:
     heavy = ("asyncio", "click", "rich", "msgspec", "subprocess", "difflib", "shlex", "logging", "sqlite3")
     program = f"import sys, ralph.config.loading; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=90, check=True
     )
     assert done.stdout.strip() == "[]"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import importlib
 import inspect
+import threading
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -12,6 +16,8 @@ from ralph.domain.evidence import Verdict
 from ralph.errors import ConfigError
 
 GROUP = "ralph.verification"
+TIMEOUT = 300.0
+"""Seconds, unless its config says otherwise."""
 
 
 def is_custom_method(name: str) -> bool:
@@ -27,14 +33,26 @@ class CustomMethod:
         self._verify = _loaded(name)
 
     async def verify(self, verifying: Verifying) -> MethodVerdict:
+        seconds = _seconds(verifying.config.get("timeout"))
+        answering = asyncio.ensure_future(self._answer(verifying))
+        stopping = asyncio.ensure_future(verifying.judging.control.stop_now())  # not ours to cancel
         try:
-            answer = self._verify(verifying)
-            if inspect.isawaitable(answer):
-                answer = await answer
+            await asyncio.wait((answering, stopping), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                return self._read(answering.result())
+            reason = "was stopped" if stopping.done() else f"gave no answer within {seconds:g}s"
         except Exception as error:  # it is the user's code: what it does is not ours to guess
-            reason = f"{self._name} failed: {type(error).__name__}: {error}"
-            return MethodVerdict(Verdict.ERRORED, reason, told=reason)
-        return self._read(answer)
+            reason = f"failed: {type(error).__name__}: {error}"
+        finally:
+            answering.cancel()
+        return MethodVerdict(Verdict.ERRORED, f"{self._name} {reason}", told=f"{self._name} {reason}")
+
+    async def _answer(self, verifying: Verifying) -> object:
+        """A function that is not async gets a thread of its own: other tasks, and the user's Ctrl-C, do not wait for it."""
+        if inspect.iscoroutinefunction(self._verify):
+            return await self._verify(verifying)
+        answer = await _in_a_thread(lambda: self._verify(verifying))
+        return await answer if inspect.isawaitable(answer) else answer
 
     def _read(self, answer: object) -> MethodVerdict:
         match answer:
@@ -50,6 +68,39 @@ class CustomMethod:
         return MethodVerdict(
             Verdict.PASSED if ok else Verdict.FAILED, reason, told=f"Verification failed: {reason}"
         )
+
+
+async def _in_a_thread(call: Callable[[], object]) -> object:
+    """A thread that nobody waits for when ralph ends, unlike those of asyncio."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[object] = loop.create_future()
+
+    def tell(value: object, error: Exception | None) -> None:
+        if answer.done():  # cancelled: nobody wants to know any more
+            return
+        if error is None:
+            answer.set_result(value)
+        else:
+            answer.set_exception(error)
+
+    def run() -> None:
+        value: object = None
+        failure: Exception | None = None
+        try:
+            value = call()
+        except Exception as error:
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(tell, value, failure)
+
+    threading.Thread(target=run, name="verification", daemon=True).start()
+    return await answer
+
+
+def _seconds(timeout: object) -> float:
+    if isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout > 0:
+        return float(timeout)
+    return TIMEOUT
 
 
 def _loaded(name: str) -> Any:

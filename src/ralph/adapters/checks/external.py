@@ -69,9 +69,10 @@ async def run_command(
     command = str(config.get("command") or "")
     if not command.strip():
         return CommandVerdict(False, "No command specified for external verification", errored=True)
-    where = _working_dir(root, str(config.get("working_dir") or "."))
+    folder = str(config.get("working_dir") or ".")
+    where = _working_dir(root, folder)
     if where is None:
-        reason = f"working_dir {config.get('working_dir')!r} leads out of the workspace, or is no folder"
+        reason = f"working_dir {folder!r} leads out of the workspace, or is no folder"
         return CommandVerdict(False, reason, errored=True)
     output = _Output(excerpt_chars)
     timeout = float(config.get("timeout") or TIMEOUT)

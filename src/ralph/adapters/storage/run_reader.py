@@ -165,7 +165,7 @@ class RunReader:
         usage = _dict(spend.get("usage"))
         judged = _number(state.get("iteration"))
         begun = self._one_or_none(
-            "SELECT iteration, started_at, ended_at FROM iterations WHERE run_id = ?"
+            "SELECT iteration, started_at, ended_at, role FROM iterations WHERE run_id = ?"
             " ORDER BY iteration DESC, attempt DESC LIMIT 1",
             row.id,
         )
@@ -193,6 +193,8 @@ class RunReader:
             reason=seen.waits_for if waits and not paused else row.reason,
             concerns=tuple(concern for concern in _list(state.get("concerns")) if isinstance(concern, str)),
             parent_id=row.parent_id,
+            task=str(options.get("task") or ""),
+            role=str(begun[3]) if begun is not None else "",
             cost_is_partial=spend.get("is_partly_unknown") is True,
         )
 

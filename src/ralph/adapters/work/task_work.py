@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from ralph.domain.assignment import Assignment, Drained, Offer
@@ -35,10 +35,19 @@ class TaskRecord(Protocol):
 class TaskWork:
     """Drained when every role has accepted the task, or when it was given up or cancelled."""
 
-    def __init__(self, record: TaskRecord, pipeline: Pipeline, *, objective: Objective) -> None:
+    def __init__(
+        self,
+        record: TaskRecord,
+        pipeline: Pipeline,
+        *,
+        objective: Objective,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """``environment``: variables that every session gets."""
         self._record = record
         self._pipeline = pipeline
         self._objective = objective
+        self._environment = dict(environment or {})
         self._known: Task | None = None  # as we left it
 
     async def next(self, state: LoopState) -> Offer:
@@ -57,7 +66,7 @@ class TaskWork:
             promise=step.promise,
             acceptance=step.acceptance,
             subject=task,
-            environment={"RALPH_TASK_ID": task.id, "RALPH_ROLE": step.role},
+            environment={**self._environment, "RALPH_TASK_ID": task.id, "RALPH_ROLE": step.role},
         )
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:

@@ -36,6 +36,11 @@ NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
 """What ralph itself writes is never part of the work."""
 
 
+def not_above(root: Path) -> dict[str, str]:
+    """Variables with which git looks for a repository in ``root`` and below, but not above it."""
+    return {"GIT_CEILING_DIRECTORIES": str(root.absolute().parent)}
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     """How one git command ended; ``out`` as git printed it."""
@@ -54,19 +59,26 @@ class Ran:
 
 
 class Git:
-    """Git commands in one working tree."""
+    """Git commands in one working tree.
 
-    def __init__(self, root: Path, runner: ProcessRunner) -> None:
+    ``is_top``: ``root`` has a ``.git`` of its own. A worktree that lost it is none: git must not find the user's above it.
+    """
+
+    def __init__(self, root: Path, runner: ProcessRunner, *, is_top: bool = False) -> None:
         self.root = root
         self._runner = runner
+        self._environment = {**ENVIRONMENT, **(not_above(root) if is_top else {})}
 
     def at(self, root: Path) -> Git:
-        return Git(root, self._runner)
+        """In another worktree."""
+        return Git(root, self._runner, is_top=True)
 
     async def run(self, *arguments: str, environment: Mapping[str, str] | None = None) -> Ran:
         out, err = Excerpt(KEPT, Keep.HEAD), Excerpt(4_000, Keep.TAIL)
         exit_ = await self._runner.run(
-            Command((*QUIET, *arguments), self.root, environment={**ENVIRONMENT, **(environment or {})}),
+            Command(
+                (*QUIET, *arguments), self.root, environment={**self._environment, **(environment or {})}
+            ),
             timeouts=Timeouts(total=SECONDS),
             on_output=lambda chunk: out.add(chunk.decode(errors="surrogateescape")),
             on_stderr=lambda chunk: err.add(chunk.decode(errors="replace")),
@@ -145,6 +157,12 @@ class Git:
             "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", base, "--", *NOT_OWN
         )
         return ran.out
+
+    async def unlock(self) -> None:
+        """Remove the lock of a git that was killed here. Only where nobody else works."""
+        ran = await self.run("rev-parse", "--git-path", "index.lock")
+        if ran.ok:
+            (self.root / ran.text).unlink(missing_ok=True)
 
     async def diff_since(self, base: str) -> str:
         """All that was changed since ``base``: commits, edits, and new files."""

@@ -48,6 +48,7 @@ class Worktrees:
             message = f"{start} is not a commit"
             raise GitFailed(message, hint="make a first commit: tasks are worked on in branches of it")
         if await self._is_worktree(path):
+            await self._git.at(path).unlock()
             return Worktree(path, branch, base or await self._base(branch, begin))
         self._put_aside(path)
         await self._git.must("worktree", "prune")
@@ -63,6 +64,7 @@ class Worktrees:
         path = self.place(name)
         if await self._is_worktree(path):
             git = self._git.at(path)
+            await git.unlock()
             await git.must("checkout", "--quiet", "--force", "--detach", commit)  # also out of a merge
             await git.must("clean", "-ffdqx")
             return path

@@ -30,16 +30,18 @@ _COLOR_OF: dict[RunState, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``rank``: the highest gives way first; 0 always stays."""
+    """``rank``: the highest gives way first; 0 always stays. ``rare``: only where some run has something to say there."""
 
     title: str
     cell: Callable[[RunView, float], str]
     rank: int = 0
+    rare: bool = False
 
 
 COLUMNS = (
     Column("run", lambda run, _: run.id),
     Column("state", lambda run, _: run.state.value),
+    Column("task", lambda run, _: _task(run), 1, rare=True),
     Column("iteration", lambda run, _: _iteration(run), 1),
     Column("spent", lambda run, _: _spent(run), 3),
     Column("last check", lambda run, _: _check(run), 2),
@@ -60,7 +62,12 @@ def render_table(runs: Sequence[RunView], *, now: float, look: Look, width: int 
         max([display_width(column.title), *(display_width(row[index]) for row in cells)])
         for index, column in enumerate(COLUMNS)
     ]
-    shown = _fitting(widths, width)
+    told = [
+        index
+        for index, column in enumerate(COLUMNS)
+        if not column.rare or any(row[index] != "-" for row in cells)
+    ]
+    shown = _fitting(told, widths, width)
     colors = colors_of(look)
     head = _line([column.title for column in COLUMNS], shown, widths, width, more)
     lines = [f"{colors.bold}{head}{colors.off}"]
@@ -70,9 +77,9 @@ def render_table(runs: Sequence[RunView], *, now: float, look: Look, width: int 
     return lines
 
 
-def _fitting(widths: Sequence[int], width: int | None) -> list[int]:
+def _fitting(told: Sequence[int], widths: Sequence[int], width: int | None) -> list[int]:
     """The columns that there is room for; the last takes what is left."""
-    shown = list(range(len(COLUMNS)))
+    shown = list(told)
     if width is None:
         return shown
     last = shown[-1]
@@ -97,6 +104,11 @@ def _colored(line: str, state: RunState, colors: Colors) -> str:
     before, word, after = line.partition(f"{GAP}{state.value}")
     color = getattr(colors, _COLOR_OF[state])
     return f"{before}{color}{word}{colors.off}{after}" if word and color else line
+
+
+def _task(run: RunView) -> str:
+    """The task, and the role whose turn it is."""
+    return f"{run.task} {run.role}".rstrip() if run.task else ""
 
 
 def _iteration(run: RunView) -> str:

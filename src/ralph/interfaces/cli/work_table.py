@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ralph.domain.safe_text import clean_line
 from ralph.domain.work_result import WORDS, TaskResult
 from ralph.interfaces.cli.console.terminal import display_width, fit
+
+if TYPE_CHECKING:
+    from ralph.wiring.plan import Plan
 
 GAP = "  "
 _HEAD = ("task", "result", "iterations", "sent back", "why")
@@ -21,6 +27,15 @@ def result_lines(results: Sequence[TaskResult], *, width: int | None = None) -> 
             cell + " " * (wide - display_width(cell)) for cell, wide in zip(row, widths, strict=True)
         )
         yield line.rstrip() if width is None else fit(line.rstrip(), width - 1)
+
+
+def print_results(plan: Plan) -> None:
+    """After a ``ralph work``, also one that was resumed; nothing for other runs."""
+    from ralph.wiring.working import WorkComposition
+
+    if isinstance(plan.composition, WorkComposition) and plan.composition.results:
+        width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+        print("", *result_lines(plan.composition.results, width=width), sep="\n", file=sys.stderr)
 
 
 def _cells(result: TaskResult) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ class Process:
         self.told.append(seconds)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - it waits for the world
             await asyncio.sleep(0.005)
@@ -129,7 +129,7 @@ def test_the_end_of_a_session_ends_the_watch_also_when_news_come_with_it(tmp_pat
             for _ in range(number % 8):  # at every step of the news on its way to who waits for it
                 await asyncio.sleep(0)
             task.cancel()
-            done, _ = await asyncio.wait({task}, timeout=20.0)
+            done, _ = await asyncio.wait({task}, timeout=60.0)
             task.cancel()
             assert done
 

@@ -25,14 +25,14 @@ def test_the_first_use_makes_the_folder_and_its_gitignore(tmp_path: Path) -> Non
 
 
 def test_git_sees_only_the_teams_settings(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True, timeout=30)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True, timeout=90)
     make_state_folder(tmp_path / ".ralph")
     for name in ("settings.json", "settings.local.json", "ralph.db", "settings.json.bak", "runs/1/x.log"):
         path = tmp_path / ".ralph" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
     status = subprocess.run(
-        ["git", "status", "--porcelain", "-uall"], cwd=tmp_path, check=True, capture_output=True, timeout=30
+        ["git", "status", "--porcelain", "-uall"], cwd=tmp_path, check=True, capture_output=True, timeout=90
     )
     assert status.stdout.decode().split() == ["??", ".ralph/.gitignore", "??", ".ralph/settings.json"]
 

@@ -57,7 +57,7 @@ def test_a_stream_made_non_blocking_by_somebody_else_is_waited_for() -> None:
         for _ in range(100):
             outlet.write("x" * 50_000)
         assert not outlet.closed
-    counted, _ = reader.communicate(timeout=20)
+    counted, _ = reader.communicate(timeout=60)
     assert int(counted) > 1_000_000
 
 
@@ -76,4 +76,4 @@ def test_a_process_whose_reader_left_ends_cleanly() -> None:
     assert child.stderr is not None
     with child.stderr as stderr:
         assert stderr.read() == b"went on"
-    assert child.wait(timeout=20) == 0
+    assert child.wait(timeout=60) == 0

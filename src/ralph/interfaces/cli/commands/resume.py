@@ -94,7 +94,12 @@ def command(
         flags=flags,
         resumes=chosen.id,
     )
-    return exit_code_of(run_on_console(plan, verbose=verbose, json_lines=as_json).outcome)
+    result = run_on_console(plan, verbose=verbose, json_lines=as_json)
+    if plan.profile.name == "verified" and not as_json:
+        from ralph.interfaces.cli.work_table import print_results
+
+        print_results(plan)
+    return exit_code_of(result.outcome)
 
 
 def differences(before: Mapping[str, object], now: Mapping[str, object], path: str = "") -> Iterator[str]:

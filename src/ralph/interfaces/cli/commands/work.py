@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -70,8 +69,8 @@ def command(
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.interfaces.cli.work_table import result_lines
-    from ralph.wiring.working import WorkComposition, plan_work
+    from ralph.interfaces.cli.work_table import print_results
+    from ralph.wiring.working import plan_work
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
@@ -92,7 +91,6 @@ def command(
         print(f"ralph: warning: {warning}", file=sys.stderr)
     plan = plan_work(loaded.settings, root, tasks, flags=flags)
     result = run_on_console(plan, verbose=verbose, json_lines=as_json)
-    if not as_json and isinstance(plan.composition, WorkComposition) and plan.composition.results:
-        width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-        print("", *result_lines(plan.composition.results, width=width), sep="\n", file=sys.stderr)
+    if not as_json:
+        print_results(plan)
     return exit_code_of(result.outcome)

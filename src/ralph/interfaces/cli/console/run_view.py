@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any, TextIO
 
+from ralph.domain.completion import VerificationMethod
 from ralph.domain.decision import Outcome
 from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.feedback import Placement
@@ -59,7 +60,11 @@ _ENDINGS: dict[str, str] = {
     Ending.LIMITED: "was ended: a limit of the run was reached",
     Ending.NOT_STARTED: "could not be started",
 }
-_REQUESTS = {"commit": "asking the agent for a commit message"}
+_REQUESTS = {
+    "commit": "asking the agent for a commit message",
+    "verification": "asking the judge",
+}
+_METHODS = frozenset(VerificationMethod)
 _DECISIONS = {
     "accept": "Accepted",
     "continue": "Not done yet",  # also after the last iteration that is allowed
