@@ -29,7 +29,9 @@ def ralph_adapters_storage_files():
         data = content.encode() if isinstance(content, str) else content
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            with temporary.open("wb") as file:
+            # An agent may have put a link of that name there: what it leads to is not ours to write.
+            temporary.unlink(missing_ok=True)
+            with temporary.open("xb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from .conftest import Project
+from .running import ended, running, wait_for
 from .task_project import NO, YES, TaskProject
 
 
@@ -220,6 +221,16 @@ class Broken:
 
 def odd(verifying):
     return "yes"
+
+def never(verifying):
+    import threading
+    (verifying.tools.root / "asked").touch()
+    threading.Event().wait()
+
+async def never_async(verifying):
+    import asyncio
+    (verifying.tools.root / "asked").touch()
+    await asyncio.Event().wait()
 """
 
 
@@ -249,6 +260,30 @@ def test_a_method_of_ones_own_that_breaks_never_passes(tasks: TaskProject, metho
     tasks.work(check=1)
 
     assert told in tasks.prompt("coder", 2)
+
+
+@pytest.mark.parametrize("method", ["my_methods:never", "my_methods:never_async"])
+def test_a_method_that_never_answers_is_ended(tasks: TaskProject, method: str) -> None:
+    (tasks.programs / "my_methods.py").write_text(METHOD)
+    tasks.project.environment["PYTHONPATH"] = str(tasks.programs)
+    coder(tasks, method, timeout=0.2)
+
+    tasks.work(check=1)
+
+    assert f"{method} gave no answer within 0.2s" in tasks.prompt("coder", 2)
+
+
+@pytest.mark.parametrize("method", ["my_methods:never", "my_methods:never_async"])
+def test_a_method_that_is_asked_can_be_stopped(tasks: TaskProject, method: str) -> None:
+    (tasks.programs / "my_methods.py").write_text(METHOD)
+    tasks.project.environment["PYTHONPATH"] = str(tasks.programs)
+    coder(tasks, method)
+    with running(tasks.project, command="work") as process:
+        wait_for((tasks.worktree() / "asked").exists, "the method is asked", 100)
+        tasks.project.ralph("stop", "--now", check=0)
+
+        assert ended(process)[0] == 130
+    assert tasks.shown()["status"] == "open"
 
 
 def test_a_method_that_is_not_there_is_told_before_anything_is_started(tasks: TaskProject) -> None:

@@ -90,5 +90,5 @@ def missing_for_run(settings: Settings) -> Problem | None:
     """What ``ralph run`` needs besides valid settings."""
     if settings.agent.command:
         return None
-    hint = "run `ralph init`, set it in .ralph/settings.json, or give `ralph run` an --agent"
+    hint = "run `ralph init`, set it in .ralph/settings.json, or give --agent"
     return Problem("", "agent.command", "is not set", hint)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from ralph.domain.budget import Backoff
-from ralph.domain.evidence import Evidence
+from ralph.domain.evidence import Evidence, Verdict
 from ralph.domain.feedback import Feedback
 from ralph.domain.report import AgentReport, Ending, Fatal, Fault, RateLimited, Transient
 from ralph.domain.signals import Claim
@@ -168,7 +168,7 @@ def _accepts(evidence: Evidence, demand: Acceptance) -> bool:
 def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
     signal = evidence.claim(Claim.DONE)
     word = f"claimed by {signal.source}" if signal is not None else "not claimed"
-    number = len(evidence.results) - len(evidence.failing)
+    number = sum(result.verdict is Verdict.PASSED for result in evidence.results)
     passed = "1 check passed" if number == 1 else f"{number} checks passed"
     match demand:
         case Acceptance.CLAIM:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ralph.domain.evidence import Evidence
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationRecord:
@@ -36,3 +38,10 @@ class StageRecord:
     tokens: int = 0
     reason: str = ""
     run_id: str = ""
+
+
+def why_not(evidence: Evidence) -> str:
+    """What each check that does not hold had to say, in one line; empty if all hold."""
+    failing = (result for result in evidence.results if not result.holds)
+    told = (f"{one.name}: {one.reason.strip().partition(chr(10))[0]}" for one in failing)
+    return "; ".join(one.removesuffix(": ") for one in told)

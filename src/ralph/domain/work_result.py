@@ -18,6 +18,11 @@ class TaskResult:
     reason: str
     iterations: int = 0  # in all
     rejections: int = 0
+    is_stopped: bool = False  # with everything else: the task itself was not cancelled, and is still open
+
+    @property
+    def word(self) -> str:
+        return "stopped" if self.is_stopped else WORDS[self.outcome]
 
 
 def outcome_of(
@@ -45,9 +50,8 @@ WORDS = {
 }
 
 
-def reason_of(results: Sequence[TaskResult], *, left: Sequence[str], is_stopped: bool) -> str:
-    words = {**WORDS, **({Outcome.CANCELLED: "stopped"} if is_stopped else {})}
-    counts = Counter(words[result.outcome] for result in results)
+def reason_of(results: Sequence[TaskResult], *, left: Sequence[str]) -> str:
+    counts = Counter(result.word for result in results)
     told = [f"{number} {word}" for word, number in counts.items()]
     named = {result.task for result in results}
     if still := [name for name in left if name not in named]:

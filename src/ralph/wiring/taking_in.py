@@ -60,7 +60,8 @@ class TakingIn:
                 told = f"{reason}: resolve it in your worktree and commit the merge"
                 return self._sent_back(task, told, base=target)
             case Unverified() if kit.control.stopping_now:
-                return TaskResult(name, Outcome.CANCELLED, "stopped while its merge was verified")
+                why = "stopped while its merge was verified"
+                return TaskResult(name, Outcome.CANCELLED, why, is_stopped=True)
             case Unverified(reason, target):
                 told = f"after merging with {self._target}: {reason}"
                 return self._sent_back(task, told, base=target)

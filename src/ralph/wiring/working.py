@@ -210,7 +210,7 @@ class Working:
                         self._warn(
                             f"{name}: commits that were not accepted are in {self._composition.target}, and ralph did not merge them"
                         )
-                    return TaskResult(name, *_of_loop(task, result))
+                    return _of_loop(task, result)
             async with self._merging:
                 back = await self._taking_in.take_in(task, worktree)
             if isinstance(back, TaskResult):
@@ -218,9 +218,8 @@ class Working:
             task, worktree = back, replace(worktree, base=back.base_commit)
             await self._taking_in.catch_up(worktree)
             if self._control.stopping:
-                return TaskResult(
-                    name, Outcome.CANCELLED, "stopped by the user; `ralph work` goes on with it"
-                )
+                why = "stopped by the user; `ralph work` goes on with it"
+                return TaskResult(name, Outcome.CANCELLED, why, is_stopped=True)
 
     async def _loop(self, task: Task, worktree: Worktree) -> RunResult:
         kit = self._kit
@@ -270,7 +269,7 @@ class Working:
         results = tuple(self._results.values())
         left = self._left()
         outcome = outcome_of(results, left=left, is_stopped=self._control.stopping, limit=limit)
-        reason = limit or reason_of(results, left=left, is_stopped=self._control.stopping)
+        reason = limit or reason_of(results, left=left)
         state = self._state()
         kit.publish(
             RunEnded(
@@ -297,13 +296,14 @@ class Working:
         return not self._composition.tasks or name in self._composition.tasks
 
 
-def _of_loop(task: Task, result: RunResult) -> tuple[Outcome, str]:
+def _of_loop(task: Task, result: RunResult) -> TaskResult:
     """What became of a task whose run did not end with its acceptance."""
     if task.status is TaskStatus.CANCELLED:
-        return Outcome.CANCELLED, task.reason
+        return TaskResult(task.id, Outcome.CANCELLED, task.reason)
     if task.status is TaskStatus.FAILED:
-        return Outcome.FAILED, task.reason
-    return result.outcome, result.reason
+        return TaskResult(task.id, Outcome.FAILED, task.reason)
+    is_stopped = result.outcome is Outcome.CANCELLED
+    return TaskResult(task.id, result.outcome, result.reason, is_stopped=is_stopped)
 
 
 def plan_work(

@@ -143,6 +143,17 @@ def test_merging_twice_is_harmless(place: Place) -> None:
     assert place.take_in(tree) == first
 
 
+def test_what_somebody_else_merged_is_verified_too(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="work\n")
+    git(place.main, "merge", "-q", "--ff-only", tree.branch)
+
+    assert place.take_in(tree, wrong="it does not hold") == Unverified(
+        "it does not hold", git(place.main, "rev-parse", "main")
+    )
+    assert isinstance(place.take_in(tree), Merged)
+
+
 def test_a_conflict_leaves_everything_as_it_was(place: Place) -> None:
     tree = place.open()
     place.commit(tree, a_txt="theirs\n")
@@ -188,6 +199,37 @@ def test_a_target_that_is_not_checked_out_is_moved_all_the_same(place: Place) ->
     assert isinstance(result, Merged)
     assert git(place.main, "rev-parse", "main") == result.commit
     assert not (place.main / "b.txt").exists()
+
+
+def test_a_target_that_is_checked_out_elsewhere_is_not_moved_under_it(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="work\n")
+    before = git(place.main, "rev-parse", "main")
+    git(place.main, "checkout", "-q", "-b", "other")
+    git(place.main, "worktree", "add", "-q", str(place.main.parent / "elsewhere"), "main")
+
+    taken = place.take_in(tree)
+
+    assert isinstance(taken, NotTaken)
+    assert "elsewhere" in taken.reason
+    assert git(place.main, "rev-parse", "main") == before
+
+
+def test_a_tree_whose_head_is_not_merged_is_not_removed(place: Place) -> None:
+    tree = place.open()
+    git(tree.path, "checkout", "-q", "--detach")
+    place.commit(tree, b_txt="work\n")
+
+    assert place.run(place.trees.close(tree, merged_into="main")) is False
+    assert (tree.path / "b.txt").exists()
+
+
+def test_a_folder_without_git_does_not_find_the_users_above_it(place: Place) -> None:
+    tree = place.open()
+    (tree.path / ".git").unlink()
+
+    assert place.run(place.git.at(tree.path).branch()) == ""
+    assert place.run(place.git.branch()) == "main"
 
 
 def test_a_tree_with_work_that_is_not_merged_is_not_removed(place: Place) -> None:

@@ -95,6 +95,12 @@ def test_added_lines_are_those_of_hunks_only() -> None:
     assert list(added_lines(diff)) == [("x.py", "++ two"), ("x.py", "four"), ("u.py", "five")]
 
 
+@pytest.mark.parametrize("end", ["\x0c", "\x0b", "\x1c", "\x85", "\u2028", "\r"])
+def test_nothing_hides_behind_what_only_python_calls_the_end_of_a_line(end: str) -> None:
+    diff = f"+++ b/x.py\n@@ -0,0 +1,2 @@\n+a{end}diff --git {end}TODO\n+b\n"
+    assert list(added_lines(diff)) == [("x.py", f"a{end}diff --git {end}TODO"), ("x.py", "b")]
+
+
 @given(st.text(max_size=300))
 def test_no_diff_breaks_it(diff: str) -> None:
     assert all(isinstance(line, str) for _, line in added_lines(diff))

@@ -15,7 +15,7 @@ from ralph.domain.work_result import TaskResult, outcome_of, reason_of
 DONE = TaskResult("A", Outcome.COMPLETED, "merged")
 FAILED = TaskResult("B", Outcome.FAILED, "no")
 UNFINISHED = TaskResult("C", Outcome.EXHAUSTED, "budget")
-STOPPED = TaskResult("D", Outcome.CANCELLED, "stopped")
+STOPPED = TaskResult("D", Outcome.CANCELLED, "stopped", is_stopped=True)
 WAITING = TaskResult("E", Outcome.WAITING, "dirty")
 
 
@@ -42,10 +42,12 @@ def test_the_outcome_of_all_follows_from_each(
 
 
 def test_the_reason_counts_and_names_what_was_not_begun() -> None:
-    told = reason_of([DONE, FAILED, FAILED], left=["B", "X", "Y"], is_stopped=False)
+    told = reason_of([DONE, FAILED, FAILED], left=["B", "X", "Y"])
     assert told == "1 done; 2 failed; 2 not begun: X, Y"
-    assert reason_of([], left=[], is_stopped=False) == "nothing was ready"
-    assert reason_of([STOPPED], left=["D"], is_stopped=True) == "1 stopped"
+    assert reason_of([], left=[]) == "nothing was ready"
+    assert reason_of([STOPPED], left=["D"]) == "1 stopped"
+    cancelled = TaskResult("E", Outcome.CANCELLED, "cancelled by the user")
+    assert reason_of([STOPPED, cancelled], left=["D"]) == "1 stopped; 1 cancelled"
 
 
 def test_a_part_ends_with_the_whole() -> None:

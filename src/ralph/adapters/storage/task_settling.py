@@ -12,6 +12,7 @@ from ralph.domain.decision import Accept, Decision, GiveUp
 from ralph.domain.evidence import Evidence
 from ralph.domain.task import Task, with_progress_of
 from ralph.domain.task_change import changes
+from ralph.domain.verification_record import why_not
 
 Statement = tuple[str, tuple[object, ...]]
 
@@ -68,6 +69,7 @@ class TaskSettling:
         if evidence is not None:
             seconds = sum(result.seconds for result in evidence.results)
             accepted = isinstance(decision, Accept)
+            reason = decision.reason if accepted else why_not(evidence) or decision.reason
             statements.append(
                 (
                     ADD_VERIFICATION,
@@ -79,7 +81,7 @@ class TaskSettling:
                         method,
                         int(evidence.claimed),
                         int(accepted),
-                        decision.reason,
+                        reason,
                         seconds,
                         self._run_id,
                     ),

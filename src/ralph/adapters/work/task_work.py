@@ -10,6 +10,7 @@ from ralph.domain.decision import Accept, Continue, Decision, GiveUp
 from ralph.domain.evidence import Evidence
 from ralph.domain.state import LoopState
 from ralph.domain.task import Task, TaskStatus, iterated, moved, with_progress_of
+from ralph.domain.verification_record import why_not
 from ralph.domain.workflows.pipeline import Pipeline
 
 Objective = Callable[[Task, str], str]
@@ -49,6 +50,7 @@ class TaskWork:
         self._objective = objective
         self._environment = dict(environment or {})
         self._known: Task | None = None  # as we left it
+        self._failing = ""  # what the role whose turn it is was told last
 
     async def next(self, state: LoopState) -> Offer:
         task = self._known = self._untouched()
@@ -80,12 +82,16 @@ class TaskWork:
             case Accept():
                 after = self._pipeline.advance(after, step, accepted=True)
             case GiveUp(reason):
-                after = self._pipeline.advance(after, step, accepted=False, reason=reason)
+                why = reason.removeprefix(f"{assignment.key}: ")  # what it is about is known where it is told
+                if evidence is None and self._failing:  # the next one must know what to mend
+                    why = f"{why}; last: {self._failing}"
+                after = self._pipeline.advance(after, step, accepted=False, reason=why)
             case Continue():
                 pass
             case _:
                 return  # not judged: it does not count
         self._known = after
+        self._failing = why_not(evidence) if evidence is not None and isinstance(decision, Continue) else ""
         self._record.settle(before, after, evidence=evidence, decision=decision, role=step.role)
 
     def _untouched(self) -> Task:

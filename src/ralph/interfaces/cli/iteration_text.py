@@ -119,7 +119,10 @@ class IterationText:
         if not check.required:
             facts.append("not required")
         text = f"check {check.verdict.value}: {name} ({', '.join(facts)})"
-        line = self._good(text) if check.verdict is Verdict.PASSED else self._bad(text)
+        say = self._good if check.verdict is Verdict.PASSED else self._bad
+        if check.verdict is Verdict.SKIPPED and not check.required:
+            say = self._dim
+        line = say(text)
         lines = [f"  {line}"]
         if check.command and check.command != check.name:
             lines.append(f"    command: {clean_line(check.command)}")
@@ -157,6 +160,9 @@ class IterationText:
 
     def _quoted(self, lines: list[str]) -> list[str]:
         return [f"    {self._colors.dim}{line}{self._colors.off}" for line in lines]
+
+    def _dim(self, text: str) -> str:
+        return f"{self._colors.dim}{text}{self._colors.off}"
 
     def _good(self, text: str) -> str:
         return f"{self._colors.green}{self._marks.ok} {text}{self._colors.off}"

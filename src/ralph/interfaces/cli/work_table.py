@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ralph.domain.safe_text import clean_line
-from ralph.domain.work_result import WORDS, TaskResult
+from ralph.domain.work_result import TaskResult
 from ralph.interfaces.cli.console.terminal import display_width, fit
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def print_results(plan: Plan) -> None:
 def _cells(result: TaskResult) -> tuple[str, ...]:
     return (
         clean_line(result.task),
-        WORDS[result.outcome],
+        result.word,
         str(result.iterations),
         str(result.rejections),
         clean_line(result.reason.partition("\n")[0]),

@@ -106,7 +106,7 @@ GOLDEN = [
         id="named guardrail started",
     ),
     pytest.param(
-        CheckStarted("semantic"), "▶ Check: semantic\n", "[RUN] Check: semantic\n", id="check started"
+        CheckStarted("semantic"), "▶ Verification: semantic\n", "[RUN] Verification: semantic\n", id="check started"
     ),
     pytest.param(
         check(Verdict.PASSED, exit_code=0),
@@ -162,7 +162,7 @@ GOLDEN = [
     ),
     pytest.param(
         check(Verdict.SKIPPED, command="", required=False, reason="no specification"),
-        "⚠ Check skipped: make test (no specification) (not required)\n",
+        "Check skipped: make test (no specification)\n",
         "[WARN] Check skipped: make test (no specification) (not required)\n",
         id="check skipped",
     ),

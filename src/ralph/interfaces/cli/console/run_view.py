@@ -312,11 +312,11 @@ class Console:
                 lines = [self._good(f"{what} passed: {name} ({took})")]
             case Verdict.SKIPPED:
                 why = f" ({reason})" if reason else ""
-                say = self._bad if result.required else self._odd
-                lines = [
-                    say(f"{what} skipped: {name}{why}{self._consequence(result)}"),
-                    *self._traces(result),
-                ]
+                if not result.required:  # it had nothing to say: no reason for alarm
+                    lines = [self._dim(f"{what} skipped: {name}{why}")]
+                else:
+                    text = f"{what} skipped: {name}{why}{self._consequence(result)}"
+                    lines = [self._bad(text), *self._traces(result)]
             case Verdict.FAILED | Verdict.ERRORED:
                 if result.exit_code is None:
                     about = f"{reason}, {took}" if reason else took
