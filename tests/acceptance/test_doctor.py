@@ -212,9 +212,11 @@ def test_one_configured_agent_that_can_work_is_enough(project: Project) -> None:
 def test_nothing_configured_and_nothing_installed_says_what_to_install(project: Project) -> None:
     found = findings(project, check=4)
 
-    assert "npm install -g @anthropic-ai/claude-code" in found["any"]["advice"][0]
+    assert "npm install -g @anthropic-ai/claude-code" in found["agents"]["advice"][0]
     assert "ralph init" in found["settings"]["advice"][0]
-    assert "(configured)" not in doctor(project, check=4).stdout
+    printed = doctor(project, check=4).stdout
+    assert "(configured)" not in printed
+    assert "A run cannot work here: see agents" in printed
 
 
 def test_what_a_program_says_cannot_reach_the_terminal_unchecked(project: Project) -> None:

@@ -81,6 +81,7 @@ def terminal(root: Path, *arguments: str, width: int = 100, height: int = 30) ->
         name: value for name, value in os.environ.items() if not name.startswith(("RALPH_", "TMUX"))
     }
     environment |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    environment |= {"COLUMNS": "80", "LINES": "24"}  # what some shells export, and what is wrong soon after
     # The path of a socket must be short, and pytest's folders are not.
     with tempfile.TemporaryDirectory(prefix="ralph-") as folder:
         opened = Terminal(Path(folder) / "tmux", environment)

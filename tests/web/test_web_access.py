@@ -188,7 +188,7 @@ def test_without_the_extra_it_says_how_to_get_it(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     ran = _web(root, "--port", "0")
     assert ran.returncode == 2
-    assert "pip install 'ralph-harness[web]'" in ran.stderr
+    assert "install ralph with its extra `web` (in its checkout: pip install '.[web]')" in ran.stderr
 
 
 def test_with_a_certificate_it_serves_https_with_a_secure_cookie(root: Path, tmp_path: Path) -> None:

@@ -49,11 +49,13 @@ class Reading(NamedTuple):
         self.warnings.append(Problem(self.source(self.path), spell(self.path), message, hint))
 
     def unexpected(self, value: object, expected: str, hint: str = "", *, secret: bool = False) -> Any:
-        secret = secret or any(isinstance(step, str) and looks_secret(step) for step in self.path)
-        found = describe(redacted(value), secret=secret)
         if value is None and not hint:
             hint = "leave the key out to get the default"
-        return self.wrong(f"expected {expected}, found {found}", hint)
+        return self.wrong(f"expected {expected}, found {self.shown(value, secret=secret)}", hint)
+
+    def shown(self, value: object, *, secret: bool = False) -> str:
+        secret = secret or any(isinstance(step, str) and looks_secret(step) for step in self.path)
+        return describe(redacted(value), secret=secret)
 
 
 def describe(value: object, *, secret: bool = False) -> str:
@@ -460,7 +462,7 @@ class Table(Kind[T]):
 
     def read(self, value: object, at: Reading) -> T:
         if not isinstance(value, Mapping):
-            return at.unexpected(value, self.expected)  # type: ignore[no-any-return]
+            return at.unexpected(value, self.expected, self._as_object(value, at))  # type: ignore[no-any-return]
         values: dict[str, Any] = {}
         for setting in self.settings:
             if setting.key in value:
@@ -469,6 +471,14 @@ class Table(Kind[T]):
                 at.inside(setting.key).wrong("is missing", f"give it {setting.kind.expected}")
         self._doubt_unknown(value, at)
         return self.cls(**values)
+
+    def _as_object(self, value: object, at: Reading) -> str:
+        """Whoever writes a mere string where a command is part of an object means the command."""
+        if not isinstance(value, str) or not any(setting.key == "command" for setting in self.settings):
+            return ""
+        shown = at.shown(value)
+        text = shown if shown.startswith('"') else '"…"'
+        return f'write {{"command": {text}}}'
 
     def _doubt_unknown(self, value: Mapping[str, object], at: Reading) -> None:
         known = {setting.key for setting in self.settings} | self.also_allowed

@@ -130,7 +130,7 @@ def decide(
         return Accept(_why_accepted(evidence, demand))
     if waiting := evidence.claim(Claim.WAITING):
         return Stop(Outcome.WAITING, waiting.reason or f"the agent waits ({waiting.source})")
-    return Continue(_why_not(evidence, demand), evidence.feedback)
+    return Continue(_why_not(evidence, demand, rules), evidence.feedback)
 
 
 def _decide_fault(fault: Fault, rules: Rules, troubles: Troubles, now: float) -> Decision | None:
@@ -183,7 +183,7 @@ def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
             )
 
 
-def _why_not(evidence: Evidence, demand: Acceptance) -> str:
+def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules) -> str:
     if evidence.failing and demand is not Acceptance.CLAIM:
         failing = ", ".join(evidence.failing)
         return f"claimed done, but failing: {failing}" if evidence.claimed else f"failing: {failing}"
@@ -192,6 +192,8 @@ def _why_not(evidence: Evidence, demand: Acceptance) -> str:
     if evidence.report.ending is Ending.IDLE:
         return "the session went silent and was ended"
     if not evidence.report.is_orderly:
+        if rules.faults_count:  # its claim is a file, which counts whatever the exit code
+            return f"exit code {evidence.report.exit_code}; DONE is not there"
         return f"the agent failed (exit code {evidence.report.exit_code}): what it said does not count"
     if evidence.report.tags:
         said = ", ".join(f"<{tag.name}>{tag.content[:40]}</{tag.name}>" for tag in evidence.report.tags[:3])

@@ -21,5 +21,7 @@ class Profile:
     prompt: str = "as_given"  # how it words its prompts
     notices_standstill: bool = True  # iterations that change nothing end the run
     command: str = "ralph run"  # that starts one
+    uses_scm: bool = False  # runs the tasks of the setting scm on proven work
+    own_guardrails: bool = False  # has a list of its own instead of the common one
     sandbox: str = "none"  # where its agent is confined to, if nobody says anything else
     limit: str = "maximumIterations"  # the setting that limits how often the agent is launched

@@ -113,7 +113,8 @@ async def _turn(parts: LoopParts, state: LoopState, standing: _Standing) -> tupl
     state = standing.save(state.after(evidence, decision))
     if isinstance(decision, Stop):
         return decision, state
-    await pause_after(decision, state, parts)
+    if parts.budget.exceeded(state) is None:  # else there is nothing to wait for
+        await pause_after(decision, state, parts)
     return None, state
 
 

@@ -81,7 +81,7 @@ async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
     findings = await asyncio.gather(*(look(name, *what) for name, what in looked_at.items()))
     if not commands and not any(map(_may_work, findings)):
         advice = ("install one of them, for example claude: npm install -g @anthropic-ai/claude-code",)
-        none = Finding(Area.AGENTS, "any", Health.BAD, "no agent can be used here", advice, needed=True)
+        none = Finding(Area.AGENTS, "agents", Health.BAD, "no agent can be used here", advice, needed=True)
         return (*findings, none)
     if any(finding.needed and _may_work(finding) for finding in findings):
         # One that can work stands in for those that cannot.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from ralph.config.loading import inspect
@@ -13,17 +14,25 @@ BUILT_IN_NOTIFIERS = ("bell", "desktop")
 def named_commands(plan: Plan, environ: Mapping[str, str]) -> tuple[str, ...]:
     """What, and where it comes from. The agent itself is named by the head of the run."""
     settings = plan.settings
-    if not settings.guardrails and settings.scm is None and not settings.notify:
+    uses_scm = settings.scm is not None and plan.profile.uses_scm
+    if not plan.guardrails and not uses_scm and not settings.notify:
         return tuple(plan.composition.commands())
     merged = inspect(plan.root.state, environ=environ, flags=plan.flags).merged
+    without_flags = inspect(plan.root.state, environ=environ).merged
+    place = ("profiles", plan.profile.name, "guardrails") if plan.profile.own_guardrails else ("guardrails",)
 
     def origin(*path: str) -> str:
         return merged.origin(path).label
 
+    def of_guardrail(command: str) -> str:
+        """A flag adds to the list, so each entry is asked for by itself."""
+        is_older = json.dumps(command) in json.dumps(_at(without_flags.values, place))
+        return (without_flags if is_older else merged).origin(place).label
+
     def found() -> Iterator[str]:
-        for guardrail in settings.guardrails:
-            yield f"guardrail: {guardrail.command} ({origin('guardrails')})"
-        if settings.scm is not None:
+        for guardrail in plan.guardrails:
+            yield f"guardrail: {guardrail.command} ({of_guardrail(guardrail.command)})"
+        if settings.scm is not None and uses_scm:
             for task in settings.scm.tasks:
                 yield f"scm: {settings.scm.command} {task} ({origin('scm', 'tasks')})"
         for how in settings.notify:
@@ -32,3 +41,9 @@ def named_commands(plan: Plan, environ: Mapping[str, str]) -> tuple[str, ...]:
         yield from plan.composition.commands()
 
     return tuple(found())
+
+
+def _at(values: object, path: tuple[str, ...]) -> object:
+    for key in path:
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values

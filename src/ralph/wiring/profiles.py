@@ -40,15 +40,21 @@ class Planner(Protocol):
     ) -> Plan: ...
 
 
-def load_profile(name: str) -> Profile:
-    folder = Path(__file__).parent.with_name("profiles")
-    known = sorted(
-        entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")
+FOLDER = Path(__file__).parent.with_name("profiles")
+
+
+def known_profiles() -> list[str]:
+    return sorted(
+        entry.name.removesuffix(".toml") for entry in FOLDER.iterdir() if entry.name.endswith(".toml")
     )
+
+
+def load_profile(name: str) -> Profile:
+    known = known_profiles()
     if name not in known:
         message = f"unknown profile {name!r}"
         raise UsageError(message, hint=f"known profiles: {', '.join(known)}")
-    data = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     return Profile(**{**data, "acceptance": Acceptance(data["acceptance"])})
 
 

@@ -25,7 +25,7 @@ from ralph.errors import StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Composed, Plan
-from ralph.wiring.profiles import load_profile
+from ralph.wiring.profiles import known_profiles, load_profile
 from ralph.wiring.requirements import (
     guardrails_of,
     prices_of,
@@ -142,6 +142,21 @@ class PromptComposition:
         )
 
 
+def profile_of_run(name: str) -> Profile:
+    """Raises UsageError for one that `ralph run` does not take, with what does."""
+    known = known_profiles()
+    if name not in known:
+        others = (load_profile(other) for other in known if other not in PROFILES)
+        commands = ", ".join(f"{other.name} is `{other.command}`" for other in others)
+        message = f"unknown profile {name!r}"
+        raise UsageError(message, hint=f"`ralph run` takes {' and '.join(PROFILES)}; {commands}")
+    profile = load_profile(name)
+    if name not in PROFILES:
+        message = f"profile {name} is not run by a prompt alone"
+        raise UsageError(message, hint=f"its command is `{profile.command}`")
+    return profile
+
+
 def plan_run(
     settings: Settings,
     root: Root,
@@ -155,10 +170,7 @@ def plan_run(
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
     require_system()
     require_settings(settings)
-    kind = load_profile(profile)
-    if kind.name not in PROFILES:
-        message = f"profile {kind.name} is not run by a prompt alone"
-        raise UsageError(message, hint=f"its command is `{kind.command}`")
+    kind = profile_of_run(profile)
     prompt.read()
     agents = chosen_agents(settings, root.workspace, environ=environ)
     require_scm(settings, root.workspace, environ)

@@ -75,6 +75,26 @@ def with_agent(settings: Settings, command: str, model: str) -> Settings:
     return replace(settings, agent=replace(agent, model=model or agent.model))
 
 
+def anchored(settings: Settings, folder: Path) -> Settings:
+    """With relative agent programs as seen from ``folder``: a task's worktree is elsewhere."""
+
+    def absolute(command: str) -> str:
+        is_relative = os.sep in command and not Path(command).is_absolute()
+        return str((folder / command).absolute()) if is_relative else command
+
+    agent = settings.agent
+    verified = settings.profiles.verified
+    roles = {name: replace(role, agent=absolute(role.agent)) for name, role in verified.roles.items()}
+    verified = replace(verified, roles=roles, semantic_agent=absolute(verified.semantic_agent))
+    return replace(
+        settings,
+        agent=replace(
+            agent, command=absolute(agent.command), fallbacks=tuple(map(absolute, agent.fallbacks))
+        ),
+        profiles=replace(settings.profiles, verified=verified),
+    )
+
+
 def _section(own: VerifiedSettings) -> dict[str, object]:
     """As ``domain/role_settings`` reads it: only what somebody has set."""
     return {

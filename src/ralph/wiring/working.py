@@ -32,7 +32,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Plan
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
-from ralph.wiring.roles import pipeline_of
+from ralph.wiring.roles import anchored, pipeline_of
 from ralph.wiring.taking_in import TakingIn
 from ralph.wiring.verified import plan_task
 
@@ -320,6 +320,7 @@ def plan_work(
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
     require_system()
     require_settings(settings)
+    settings = anchored(settings, root.workspace)
     if environ.get("RALPH_RUN_ID") and environ.get("RALPH_TASK_ID"):
         message = f"this is inside the work on task {environ['RALPH_TASK_ID']}"
         raise UsageError(

@@ -13,6 +13,7 @@ from ralph.domain.semantic_answer import question, read_answer
 from ralph.engine.ports import AgentRequest
 
 PURPOSE = "verification"
+ROLE = "judge"
 TRIES = 2
 
 
@@ -57,7 +58,11 @@ class Semantic:
                 f"- {one}" for one in answer.missing
             )
             return MethodVerdict(
-                Verdict.PASSED if answer.verified else Verdict.FAILED, answer.reason, told=told, spend=spent
+                Verdict.PASSED if answer.verified else Verdict.FAILED,
+                answer.reason,
+                told=told,
+                seconds=spent.seconds,
+                spend=spent,
             )
         # Seed 002: a model that cannot be asked is no reason to stop; the promise is believed, and that is told.
         concern = f"{verifying.role} of {verifying.task.id} was believed by its promise: no judge could be asked ({failure})"
@@ -90,6 +95,7 @@ class Semantic:
             cwd=tools.root,
             purpose=PURPOSE,
             role=verifying.role,
+            environment={"RALPH_ROLE": ROLE},
             read_only=True,
             parts=(prompt,),
         )

@@ -70,7 +70,7 @@ class RunControl(StopToken):
             case "pause" if not self.stopping:
                 self._go_on.clear()
                 publish(RunPaused())
-            case "unpause":
+            case "unpause" if not self._go_on.is_set():
                 self._go_on.set()
                 publish(RunUnpaused())
             case _:

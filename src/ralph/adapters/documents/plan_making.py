@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ralph.adapters.documents.plan_files import Write, read_regular
 from ralph.adapters.documents.plan_templates import fresh_plan
-from ralph.errors import UsageError
+from ralph.errors import StoreError, UsageError
 
 MARKER = ".ralph-active"
 LONGEST_NAME = 100
@@ -42,7 +42,7 @@ def make_plan(root: Path, folder: Path, *, name: str | None, date: str, write: W
         ignored = ignore_marker(root, write)
     except OSError as error:
         message = f"cannot write the plan in {folder}: {error.strerror or error}"
-        raise UsageError(message, hint="check the directory and its permissions") from None
+        raise StoreError(message, hint="check the directory and its permissions") from None
     return MadePlan(folder, tuple(file for file in fresh if file not in kept), kept, ignored)
 
 

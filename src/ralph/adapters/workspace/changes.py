@@ -15,7 +15,14 @@ SECONDS = 30.0
 MOST_PATCH = 300_000
 MOST_LISTED = 2_000_000
 MOST_COMMITS = 200
-NOT_OWN = (".", ":(exclude).ralph", ":(exclude).ralph-active")
+# What `ralph report` wrote. Its own endings only: nothing else may hide from a report behind such a name.
+REPORTS = tuple(f"ralph-report-*.{ending}" for ending in ("html", "md", "json"))
+NOT_OWN = (
+    ".",
+    ":(exclude).ralph",
+    ":(exclude).ralph-active",
+    *(f":(exclude,glob)**/{name}" for name in REPORTS),
+)
 # Looking must start nothing that a repository's own configuration names.
 GIT = ("git", "-c", "core.fsmonitor=false", "--no-pager")
 DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=all")
@@ -116,10 +123,8 @@ class GitChanges:
         files = await self._files("HEAD")
         if files is None:
             return Changes(note="there is no git repository, so changes cannot be shown")
-        new = await self._text("ls-files", "--others", "--exclude-standard", "-z", "--", ".")
-        named = [
-            path for path in new.split("\0") if path and not path.startswith((".ralph/", ".ralph-active"))
-        ]
+        new = await self._text("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN)
+        named = [path for path in new.split("\0") if path]
         files = (*files, *(FileChange(path, None, None) for path in named))
         if not files:
             return Changes(note="nothing was changed")

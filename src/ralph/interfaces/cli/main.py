@@ -78,7 +78,17 @@ class CommandTable(click.Group):
         # `ralph -p …` means `ralph run -p …`.
         if args and args[0].startswith("-"):
             args = ["run", *args]
+        if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
+            ctx.fail(_no_such_command(args[0]))
         return super().resolve_command(ctx, args)
+
+
+def _no_such_command(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name.lower(), COMMANDS, n=1)
+    suggestion = f" Did you mean `{close[0]}`?" if close else ""
+    return f"No such command {name!r}.{suggestion}"
 
 
 def _command_line() -> click.Group:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ralph.adapters.storage.files import make_state_folder, write_atomic
 from ralph.config.root import STATE_FOLDER
 from ralph.config.sources import SETTINGS_FILE
-from ralph.errors import ConfigError
+from ralph.errors import ConfigError, StoreError
 
 
 def check_writable(root: Path) -> None:
@@ -22,7 +22,7 @@ def check_writable(root: Path) -> None:
         raise ConfigError(message, hint="move it away")
     if not os.access(folder if folder.exists() else root, os.W_OK | os.X_OK):
         message = f"{folder} cannot be written"
-        raise ConfigError(message, hint="check its permissions, or choose another place with --project-dir")
+        raise StoreError(message, hint="check its permissions, or choose another place with --project-dir")
 
 
 def write_settings(root: Path, text: str) -> Path | None:
@@ -56,6 +56,6 @@ def _keep_old(path: Path) -> Path | None:
         number += 1
 
 
-def _unwritable(path: Path, error: OSError) -> ConfigError:
+def _unwritable(path: Path, error: OSError) -> StoreError:
     reason = (error.strerror or str(error)).lower()
-    return ConfigError(f"{path} cannot be written: {reason}", hint="check permissions and free space")
+    return StoreError(f"{path} cannot be written: {reason}", hint="check permissions and free space")

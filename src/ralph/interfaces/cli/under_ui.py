@@ -28,8 +28,13 @@ ui_option: Callable[[Any], Any] = click.option(
 )
 
 
-def run_under_ui(state_folder: Path, arguments: Sequence[str] | None = None) -> int:
-    """Start the same command without ``--ui``, and watch it. Its own exit code if it ends before the UI does."""
+def run_under_ui(
+    state_folder: Path, arguments: Sequence[str] | None = None, *, has_parts: bool = False
+) -> int:
+    """Start the same command without ``--ui``, and watch it. Its own exit code if it ends before the UI does.
+
+    ``has_parts``: it is a run of runs, so whichever of them is at work is followed.
+    """
     from ralph.adapters.processes.detached import Detached
 
     open_ui = _opener()
@@ -46,7 +51,7 @@ def run_under_ui(state_folder: Path, arguments: Sequence[str] | None = None) -> 
         sys.stderr.write(started.said())
         log.unlink(missing_ok=True)
         return 1 if code is None else code
-    open_ui(state_folder, run_id)
+    open_ui(state_folder, None if has_parts else run_id)
     code = started.exit_code
     if code is None:
         started.leave()
@@ -68,7 +73,7 @@ def _opener() -> Callable[[Path, str | None], None]:
         if error.name is None or error.name.startswith("ralph"):
             raise
         message = f"{FLAG} needs the package {error.name}"
-        raise UsageError(message, hint="pip install 'ralph-harness[ui]'") from error
+        raise UsageError(message, hint="install ralph with its extra `ui` (in its checkout: pip install '.[ui]')") from error
     found: Callable[[Path, str | None], None] = opening.open_ui
     return found
 

@@ -15,11 +15,18 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def format_for(path: Path) -> Format:
-    """As the file's name says; a page if it says nothing."""
-    return {".md": Format.MARKDOWN, ".markdown": Format.MARKDOWN, ".json": Format.JSON}.get(
-        path.suffix.lower(), Format.HTML
-    )
+_ENDINGS = {
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
+    ".md": Format.MARKDOWN,
+    ".markdown": Format.MARKDOWN,
+    ".json": Format.JSON,
+}
+
+
+def format_for(path: Path) -> Format | None:
+    """As the file's name says; None if it says nothing."""
+    return _ENDINGS.get(path.suffix.lower())
 
 
 async def report_text(feed: Feed, run_id: str, form: Format) -> str:

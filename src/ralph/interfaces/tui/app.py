@@ -83,7 +83,7 @@ class RalphApp(Asking, App[None]):
     def get_default_screen(self) -> MainScreen:
         return self.main
 
-    def on_mount(self) -> None:
+    def on_main_screen_ready(self) -> None:
         self.run_worker(self._look_on())
         self.set_interval(1.0, self._show_head)
 
@@ -118,7 +118,13 @@ class RalphApp(Asking, App[None]):
     async def look(self) -> None:
         """Once: ask whether there is anything new, and if so, for what is visible."""
         async with self._looking:
-            await self._look()
+            if self._can_show:
+                await self._look()
+
+    @property
+    def _can_show(self) -> bool:
+        """Not before all views are there, nor when they are being taken away."""
+        return self.main.is_ready and not self._exit
 
     async def _look(self) -> None:
         try:
@@ -143,6 +149,8 @@ class RalphApp(Asking, App[None]):
         except RalphError as error:
             self._fail(error)
             return
+        if not self._can_show:
+            return
         self._looked, self._problem = look, ""
         if look.watched is not None and follower is self._follower:
             self._take_run(look.watched)
@@ -164,7 +172,8 @@ class RalphApp(Asking, App[None]):
         self._show_head()
 
     def _show_head(self) -> None:
-        self.main.show_head(problem=self._problem, is_read=self._looked is not None)
+        if self._can_show:
+            self.main.show_head(problem=self._problem, is_read=self._looked is not None)
 
     def _take_run(self, watched: RunLook) -> None:
         if watched.run is None:

@@ -57,11 +57,15 @@ class MainScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (WIDE, "-wide")]  # noqa: RUF012 (textual's)
     VERTICAL_BREAKPOINTS = [(0, "-low"), (SMALLEST[1], "-high")]  # noqa: RUF012
 
+    class Ready(Message):
+        """All views are there."""
+
     class Wanted(Message):
         """Something else is to be seen: look at once."""
 
     def __init__(self, now: Callable[[], float], zone: tzinfo | None) -> None:
         super().__init__()
+        self.is_ready = False  # to be shown something
         self._now = now
         self._zone = zone
         self._iteration_columns = IterationColumns()
@@ -107,6 +111,11 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._focus_view()
+        self.is_ready = True
+        self.post_message(self.Ready())
+
+    def on_unmount(self) -> None:
+        self.is_ready = False
 
     # --- views ---
 

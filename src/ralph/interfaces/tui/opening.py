@@ -28,6 +28,8 @@ def open_ui(state_folder: Path, run_id: str | None = None) -> None:
             message, hint="`ralph logs -f` and `ralph status --watch` work everywhere; `ralph web` too"
         )
     chosen = _found(state_folder, run_id)
+    for name in ("COLUMNS", "LINES"):  # textual would believe them, even after the terminal was resized
+        os.environ.pop(name, None)
     gc.enable()  # commands are short and do without; this may be open for days
     app = RalphApp(state_folder, chosen, light=is_light(os.environ))
     with _ended_by_signals(app):

@@ -106,7 +106,10 @@ GOLDEN = [
         id="named guardrail started",
     ),
     pytest.param(
-        CheckStarted("semantic"), "▶ Verification: semantic\n", "[RUN] Verification: semantic\n", id="check started"
+        CheckStarted("semantic"),
+        "▶ Verification: semantic\n",
+        "[RUN] Verification: semantic\n",
+        id="check started",
     ),
     pytest.param(
         check(Verdict.PASSED, exit_code=0),
@@ -163,7 +166,7 @@ GOLDEN = [
     pytest.param(
         check(Verdict.SKIPPED, command="", required=False, reason="no specification"),
         "Check skipped: make test (no specification)\n",
-        "[WARN] Check skipped: make test (no specification) (not required)\n",
+        "Check skipped: make test (no specification)\n",
         id="check skipped",
     ),
     pytest.param(ClaimsSought(("done (tag response)",)), "", "", id="claims sought"),
@@ -319,8 +322,8 @@ GOLDEN = [
     ),
     pytest.param(
         AgentStarted("claude -p", 1, purpose="verification"),
-        "asking the agent (verification)\n",
-        "asking the agent (verification)\n",
+        "asking the judge\n",
+        "asking the judge\n",
         id="asked for something else",
     ),
 ]

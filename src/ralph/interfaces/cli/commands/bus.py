@@ -160,6 +160,11 @@ def read(
     """Print the messages, oldest first."""
     selection = _selection(types, since)
     bus = _bus(task, task_dir, project_bus, project_dir)
+    if (task is not None or task_dir is not None) and not bus.path.parent.is_dir():
+        message = f"there is no task folder {bus.path.parent}"
+        raise UsageError(message, hint="`ralph supervise --task ID` makes one; is the name right?")
+    if not bus.path.exists():
+        print(f"ralph: nothing was posted to {bus.path} yet", file=sys.stderr)
     reading = bus.read()
     _require_known(selection, reading, bus)
     _Page(bus, as_json=as_json).show(reading, selection.of(reading.messages))
@@ -189,6 +194,8 @@ def tail(
     selection = _selection(types, since)
     bus = _bus(task, task_dir, project_bus, project_dir)
     page = _Page(bus, as_json=as_json)
+    if not bus.path.exists():  # it may come: a task can be watched before it begins
+        print(f"ralph: there is no {bus.path} yet; waiting for it", file=sys.stderr)
     reading = bus.read()
     _require_known(selection, reading, bus)
     chosen = selection.of(reading.messages)

@@ -71,19 +71,20 @@ def validate(project_dir: Path | None, as_json: bool) -> None:
     """List everything that is wrong with the settings. Exits with 2 if anything is."""
     found = inspect(_state(project_dir), environ=os.environ)
     warnings = list(found.warnings)
+    files = _files_found(found)
     if found.settings is not None and (missing := missing_for_run(found.settings)):
         warnings.append(missing)
     if as_json:
         _print_json(
             {
                 "valid": not found.problems,
-                "files": list(found.files),
+                "files": files,
                 "problems": [_problem_json(problem) for problem in found.problems],
                 "warnings": [_problem_json(warning) for warning in warnings],
             }
         )
     else:
-        _print_findings(found, warnings)
+        _print_findings(found, warnings, files)
     if found.problems:
         raise SystemExit(2)
 
@@ -113,12 +114,18 @@ def _problem_json(problem: Problem) -> dict[str, str]:
     }
 
 
-def _print_findings(found: Inspection, warnings: list[Problem]) -> None:
+def _files_found(found: Inspection) -> list[str]:
+    """Those that are there: one that could not be read has a problem instead of values."""
+    there = {*found.files, *(problem.source for problem in found.problems)}
+    return [name for name in (SETTINGS_FILE, LOCAL_FILE) if name in there]
+
+
+def _print_findings(found: Inspection, warnings: list[Problem], files: list[str]) -> None:
     for problem in found.problems:
         click.echo(f"error: {problem}")
     for warning in warnings:
         click.echo(f"warning: {warning}")
-    read = ", ".join(found.files) or "no settings file found"
+    read = ", ".join(files) or "no settings file found"
     if found.problems or warnings:
         click.echo(f"{_count(len(found.problems), 'problem')}, {_count(len(warnings), 'warning')} ({read})")
     else:

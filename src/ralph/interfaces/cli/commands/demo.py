@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.errors import AgentUnavailable, UsageError
+from ralph.errors import AgentUnavailable, StoreError, UsageError
 
 if TYPE_CHECKING:
     from ralph.engine.loop import RunResult
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 INTRODUCTION = """\
 A small repository with failing tests, and an agent that first lies about being done.
 The agent is a script that ships with ralph; the process, the tests, git and the journal are real.
+It speaks claude's format, so the header says `agent claude`: claude itself is not started, and no account is used.
 """
 
 
@@ -41,9 +42,13 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
     if shutil.which("git") is None:
         message = "the demo needs git"
         raise AgentUnavailable(message, hint="install git, then try again")
-    project = _empty_directory(directory)
-    print(INTRODUCTION, file=sys.stderr)
-    _make_project(project)
+    try:
+        project = _empty_directory(directory)
+        print(INTRODUCTION, file=sys.stderr)
+        _make_project(project)
+    except OSError as error:
+        message = f"cannot write the demo's project in {directory or tempfile.gettempdir()}: {error.strerror or error}"
+        raise StoreError(message, hint="choose another place: ralph demo DIRECTORY") from error
     # The demo shows its own settings, whatever RALPH_… the user has.
     loaded = load(project, environ={})
     plan = plan_run(loaded.settings, Root(project, project), Prompt(file=project / "PROMPT.md"))
@@ -124,6 +129,6 @@ def _say_what_is_left(project: Path, result: RunResult) -> None:
         f"Run's files: {next(runs.iterdir(), runs)}",
         f"             ({result.iterations} iterations: prompts, the agent's raw stream, guardrail logs)",
         "",
-        "Next: install ralph (`pip install .`), go to a project of yours and run `ralph init`.",
+        "Next: install ralph (in its checkout: `pip install '.[all]'`), go to a project of yours and run `ralph init`.",
     ]
     print("\n".join(lines), file=sys.stderr)

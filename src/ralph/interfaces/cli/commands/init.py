@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from ralph.config.root import Root, find_root
 from ralph.config.schema import SETTINGS, Settings
 from ralph.config.secrets import redacted
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
-from ralph.errors import UsageError
+from ralph.errors import RalphError, UsageError
 from ralph.interfaces.cli.init_conversation import confirmed, converse, settings_document
 from ralph.interfaces.cli.settings_file import check_writable, write_settings
 
@@ -208,6 +209,36 @@ def _write(root: Root, document: dict[str, object]) -> None:
     click.echo(f"Settings written to {_shown(root, SETTINGS_FILE)}")
     if backup is not None:
         click.echo(f"The old ones are kept in {_shown(root, f'.ralph/{backup.name}')}")
+    _say_what_comes_next(root, document)
+
+
+def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
+    """What would keep a run from starting or from proving anything, and how to start one."""
+    if reason := _missing_agent(root):
+        click.echo(f"warning: {reason}", err=True)
+    if not document["guardrails"]:
+        found = ", ".join(candidates(project_reader(root.workspace)))
+        like = f" (found in this project: {found})" if found else ""
+        message = f"no guardrails, so a run only has the agent's word; add commands that must succeed{like}"
+        click.echo(f"warning: {message}", err=True)
+    prompt = f"What to do. When it is done, output <response>{document['completionResponse']}</response>."
+    here = find_root(Path.cwd()).state == root.state
+    place = "" if here else f" --project-dir {shlex.quote(os.fspath(root.workspace))}"
+    click.echo(f"Next: ralph run{place} -p {shlex.quote(prompt)}", err=True)
+
+
+def _missing_agent(root: Root) -> str:
+    """Why a run would not find its agent; of the settings as they are now, with the user's own."""
+    from ralph.wiring.agents import chosen_agents
+
+    settings = inspect(root.state, environ=os.environ).settings
+    if settings is None:  # what is wrong with the user's own, a run says
+        return ""
+    try:
+        chosen_agents(settings, root.workspace)
+    except RalphError as error:
+        return f"{error.message}; {error.hint}"
+    return ""
 
 
 def _shown(root: Root, name: str) -> str:

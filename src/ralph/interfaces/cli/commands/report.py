@@ -47,7 +47,8 @@ def command(run: str, output: Path | None, form: str | None, project_dir: Path |
     folder = state_folder(project_dir)
     with reading(folder) as reader:
         run_id = find_run(reader, run)
-    chosen = Format(form) if form is not None else format_for(output or Path("report.html"))
+    by_name = format_for(output) if output is not None else None
+    chosen = Format(form) if form is not None else by_name or Format.HTML
     if output is None and chosen is Format.HTML and sys.stdout.isatty():
         output = Path(f"ralph-report-{Path(run_id).name}.html")
     with open_feed(folder) as feed:
@@ -56,7 +57,9 @@ def command(run: str, output: Path | None, form: str | None, project_dir: Path |
         sys.stdout.buffer.write(text.encode())
         return
     _write(output, text)
-    print(f"wrote {output}", file=sys.stderr)
+    # A name that says nothing about the format does not show what is in the file.
+    about = f" ({chosen.value}; --format chooses another)" if by_name is None and form is None else ""
+    print(f"wrote {output}{about}", file=sys.stderr)
 
 
 def _write(path: Path, text: str) -> None:

@@ -144,7 +144,13 @@ Examples:
     help="A guardrail that takes longer has failed.  [default: none]",
 )
 @sandbox_options
-@click.option("--profile", metavar="NAME", default="basic", show_default=True, help="Kind of loop.")
+@click.option(
+    "--profile",
+    metavar="NAME",
+    default="basic",
+    show_default=True,
+    help="Kind of loop: basic or promise; the others have commands of their own.",
+)
 @click.option(
     "--project-dir",
     metavar="DIR",
@@ -185,8 +191,9 @@ def command(
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.loading import load
     from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.wiring.prompted import plan_run
+    from ralph.wiring.prompted import plan_run, profile_of_run
 
+    profile_of_run(profile)
     given = _prompt(prompt, prompt_file)
     if idle_timeout is not None and not 0 <= idle_timeout < float("inf"):
         message = "--idle-timeout must not be negative"

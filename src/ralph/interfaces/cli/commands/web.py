@@ -61,7 +61,7 @@ def command(
         if error.name is None or error.name.startswith("ralph"):
             raise
         message = f"the page needs the package {error.name}"
-        raise UsageError(message, hint="pip install 'ralph-harness[web]'") from error
+        raise UsageError(message, hint="install ralph with its extra `web` (in its checkout: pip install '.[web]')") from error
     import gc
 
     gc.enable()

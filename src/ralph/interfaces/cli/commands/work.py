@@ -74,7 +74,7 @@ def command(
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
-        return run_under_ui(root.state / STATE_FOLDER)
+        return run_under_ui(root.state / STATE_FOLDER, has_parts=True)
     values: list[tuple[str, object, str]] = [
         ("limits.maxCost", max_cost, "--max-cost"),
         ("limits.maxTokens", max_tokens, "--max-tokens"),

@@ -73,6 +73,13 @@ _DECISIONS = {
     "stop": "Stopping",
 }
 
+_COMMANDS = {"verified": "ralph work"}
+_GO_ON = {
+    Outcome.CANCELLED: "`{0}` goes on with it",
+    Outcome.WAITING: "`{0}` goes on with it",
+    Outcome.EXHAUSTED: "`{0}` with a new limit goes on with it",
+}
+
 
 class Console:
     """A listener that prints the run.
@@ -106,6 +113,7 @@ class Console:
         self._timestamps = Timestamps(zone)
         self._view = AgentView(look if out_look is None else out_look, verbose=verbose, zone=zone)
         self._at = 0.0
+        self._goes_on = ""  # the command that goes on with this run; empty: nobody has said which run it is
         # Reasons that are on the screen already, so that nobody reads one twice.
         self._fault_reason = ""
         self._decision_reason = ""
@@ -191,6 +199,7 @@ class Console:
 
     def _run_started(self, event: RunStarted) -> list[str]:
         dot = f" {self._marks.dot} "
+        self._goes_on = _COMMANDS.get(event.profile, "ralph resume")
         words = [
             f"profile {event.profile}",
             f"agent {event.agent}",
@@ -401,7 +410,12 @@ class Console:
         return [self._odd(f"Waiting {left}, until {until}{why}", self._marks.wait)]
 
     def _paused(self, event: RunPaused) -> list[str]:
-        return [self._odd("Paused: nothing more is started until `ralph unpause`", self._marks.wait)]
+        return [
+            self._odd(
+                "Paused: after the present session and its checks nothing is started until `ralph unpause`",
+                self._marks.wait,
+            )
+        ]
 
     def _unpaused(self, event: RunUnpaused) -> list[str]:
         return [self._good("Going on after the pause")]
@@ -440,6 +454,8 @@ class Console:
         figures = [f"iterations: {event.iterations}", spent, f"time: {duration(event.seconds)}"]
         lines = ["", title, "   " + ", ".join(figure for figure in figures if figure)]
         lines += ["   " + self._odd(clean_line(concern)) for concern in event.concerns]
+        if self._goes_on and event.outcome in _GO_ON:
+            lines.append(self._dim(f"   {_GO_ON[event.outcome].format(self._goes_on)}"))
         if event.hint:
             lines += ["   hint: " + clean(event.hint).rstrip("\n").replace("\n", "\n   ")]
         return lines

@@ -109,7 +109,8 @@ def _verified_by(criteria: CompletionCriteria) -> str:
         case VerificationMethod.EXTERNAL:
             return f"external: {config.get('command', '')}"
         case VerificationMethod.SEMANTIC:
-            return f"semantic: {len(config.get('check_for', ()))} criteria"
+            number = len(config.get("check_for", ()))
+            return f"semantic: {number} {'criterion' if number == 1 else 'criteria'}"
         case VerificationMethod.MULTI_STAGE:
             stages = [_stage_name(stage) for stage in config.get("stages", ())]
             return f"multi_stage: {', '.join(stages)}"
