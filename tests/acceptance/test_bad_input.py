@@ -50,9 +50,18 @@ def ready(project: Project) -> Project:
         (["run", "-p", "x", "--guardrail-timeout", "soon"], "--guardrail-timeout"),
         (["run", "-p", "x", "--project-dir", "absent"], "--project-dir"),
         (["run", "-p", "x", "--profile", "imaginary"], "unknown profile 'imaginary'"),
+        (
+            ["run", "-p", "x", "-m", "3", "--profile", "promis"],
+            "`ralph run` takes basic and promise; draft is",
+        ),
+        (["run", "-p", "x", "--profile", "reviewed"], "its command is `ralph plan run`"),
         (["run", "-p", "x", "--agent-flag", "'open"], "open"),
         (["run", "-p", "x", "--no-such-flag"], "--no-such-flag"),
         (["no-such-command"], "no-such-command"),
+        (["log"], "No such command 'log'. Did you mean `logs`?"),
+        (["statu"], "Did you mean `status`?"),
+        (["rn", "-p", "x"], "Did you mean `run`?"),
+        (["Doctor"], "Did you mean `doctor`?"),
     ],
 )
 def test_wrong_flags_are_a_usage_error(ready: Project, arguments: list[str], said: str) -> None:
@@ -153,6 +162,19 @@ def test_an_unwritable_place_is_exit_4(ready: Project) -> None:
     # Not even root can make a folder there.
     said = refused(ready, "run", "-p", PROMPT, "--agent", "claude", "--project-dir", "/sys", code=4)
     assert "cannot write /sys/.ralph" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["init", "--yes", "--agent-command", "claude"], "cannot be written"),
+        (["plan", "new"], "cannot write the plan in /sys/ralph"),
+    ],
+)
+def test_what_cannot_be_written_is_exit_4_for_every_command(
+    ready: Project, arguments: list[str], said: str
+) -> None:
+    assert said in refused(ready, *arguments, "--project-dir", "/sys", code=4)
 
 
 def test_a_database_that_cannot_be_opened_is_exit_4(ready: Project) -> None:

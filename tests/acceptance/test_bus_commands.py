@@ -104,7 +104,9 @@ def test_a_project_without_a_record_can_be_posted_to(project: Project) -> None:
 
 
 def test_nothing_is_on_a_bus_that_nobody_posted_to(project: Project) -> None:
-    assert project.ralph("bus", "read", check=0).stdout == ""
+    ran = project.ralph("bus", "read", check=0)
+    assert ran.stdout == ""
+    assert "nothing was posted to" in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -118,6 +120,8 @@ def test_nothing_is_on_a_bus_that_nobody_posted_to(project: Project) -> None:
         (["read", "--since", "yesterday"], 2, "neither a time nor the id"),
         (["read", "--since", "20261115T141500.123456Z-1a2b3c4d"], 2, "there is no message"),
         (["tail", "-n", "-1"], 2, "-n"),
+        (["read", "--task", "nope"], 2, "there is no task folder"),
+        (["read", "--task-dir", "nope"], 2, "there is no task folder"),
         (["read", "--task-dir", "odd"], 4, "is not a file"),
         (["post", "--task-dir", "odd", "x"], 4, "directory"),
     ],

@@ -212,8 +212,16 @@ def test_validate_lists_all_problems_and_warnings(project: Path) -> None:
             ' expected one of auto, always, never, found "sometimes"'
         ),
         "warning: .ralph/settings.json: agent.comand: unknown key, ignored; did you mean agent.command?",
-        "4 problems, 1 warning (.ralph/settings.json)",
+        "4 problems, 1 warning (.ralph/settings.json, .ralph/settings.local.json)",
     ]
+
+
+def test_validate_names_a_file_that_is_no_json_as_found(project: Path) -> None:
+    write(project, "{ oops")
+    done = config(project, "validate")
+    assert done.returncode == 2
+    assert done.stdout.splitlines()[-1] == "1 problem, 0 warnings (.ralph/settings.json)"
+    assert json.loads(config(project, "validate", "--json").stdout)["files"] == [".ralph/settings.json"]
 
 
 def test_validate_as_json_is_for_scripts(project: Path) -> None:

@@ -16,6 +16,8 @@ def test_the_demo_catches_the_lie_fixes_the_code_and_commits(project: Project, t
     assert "claimed done, but failing: ./run-tests" in ran.stderr
     assert "Accepted: claimed by tag response, 1 check passed" in ran.stderr
     assert "Completed" in ran.stderr
+    assert "claude itself is not started, and no account is used" in ran.stderr.split("ralph run ")[0]
+    assert "pip install '.[all]'" in ran.stderr
     assert "<response>DONE</response>" in ran.stdout
     assert str(folder / ".ralph" / "ralph.db") in ran.stderr
     log = subprocess.run(
@@ -29,3 +31,11 @@ def test_the_demo_does_not_write_into_existing_work(project: Project, tmp_path: 
     (tmp_path / "mine.txt").write_text("mine")
     ran = project.ralph("demo", str(tmp_path), check=2)
     assert "not an empty directory" in ran.stderr
+
+
+def test_a_place_where_nothing_can_be_made_gets_a_clear_word(project: Project) -> None:
+    # Not even root can make a folder there.
+    ran = project.ralph("demo", "/proc/ralph-demo", check=4)
+    assert "cannot write the demo's project in /proc/ralph-demo: " in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "internal error" not in ran.stderr

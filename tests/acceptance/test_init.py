@@ -27,12 +27,20 @@ SCM = "Configure SCM? (y/N): "
 SCM_COMMAND = "  SCM command (e.g., git): "
 SCM_TASKS = "  SCM tasks (comma-separated, e.g., commit,push): "
 OVERWRITE = "Overwrite? (y/N): "
+NO_GUARDRAILS = "warning: no guardrails, so a run only has the agent's word; add commands that must succeed"
+NEXT = "Next: ralph run -p 'What to do. When it is done, output <response>DONE</response>.'"
 
 SHORTEST = [(AGENT, "amp"), (FLAGS, ""), (ITERATIONS, ""), (COMPLETION, ""), (GUARDRAIL, ""), (SCM, "")]
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for agent in ("claude", "amp"):
+        (programs / agent).write_text("#!/bin/sh\n")
+        (programs / agent).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
     root = tmp_path / "project"
     root.mkdir()
     return root
@@ -133,6 +141,7 @@ def test_the_seeds_example_is_played_word_for_word(project: Path, terminal: Term
         "  SCM tasks (comma-separated, e.g., commit,push): commit",
         "",
         "Settings written to .ralph/settings.json",
+        NEXT,
         "",
     ]
     written = (project / ".ralph" / "settings.json").read_text(encoding="utf-8")
@@ -311,9 +320,11 @@ def test_overwritten_settings_are_kept_beside_the_new_ones(project: Path, old: P
     assert terminal.exit_code() == 0
     assert settings(project)["agent"]["command"] == "amp"
     assert old.with_name("settings.json.bak").read_text() == '{"agent": {"command": "old", "flags": ["a"]}}'
-    assert terminal.lines[-3:-1] == [
+    assert terminal.lines[-5:-1] == [
         "Settings written to .ralph/settings.json",
         "The old ones are kept in .ralph/settings.json.bak",
+        NO_GUARDRAILS,
+        NEXT,
     ]
 
 
@@ -394,7 +405,7 @@ def test_the_scripted_way_writes_the_same_file(project: Path) -> None:
         "--scm-task=commit",
         "--scm-task=push",
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, NEXT.replace("DONE", "FERTIG") + "\n")
     assert done.stdout == "Settings written to .ralph/settings.json\n"
     assert list(settings(project).items()) == [
         ("maximumIterations", 5),
@@ -463,3 +474,31 @@ def test_another_project_can_be_given(project: Path, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout == f"Settings written to {project}/.ralph/settings.json\n"
     assert settings(project)["agent"]["command"] == "x"
+    assert f"Next: ralph run --project-dir {project} -p " in done.stderr
+
+
+# --- what would make a first run a disappointment ----------------------------------------------------------
+
+
+def test_an_agent_that_is_not_there_is_warned_of_and_still_written(project: Path) -> None:
+    done = scripted(project, "--yes", "--agent-command", "no-such-agent", "--guardrail", "make test")
+    assert done.returncode == 0
+    warning, following = done.stderr.splitlines()
+    assert warning.startswith("warning: agent not found: no-such-agent; install it, ")
+    assert following == NEXT
+    assert settings(project)["agent"]["command"] == "no-such-agent"
+
+
+def test_an_agent_that_the_users_own_settings_define_is_there(project: Path) -> None:
+    (project / ".ralph").mkdir()
+    (project / ".ralph" / "settings.local.json").write_text('{"agents": {"mine": {"command": "claude"}}}')
+    done = scripted(project, "--yes", "--agent-command", "mine", "--guardrail", "make test")
+    assert (done.returncode, done.stderr) == (0, f"{NEXT}\n")
+
+
+def test_no_guardrails_are_warned_of_with_what_was_found_in_the_project(project: Path) -> None:
+    (project / "Makefile").write_text("check: lint\nlint:\ntest: # all\n")
+    done = scripted(project, "--yes", "--agent-command", "claude")
+    assert done.returncode == 0
+    found = "found in this project: make test, make lint, make check"
+    assert done.stderr.splitlines() == [f"{NO_GUARDRAILS} ({found})", NEXT]

@@ -134,6 +134,15 @@ def test_a_fresh_template_is_not_valid_yet_and_check_says_what_is_missing(projec
     project.ralph("plan", "new", check=0)
     said = project.ralph("plan", "check", check=2).stdout
     assert "error: US-001: acceptanceCriteria must not be empty" in said
+    assert "error: US-001: title must not be empty" in said
+
+
+def test_a_story_without_a_title_is_a_problem(project: Project) -> None:
+    write_tasks(project, story_json("A", title=" "), story_json("B"))
+    said = project.ralph("plan", "check", check=2).stdout
+    assert [line for line in said.splitlines() if line.startswith("error")] == [
+        "error: A: title must not be empty"
+    ]
 
 
 def test_check_lists_every_problem_and_warns_of_what_makes_a_run_worth_little(project: Project) -> None:
@@ -291,3 +300,53 @@ def test_a_marker_that_was_left_behind_keeps_nobody_from_archiving(project: Proj
         (project.root / ".ralph-active").write_text(stale)
         write_tasks(project, story_json("A"))
         project.ralph("plan", "archive", check=0)
+
+
+@pytest.mark.parametrize("named", [(), ("--name", "search")])
+def test_an_empty_template_is_not_archived(project: Project, named: tuple[str, ...]) -> None:
+    repository(project)
+    project.ralph("plan", "new", *named, check=0)
+
+    assert "there is nothing to archive" in project.ralph("plan", "archive", check=2).stderr
+
+    assert not (project.root / "ralph-archive").exists()
+
+
+def test_archiving_again_finds_nothing_and_makes_nothing(project: Project) -> None:
+    repository(project)
+    write_tasks(project, story_json("A", **APPROVED))
+    project.ralph("plan", "archive", check=0)
+
+    assert "there is nothing to archive" in project.ralph("plan", "archive", check=2).stderr
+
+    assert len(list((project.root / "ralph-archive").iterdir())) == 1
+    assert len(project.git("log", "--format=%s").splitlines()) == 2
+
+
+def test_a_prd_without_stories_can_be_archived(project: Project) -> None:
+    project.ralph("plan", "new", check=0)
+    (project.root / "ralph" / "prd.md").write_text("the wish")
+    project.ralph("plan", "archive", check=0)
+    (archive,) = (project.root / "ralph-archive").iterdir()
+    assert (archive / "prd.md").read_text() == "the wish"
+
+
+def test_what_git_could_not_commit_the_next_archive_commits(project: Project) -> None:
+    repository(project)
+    write_tasks(project, story_json("A", **APPROVED))
+    lock = project.root / ".git" / "index.lock"
+    lock.touch()
+    ran = project.ralph("plan", "archive", check=4)
+    assert "git could not commit it" in ran.stderr
+    lock.unlink()
+
+    assert "which was not committed yet" in project.ralph("plan", "archive", check=0).stdout
+
+    assert project.git("status", "--porcelain", "ralph", "ralph-archive") == ""
+    assert "there is nothing to archive" in project.ralph("plan", "archive", check=2).stderr
+
+
+@pytest.mark.parametrize("command", ["new", "draft", "check", "status", "run", "archive"])
+def test_every_command_of_a_plan_has_examples(project: Project, command: str) -> None:
+    said = project.ralph("plan", command, "--help", check=0).stdout
+    assert f"Examples:\n    ralph plan {command}" in said

@@ -184,6 +184,41 @@ def test_a_plan_that_was_archived_after_a_kill_does_not_come_back(cut: PlanRun) 
     assert "1 story approved; reviews: B 1" in said
 
 
+def test_a_memory_from_before_it_knew_all_its_fields_is_still_a_memory(cut: PlanRun) -> None:
+    (memory,) = cut.project.root.glob(".ralph/runs/*/plan/plan.json")
+    saved = json.loads(memory.read_text())
+    old = {name: saved[name] for name in ("tasks", "told", "inSession", "guarded")}
+    memory.write_text(json.dumps(old))
+    assert "is not judged" in cut.project.ralph("plan", "status", check=0).stdout
+
+    said = cut.project.ralph(*RUN, check=0).stderr
+
+    assert "1 story approved; reviews: A 1" in said
+
+
+def test_a_memory_that_cannot_be_read_keeps_nobody_from_archiving(cut: PlanRun) -> None:
+    (memory,) = cut.project.root.glob(".ralph/runs/*/plan/plan.json")
+    memory.write_text("{")
+
+    ran = cut.project.ralph("plan", "archive", check=0)
+
+    assert f"warning: what run {cut.runs()[0]} remembered of the plan cannot be read" in ran.stderr
+    assert ran.stdout.endswith("committed\n")
+    tasks = cut.project.root / "ralph" / "tasks.json"
+    tasks.write_text(json.dumps(tasks_json(story_json("B"), branchName="ralph/search")))
+    cut.project.git("commit", "-qam", "another plan")
+    assert "1 story approved; reviews: B 1" in cut.project.ralph(*RUN, check=0).stderr
+
+
+def test_a_guardrail_of_the_command_line_must_pass_before_a_story_is_approved(plan: PlanRun) -> None:
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+
+    plan.project.ralph(*RUN, "-n", "2", "--guardrail", "test -f proof", check=LIMIT_REACHED)
+
+    assert not plan.story["passes"]
+    assert plan.story["reviewStatus"] == "changes_requested"
+
+
 def test_a_plan_that_was_drafted_after_a_kill_is_not_undone(plan: PlanRun) -> None:
     plan.plays(plan.sends(signal.SIGKILL))
     plan.project.ralph(*RUN, check=KILLED)

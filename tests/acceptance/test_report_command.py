@@ -35,6 +35,12 @@ def test_formats_go_to_a_pipe_or_by_the_files_name(ran: Project) -> None:
     assert [each["decision"] for each in data["iterations"]] == ["continue", "accept"]
     ran.ralph("report", "-o", "r.md", check=0)
     assert (ran.root / "r.md").read_text().startswith("## ralph")
+    assert (
+        "wrote r.txt (html; --format chooses another)" in ran.ralph("report", "-o", "r.txt", check=0).stderr
+    )
+    assert (ran.root / "r.txt").read_text().startswith("<!doctype html>")
+    said = ran.ralph("report", "-o", "r.txt", "--format", "md", check=0).stderr
+    assert said.endswith("wrote r.txt\n")
     ran.ralph("report", "-o", "/dev/null", check=0)
     assert not Path("/dev/null").is_file()
 

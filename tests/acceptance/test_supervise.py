@@ -71,6 +71,7 @@ def test_restarts_that_are_used_up_end_with_1_and_an_error_on_the_bus(project: P
     ran = project.ralph("supervise", *supervise(project, "--max-restarts", "3", body="exit 7\n"), check=1)
 
     assert "max restarts exceeded (3)" in ran.stderr
+    assert "exit code 7; DONE is not there" in ran.stderr
     assert len(project.rows("SELECT 1 FROM iterations")) == 3
     assert [message["body"] for message in bus(project, "--task", "t", "--type", "error")] == [
         "max restarts exceeded (3)"

@@ -285,6 +285,29 @@ def test_each_role_can_have_an_agent_of_its_own(tasks: TaskProject) -> None:
     assert tasks.launches() == ["T-1 coder", "other"]
 
 
+@pytest.mark.parametrize(
+    "verified",
+    [{"roles": {"reviewer": {"agent": "no-such-agent"}}}, {"semanticAgent": "no-such-agent"}],
+)
+def test_an_agent_of_a_role_that_is_missing_is_told_before_anything_is_started(
+    tasks: TaskProject, verified: dict[str, object]
+) -> None:
+    tasks.settings(stages=["coder", "reviewer"], **verified)
+    tasks.task()
+
+    assert "agent not found: no-such-agent" in tasks.work(check=4)
+
+    assert tasks.launches() == []
+    assert tasks.project.rows("SELECT id FROM runs") == []
+
+
+def test_the_agent_of_a_role_that_is_left_out_is_not_needed(tasks: TaskProject) -> None:
+    tasks.settings(stages=["coder"], roles={"reviewer": {"agent": "no-such-agent"}})
+    tasks.task()
+
+    tasks.work(check=0)
+
+
 def test_a_task_has_a_budget_of_its_own(tasks: TaskProject) -> None:
     tasks.project.agent(
         [{"say": "not yet"}],

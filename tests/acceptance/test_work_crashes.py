@@ -183,6 +183,23 @@ def test_a_cancelled_task_ends_at_once_and_the_others_go_on(tasks: TaskProject) 
     assert {"A.txt", "half.txt"} <= tasks.files()
 
 
+def test_a_task_that_is_cancelled_while_its_merge_is_verified_is_not_merged(tasks: TaskProject) -> None:
+    here = f"here='{tasks.programs}'"
+    tasks.settings(
+        others={"guardrails": [{"command": f"case $PWD in *_integration) {here};\n{WAIT};; esac"}]},
+    )
+    tasks.verified("test -f T-1.txt")
+    with running(tasks.project, command="work") as process:
+        begun(tasks)
+        tasks.project.ralph("cancel", "T-1", check=0)
+        go(tasks)
+        assert ended(process)[0] == 1
+
+    assert tasks.shown()["status"] == "cancelled"
+    assert "T-1.txt" not in tasks.files()
+    assert tasks.git("branch", "--list", "ralph/T-1")
+
+
 @pytest.mark.parametrize("now", [False, True])
 def test_a_stop_from_another_terminal_leaves_everything_to_go_on_with(tasks: TaskProject, now: bool) -> None:
     tasks.role("coder", f'{WAIT}echo x > "$RALPH_TASK_ID.txt"')

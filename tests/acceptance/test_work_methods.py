@@ -88,12 +88,13 @@ def test_semantic_looks_for_forbidden_words_in_what_was_added(tasks: TaskProject
 
 
 def test_semantic_asks_a_judge_with_the_change_and_the_criteria(tasks: TaskProject) -> None:
-    tasks.judge('printf "%s" "$prompt" > "$here/question"\n' + YES)
+    tasks.judge('printf "%s" "$prompt" > "$here/question"\necho "$RALPH_ROLE" > "$here/role"\n' + YES)
     coder(tasks, "semantic", check_for=["a file is made", "{{acceptance_criteria}}"])
 
     tasks.work(check=0)
 
     question = (tasks.programs / "question").read_text()
+    assert (tasks.programs / "role").read_text() == "judge\n"
     assert "1. a file is made\n2. it is there\n" in question
     assert "+made" in question
     assert "IMPLEMENTATION_COMPLETE" in question  # its words
@@ -102,6 +103,7 @@ def test_semantic_asks_a_judge_with_the_change_and_the_criteria(tasks: TaskProje
 def test_a_judge_that_says_no_costs_an_iteration(tasks: TaskProject) -> None:
     tasks.judge(f'if [ "$(grep -c judge "$here/launches")" = 1 ]; then\n{NO}else\n{YES}fi\n')
     coder(tasks, "semantic", check_for=["the sum is right"])
+    assert "semantic: 1 criterion\n" in tasks.project.ralph("task", "show", "T-1", check=0).stdout
     tasks.role("coder", 'echo "$number" > sum.txt')
 
     tasks.work(check=0)

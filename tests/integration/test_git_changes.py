@@ -126,6 +126,18 @@ def test_what_is_not_committed_yet_is_shown_for_the_newest(repository: Repositor
     assert "+changed" in found.patch
 
 
+def test_reports_are_no_changes_but_nothing_else_hides_behind_their_name(repository: Repository) -> None:
+    base = repository.commit("base.txt", "base\n", date=1000)
+    for name in ("ralph-report-1.html", "ralph-report-2.md", "ralph-report-3.sh"):
+        (repository.root / name).write_text("x\n")
+    first = iteration(1, base, started_at=2000.0)
+    assert paths(repository.changes(first, newest=True)) == ["ralph-report-3.sh"]
+    made = repository.commit("one.txt", "1\n", date=3000)
+    found = repository.of_run(replace(first, commit=made, began_with=base))
+    assert paths(found) == ["one.txt", "ralph-report-3.sh"]
+    assert ".html" not in found.patch
+
+
 def test_the_first_commit_of_all_is_compared_with_nothing(repository: Repository) -> None:
     one = repository.commit("one.txt", "1\n", date=3000)
     assert paths(repository.changes(iteration(1, one, started_at=2000.0))) == ["one.txt"]

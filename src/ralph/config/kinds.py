@@ -477,8 +477,7 @@ class Table(Kind[T]):
         if not isinstance(value, str) or not any(setting.key == "command" for setting in self.settings):
             return ""
         shown = at.shown(value)
-        text = shown if shown.startswith('"') else '"…"'
-        return f'write {{"command": {text}}}'
+        return f'write {{"command": {shown}}}' if value.strip() and shown.startswith('"') else ""
 
     def _doubt_unknown(self, value: Mapping[str, object], at: Reading) -> None:
         known = {setting.key for setting in self.settings} | self.also_allowed

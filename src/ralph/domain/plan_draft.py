@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ralph.domain.story import ReviewState
-from ralph.domain.tasks_document import Problems, TasksDocument, problems, read_document
+from ralph.domain.tasks_document import Problems, TasksDocument, parse_tasks, problems, read_document
 from ralph.domain.tasks_problems import Problem
 
 PROBLEMS_TOLD = 40
@@ -58,8 +58,8 @@ def draft_problems(text: str | None) -> Problems:
         return (Problem("", "tasks.json is missing, or is no text file"),)
     read = read_document(text)
     if not isinstance(read, TasksDocument):
-        return read
-    found = list(problems(read))
+        return (*read, *title_problems(text))
+    found = [*problems(read), *title_problems(text)]
     if not read.stories:
         found.append(Problem("", "userStories is empty"))
     for story in read.stories:
@@ -69,11 +69,25 @@ def draft_problems(text: str | None) -> Problems:
                     story.id, "must start with passes false, reviewStatus null, reviewCount 0, no feedback"
                 )
             )
-        if not story.title.strip():
-            found.append(Problem(story.id, "title is empty"))
     if not read.project.strip():
         found.append(Problem("", "project is empty"))
     return tuple(found)
+
+
+def title_problems(text: str) -> Problems:
+    """Stories without a title, in a document that may have other problems too."""
+    data = parse_tasks(text)
+    stories = data.get("userStories") if isinstance(data, dict) else None
+    return tuple(
+        Problem(
+            story["id"]
+            if isinstance(story.get("id"), str) and story["id"].strip()
+            else f"userStories[{number}]",
+            "title must not be empty",
+        )
+        for number, story in enumerate(stories if isinstance(stories, list) else ())
+        if isinstance(story, dict) and isinstance(story.get("title"), str) and not story["title"].strip()
+    )
 
 
 def problems_told(found: Sequence[Problem]) -> str:

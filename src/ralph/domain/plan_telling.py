@@ -18,6 +18,25 @@ def undone(violations: Sequence[Violation]) -> tuple[str, ...]:
     return (*told, f"… and {more} more changes were undone.") if more else tuple(told)
 
 
+def in_short(violations: Sequence[Violation], *, plan: str) -> str:
+    """For people: each story once, with all that was changed of it. ``plan`` is no story: what it says differs."""
+    by_story: dict[str, list[str]] = {}
+    for violation in violations:
+        own = violation.message if violation.item == plan else violation.item
+        by_story.setdefault(own, []).append(violation.message)
+    return "; ".join(_merged(messages) for messages in list(by_story.values())[:NAMED])
+
+
+def _merged(messages: Sequence[str]) -> str:
+    """``Illegal: a.`` and ``Illegal: b.`` are one sentence; of other ones there is the number."""
+    head, colon, _ = messages[0].rpartition(": ")
+    alike = [message for message in messages if colon and message.startswith(f"{head}: ")] or [messages[0]]
+    first, *others = (message.rstrip(".") for message in alike)
+    text = ", ".join([first, *(other.removeprefix(f"{head}: ") for other in others)])
+    more = len(messages) - len(alike)
+    return f"{text} (and {more} more)" if more else text if others else messages[0]
+
+
 def left_alone(mode: Mode, rules: ReviewRules) -> str:
     key = mode.story.id
     if rules.skip:

@@ -78,7 +78,7 @@ class TrustedPlan:
 
 
 def trusted_plan_from(text: str) -> TrustedPlan | None:
-    """None if it is not what ``to_json`` writes."""
+    """None if it is not what ``to_json`` writes, or wrote in an earlier version, which knew fewer fields."""
     try:
         saved = json.loads(text)
         document = read_document(saved["tasks"])
@@ -87,13 +87,13 @@ def trusted_plan_from(text: str) -> TrustedPlan | None:
         return TrustedPlan(
             document,
             in_session=saved["inSession"] is True,
-            is_review=saved["isReview"] is True,
+            is_review=saved.get("isReview") is True,
             tree=TreeState(
-                str(saved["commit"]),
-                dict.fromkeys(map(str, saved["uncommitted"]), ""),
-                branch=str(saved["branch"]),
+                str(saved.get("commit", "")),
+                dict.fromkeys(map(str, saved.get("uncommitted", ())), ""),
+                branch=str(saved.get("branch", "")),
             ),
-            has_leftovers=saved["hasLeftovers"] is True,
+            has_leftovers=saved.get("hasLeftovers") is True,
             guarded={
                 name: None if content is None else base64.b64decode(content)
                 for name, content in saved["guarded"].items()

@@ -33,8 +33,7 @@ def plan_memory(state_folder: Path, folder: Path) -> PlanMemory | None:
     """None: no run has worked on the plan in ``folder`` yet."""
     for file in _newest_first(state_folder, folder):
         run = file.parents[1]
-        data = read_regular(file, 2 * LARGEST_BYTES)
-        trusted = trusted_plan_from(data.decode(errors="replace")) if data is not None else None
+        trusted = _trusted_in(file)
         if trusted is None:
             message = f"what run {run.name} remembers of the plan is damaged: {file}"
             raise StoreError(
@@ -51,11 +50,19 @@ def supersede(state_folder: Path, folder: Path, *, by: Path) -> None:
             _put_aside(file)
 
 
-def forget_unjudged(state_folder: Path, folder: Path) -> None:
-    """The plan in ``folder`` is a new one, by the user's will: what a session did to the old one is of no interest."""
-    memory = plan_memory(state_folder, folder)
-    if memory is not None and memory.is_unjudged:
-        _put_aside(memory.file)
+def forget_unjudged(state_folder: Path, folder: Path) -> tuple[str, ...]:
+    """The plan in ``folder`` is a new one, by the user's will: what a session did to the old one is of no interest.
+
+    A memory that cannot be read keeps nobody from that; gives the runs whose memory it was.
+    """
+    unreadable = []
+    for file in _newest_first(state_folder, folder):
+        trusted = _trusted_in(file)
+        if trusted is None:
+            unreadable.append(file.parents[1].name)
+        if trusted is None or trusted.in_session:
+            _put_aside(file)
+    return tuple(unreadable)
 
 
 def unjudged_note(state_folder: Path, folder: Path) -> str:
@@ -67,6 +74,11 @@ def unjudged_note(state_folder: Path, folder: Path) -> str:
     if memory is None or not memory.is_unjudged:
         return ""
     return f"the last session of run {memory.run_id} is not judged, or never was: what it wrote into tasks.json may not hold"
+
+
+def _trusted_in(file: Path) -> TrustedPlan | None:
+    data = read_regular(file, 2 * LARGEST_BYTES)
+    return trusted_plan_from(data.decode(errors="replace")) if data is not None else None
 
 
 def _put_aside(file: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.tasks import TaskStore
@@ -43,8 +44,14 @@ class TakingIn:
             return self._sent_back(task, told, base=task.base_commit)
         await git.commit_all(f"{name}: what was left uncommitted")
         final = FinalVerification(kit, task, self._pipeline)
+
+        async def verify(path: Path) -> str:
+            wrong = await final.verify(path)
+            is_wanted = self._store.get(name).status is TaskStatus.ACCEPTED
+            return wrong or ("" if is_wanted else "it was cancelled")
+
         taken = await self._integration.take_in(
-            worktree, message=f"Merge {name}: {task.title}", verify=final.verify
+            worktree, message=f"Merge {name}: {task.title}", verify=verify
         )
         match taken:
             case Merged(commit):

@@ -41,7 +41,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Composed, Plan
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of
-from ralph.wiring.roles import agents_of_roles, judge_of
+from ralph.wiring.roles import agents_of_roles, judge_of, other_programs
 
 TAGS = ("promise", "reject")
 NOTHING = Spend()
@@ -204,7 +204,10 @@ def plan_task(
         settings=settings,
         root=Root(root.state, worktree.path),
         agents=chosen_agents(settings, worktree.path),
-        composition=TaskComposition(task, worktree, pipeline, agents_of_roles(settings, worktree.path)),
+        composition=TaskComposition(
+            task, worktree, pipeline, agents_of_roles(settings, worktree.path, pipeline.roles)
+        ),
+        programs=other_programs(settings, worktree.path, pipeline.roles),
         maximum=None,
         guardrails=guardrails_of(settings),
         own_prices=prices_of(settings) if settings.prices else {},

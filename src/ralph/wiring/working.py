@@ -32,7 +32,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.plan import Plan
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
-from ralph.wiring.roles import anchored, pipeline_of
+from ralph.wiring.roles import anchored, other_programs, pipeline_of
 from ralph.wiring.taking_in import TakingIn
 from ralph.wiring.verified import plan_task
 
@@ -331,6 +331,7 @@ def plan_work(
         raise ConfigError(
             message, hint="run `git init` there and make a first commit: each task gets a branch"
         )
+    pipeline = pipeline_of(settings)
     return Plan(
         profile=load_profile("verified"),
         settings=settings,
@@ -340,8 +341,9 @@ def plan_work(
             tuple(tasks),
             max_parallel or settings.profiles.verified.max_parallel,
             target,
-            pipeline_of(settings),
+            pipeline,
         ),
+        programs=other_programs(settings, root.workspace, pipeline.roles, environ=environ),
         maximum=None,
         guardrails=guardrails_of(settings),
         own_prices=prices_of(settings) if settings.prices else {},

@@ -407,7 +407,11 @@ def test_an_unknown_variable_warns_with_the_nearest_setting(tmp_path: Path) -> N
         ("RALPH_AGENT__FLAGS", "[1", 'agent.flags: expected a list of strings, found "[1"; put it in [ ]'),
         ("RALPH_AGENT__FLAGS", "'x", 'agent.flags: expected a list of strings, found "\'x"; put it in [ ]'),
         ("RALPH_GUARDRAILS", "make", 'guardrails: expected a list of objects, found "make"; put it in [ ]'),
-        ("RALPH_AGENT", "claude", 'agent: expected an object, found "claude"'),
+        (
+            "RALPH_AGENT",
+            "claude",
+            'agent: expected an object, found "claude"; write {"command": "claude"}',
+        ),
         (
             "RALPH_AGENT",
             '{"environment": {"API_KEY": "s3cret"}',
@@ -458,7 +462,10 @@ def test_a_bad_variable_is_a_problem_that_names_it(
             {"streamAgentOutput": "true"},
             'streamAgentOutput: expected true or false, found "true"; write it without quotes',
         ),
-        ({"agent": "claude"}, 'agent: expected an object, found "claude"'),
+        ({"agent": "claude"}, 'agent: expected an object, found "claude"; write {"command": "claude"}'),
+        ({"agent": " "}, 'agent: expected an object, found " "'),
+        ({"agents": {"api_key": "s3cret"}}, "agents.api_key: expected an object, found a string"),
+        ({"output": "loud"}, 'output: expected an object, found "loud"'),
         ({"agent": {"command": ""}}, 'agent.command: expected a string that is not empty, found ""'),
         ({"agent": {"command": "a\0b"}}, "agent.command: holds a character that no program can be given; remove it"),
         (
@@ -500,7 +507,10 @@ def test_a_bad_variable_is_a_problem_that_names_it(
             "agent.environment.A=B: is not a name that a variable can have; rename it",
         ),
         ({"guardrails": {}}, "guardrails: expected a list of objects, found an object; put it in [ ]"),
-        ({"guardrails": ["make"]}, 'guardrails[0]: expected an object, found "make"'),
+        (
+            {"guardrails": [{"command": "a"}, "make test"]},
+            'guardrails[1]: expected an object, found "make test"; write {"command": "make test"}',
+        ),
         (
             {"guardrails": [{"command": "a"}, {}]},
             "guardrails[1].command: is missing; give it a string that is not empty",

@@ -153,6 +153,20 @@ def test_a_failed_check_tells_the_next_prompt() -> None:
             Continue("no claim of completion"),
             id="a crash that counts",
         ),
+        pytest.param(
+            AgentReport(exit_code=3, is_orderly=False),
+            Rules(faults_count=True),
+            Troubles(),
+            Continue("exit code 3; DONE is not there"),
+            id="a failure that counts",
+        ),
+        pytest.param(
+            AgentReport(exit_code=3, is_orderly=False),
+            Rules(),
+            Troubles(),
+            Continue("the agent failed (exit code 3): what it said does not count"),
+            id="a failure whose words do not count",
+        ),
     ],
 )
 def test_what_follows_from_a_fault(

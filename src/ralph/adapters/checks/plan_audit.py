@@ -14,7 +14,7 @@ from ralph.domain.evidence import CheckResult, Verdict
 from ralph.domain.iteration_mode import IterationMode, Mode, ReviewRules, is_complete, unfinished_stories
 from ralph.domain.plan_correction import Correction, correct
 from ralph.domain.plan_prompt import PROMISE
-from ralph.domain.plan_telling import NAMED, left_alone, named, undone
+from ralph.domain.plan_telling import NAMED, in_short, left_alone, named, undone
 from ralph.domain.tasks_document import Problems, TasksDocument, read_document
 from ralph.domain.tasks_problems import Problem
 from ralph.domain.workflow import Violation
@@ -306,8 +306,8 @@ class PlanAudit:
 
     def _result(self, mode: Mode, violations: Sequence[Violation], *, progressed: bool) -> CheckResult:
         if violations:
-            reason = "; ".join(violation.message for violation in violations[:NAMED])
-            return CheckResult(self.name, Verdict.FAILED, reason=f"undone: {reason}")
+            reason = f"undone: {in_short(violations, plan=TASKS)}"
+            return CheckResult(self.name, Verdict.FAILED, reason=reason)
         if not progressed:
             return CheckResult(self.name, Verdict.FAILED, reason=f"{mode.story.id} was left as it was")
         return CheckResult(self.name, Verdict.PASSED)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,14 +17,20 @@ from ralph.adapters.documents.plan_files import (
     make_way,
     read_regular,
 )
-from ralph.adapters.documents.plan_templates import fresh_plan
+from ralph.adapters.documents.plan_templates import fresh_plan, is_scaffold
 from ralph.domain.plan_summary import plan_summary
-from ralph.domain.tasks_document import TasksDocument, read_document
-from ralph.errors import UsageError
+from ralph.domain.tasks_document import TasksDocument, parse_tasks, read_document
+from ralph.errors import StoreError, UsageError
 
 ARCHIVE = "ralph-archive"
-MOVED = (PRD, TASKS, PROGRESS)
+MOVED = (PRD, PROGRESS, TASKS)
+"""tasks.json last: as long as it stands there is a plan, and whoever was killed on the way can archive it again."""
+SUMMARY = "summary.md"
 LONGEST_LABEL = 80
+
+
+class NothingToArchive(UsageError):
+    """There is no plan, or nobody has written anything into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +43,28 @@ class Archived:
     total: int
 
 
-def archive_plan(root: Path, folder: Path, *, label: str | None, date: str, write: Write) -> Archived:
-    """Moves the plan into ``ralph-archive/<date>-<branch or label>/``, writes summary.md, and starts afresh."""
+def archive_plan(
+    root: Path,
+    folder: Path,
+    *,
+    label: str | None,
+    date: str,
+    write: Write,
+    then: Callable[[], None] = lambda: None,
+) -> Archived:
+    """Moves the plan into ``ralph-archive/<date>-<branch or label>/``, writes summary.md, and starts afresh.
+
+    ``then`` belongs to it: whatever fails, there too, everything is put back.
+    """
     contents = {name: read_regular(folder / name, LARGEST_BYTES) for name in MOVED}
     present = {name: data for name, data in contents.items() if data is not None}
     if TASKS not in present:
         message = f"there is nothing to archive: {folder / TASKS} is no readable file"
-        raise UsageError(message, hint="ralph plan new makes a plan")
+        raise NothingToArchive(message, hint="ralph plan new makes a plan")
     text = {name: data.decode(errors="replace") for name, data in present.items()}
+    if _is_blank(text[TASKS]) and is_scaffold(text.get(PRD, "")):
+        message = f"there is nothing to archive: the plan in {folder} is still the empty template"
+        raise NothingToArchive(message, hint='fill it in, or let `ralph plan draft "what is wanted"` do so')
     read = read_document(text[TASKS])
     document = read if isinstance(read, TasksDocument) else None
     named = label or (document.branch_name if document is not None else "") or "plan"
@@ -54,21 +76,54 @@ def archive_plan(root: Path, folder: Path, *, label: str | None, date: str, writ
         # All of it is in the archive before anything is reset: a crash loses nothing.
         for name, data in present.items():
             write(target / name, data)
-        write(target / "summary.md", summary)
+        write(target / SUMMARY, summary)
         for name in MOVED:
             if name not in present:
                 make_way(folder / name)
             write(folder / name, fresh[name])
-    except OSError as error:
+        then()
+    except BaseException as error:
+        _undo(folder, present, target, write)
+        if not isinstance(error, OSError):
+            raise
         message = f"cannot archive into {target}: {error.strerror or error}"
-        raise UsageError(message, hint="check the directory and its permissions") from None
+        raise StoreError(message, hint="check the directory and its permissions") from None
     done = sum(story.passes for story in document.stories) if document is not None else 0
-    written = [*(target / name for name in (*present, "summary.md")), *(folder / name for name in MOVED)]
+    written = [*(target / name for name in (*present, SUMMARY)), *(folder / name for name in MOVED)]
     return Archived(
         target,
         tuple(path.relative_to(root).as_posix() for path in written),
         done,
         len(document.stories) if document is not None else 0,
+    )
+
+
+def _undo(folder: Path, before: Mapping[str, bytes], target: Path, write: Write) -> None:
+    """The plan as it was, and no archive of it. What cannot be put back stays in the archive."""
+    try:
+        for name in MOVED:
+            if name not in before:
+                (folder / name).unlink(missing_ok=True)
+            elif read_regular(folder / name, LARGEST_BYTES) != before[name]:
+                write(folder / name, before[name])
+    except OSError as error:
+        message = f"cannot put {folder} back as it was: {error.strerror or error}"
+        raise StoreError(message, hint=f"the plan's files are in {target}: copy them back") from None
+    with suppress(OSError):
+        for name in (*before, SUMMARY):
+            (target / name).unlink(missing_ok=True)
+        target.rmdir()
+        target.parent.rmdir()  # unless there are other archives
+
+
+def _is_blank(tasks: str) -> bool:
+    """No story says anything."""
+    data = parse_tasks(tasks)
+    stories = data.get("userStories") if isinstance(data, Mapping) else None
+    return isinstance(stories, list) and not any(
+        not isinstance(story, Mapping)
+        or any(story.get(field) for field in ("title", "description", "acceptanceCriteria", "notes"))
+        for story in stories
     )
 
 

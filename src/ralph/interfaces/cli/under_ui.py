@@ -73,7 +73,9 @@ def _opener() -> Callable[[Path, str | None], None]:
         if error.name is None or error.name.startswith("ralph"):
             raise
         message = f"{FLAG} needs the package {error.name}"
-        raise UsageError(message, hint="install ralph with its extra `ui` (in its checkout: pip install '.[ui]')") from error
+        raise UsageError(
+            message, hint="install ralph with its extra `ui` (in its checkout: pip install '.[ui]')"
+        ) from error
     found: Callable[[Path, str | None], None] = opening.open_ui
     return found
 

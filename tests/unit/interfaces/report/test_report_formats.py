@@ -280,7 +280,13 @@ def test_json_holds_everything_and_is_utf8() -> None:
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("a.html", Format.HTML), ("a.md", Format.MARKDOWN), ("A.JSON", Format.JSON), ("a", Format.HTML)],
+    [
+        ("a.html", Format.HTML),
+        ("a.md", Format.MARKDOWN),
+        ("A.JSON", Format.JSON),
+        ("a", None),
+        ("a.txt", None),
+    ],
 )
-def test_a_files_name_says_its_format(name: str, form: Format) -> None:
+def test_a_files_name_says_its_format(name: str, form: Format | None) -> None:
     assert format_for(Path(name)) is form

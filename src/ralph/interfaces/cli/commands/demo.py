@@ -44,11 +44,11 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
         raise AgentUnavailable(message, hint="install git, then try again")
     try:
         project = _empty_directory(directory)
-        print(INTRODUCTION, file=sys.stderr)
         _make_project(project)
     except OSError as error:
         message = f"cannot write the demo's project in {directory or tempfile.gettempdir()}: {error.strerror or error}"
         raise StoreError(message, hint="choose another place: ralph demo DIRECTORY") from error
+    print(INTRODUCTION, file=sys.stderr)
     # The demo shows its own settings, whatever RALPH_… the user has.
     loaded = load(project, environ={})
     plan = plan_run(loaded.settings, Root(project, project), Prompt(file=project / "PROMPT.md"))

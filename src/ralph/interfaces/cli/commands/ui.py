@@ -33,7 +33,9 @@ def command(run: str | None, project_dir: Path | None) -> None:
         if error.name is None or error.name.startswith("ralph"):
             raise
         message = f"the terminal UI needs the package {error.name}"
-        raise UsageError(message, hint="install ralph with its extra `ui` (in its checkout: pip install '.[ui]')") from error
+        raise UsageError(
+            message, hint="install ralph with its extra `ui` (in its checkout: pip install '.[ui]')"
+        ) from error
     folder = state_folder(project_dir)
     if run is not None:
         with reading(folder) as reader:

@@ -61,7 +61,9 @@ def command(
         if error.name is None or error.name.startswith("ralph"):
             raise
         message = f"the page needs the package {error.name}"
-        raise UsageError(message, hint="install ralph with its extra `web` (in its checkout: pip install '.[web]')") from error
+        raise UsageError(
+            message, hint="install ralph with its extra `web` (in its checkout: pip install '.[web]')"
+        ) from error
     import gc
 
     gc.enable()

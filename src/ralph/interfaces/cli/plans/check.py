@@ -9,6 +9,7 @@ import click
 
 from ralph.adapters.documents.plan_files import PRD, PROMPT, PlanFiles
 from ralph.adapters.documents.plan_templates import is_scaffold
+from ralph.domain.plan_draft import title_problems
 from ralph.domain.safe_text import clean_line
 from ralph.domain.stop_checks import check_invariants, flat
 from ralph.domain.tasks_document import TasksDocument, problems, read_document
@@ -21,24 +22,34 @@ from ralph.interfaces.cli.plans.place import (
     tasks_text,
 )
 
+HELP = """List everything that is wrong with tasks.json. Exits with 2 if anything is.
 
-@click.command("check", context_settings=HELP_NAMES)
+\b
+Examples:
+  ralph plan check
+  ralph plan check --json
+  ralph plan check && ralph plan run
+"""
+
+
+@click.command("check", help=HELP, context_settings=HELP_NAMES)
 @click.option("--json", "as_json", is_flag=True, help="Print problems and warnings as JSON.")
 @review_options
 @plan_options
 def command(
     as_json: bool, skip_review: bool, review_cap: int | None, project_dir: Path | None, ralph_dir: Path | None
 ) -> None:
-    """List everything that is wrong with tasks.json. Exits with 2 if anything is."""
     files = plan_files(project_dir, ralph_dir)
     rules = review_rules(project_dir, cap=review_cap, skip=skip_review)
-    read = read_document(tasks_text(files))
+    text = tasks_text(files)
+    read = read_document(text)
     if isinstance(read, TasksDocument):
         broken = flat(check_invariants(read, rules))
         found = [*map(str, problems(read)), *broken]
         warnings = list(_warnings(read, files))
     else:
         found, warnings = [str(problem) for problem in read], []
+    found += map(str, title_problems(text))
     if as_json:
         click.echo(
             json.dumps(
@@ -57,7 +68,6 @@ def _warnings(document: TasksDocument, files: PlanFiles) -> list[str]:
         found.append("userStories is empty: there is nothing to do")
     if not document.verify_commands:
         found.append("verifyCommands is empty: approvals are believed without a command that proves them")
-    found += [f"{story.id}: title is empty" for story in document.stories if not story.title.strip()]
     guarded = files.read_guarded()
     prd = guarded[PRD]
     if prd is None:

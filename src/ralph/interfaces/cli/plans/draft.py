@@ -52,7 +52,7 @@ Examples:
 )
 @click.option("--agent", metavar="NAME", help="Agent to run; after commas, those that stand in for it.")
 @click.option("-m", "--model", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet).")
-@click.option("-v", "--verbose", is_flag=True, help="Show more of what happens.")
+@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @plan_options
 def command(
     description: str,

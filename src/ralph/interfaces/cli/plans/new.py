@@ -13,12 +13,19 @@ from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, plan_place
 
+HELP = """Start a plan in ralph/. What is there already is never overwritten.
 
-@click.command("new", context_settings=HELP_NAMES)
+\b
+Examples:
+  ralph plan new --name search-filters
+  ralph plan new --ralph-dir plans/search
+"""
+
+
+@click.command("new", help=HELP, context_settings=HELP_NAMES)
 @click.option("--name", metavar="FEATURE", help="The feature's name: the branch becomes ralph/FEATURE.")
 @plan_options
 def command(name: str | None, project_dir: Path | None, ralph_dir: Path | None) -> None:
-    """Start a plan in ralph/. What is there already is never overwritten."""
     if name is not None and not is_text(name):
         message = "--name is not UTF-8 text"
         raise UsageError(message, hint="use letters, digits, dots and dashes")

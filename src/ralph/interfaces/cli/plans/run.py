@@ -26,6 +26,7 @@ Exit codes: 0 every story is approved · 1 limit reached · 2 usage or settings 
 Examples:
   ralph plan run
   ralph plan run -n 30 -m opus --review-cap 3
+  ralph plan run --guardrail "make test" --guardrail "make lint"
   ralph plan run --skip-review --no-sandbox
 """
 
@@ -55,6 +56,13 @@ Examples:
     "--agent-flag", "agent_flags", metavar="FLAG", multiple=True, help="One more argument for the agent."
 )
 @click.option("--agent-timeout", type=float, metavar="SECONDS", help="End a session that takes longer.")
+@click.option(
+    "--guardrail",
+    "guardrails",
+    metavar="COMMAND",
+    multiple=True,
+    help="One more command that must pass before a story is approved; may be repeated.",
+)
 @click.option("--max-cost", type=float, metavar="USD", help="End the run when it has cost so much.")
 @click.option("--max-tokens", type=int, metavar="N", help="End the run when it has used so many tokens.")
 @click.option("--max-time", type=float, metavar="SECONDS", help="End the run after so much time.")
@@ -75,6 +83,7 @@ def command(
     agent: str | None,
     agent_flags: tuple[str, ...],
     agent_timeout: float | None,
+    guardrails: tuple[str, ...],
     max_cost: float | None,
     max_tokens: int | None,
     max_time: float | None,
@@ -108,7 +117,7 @@ def command(
     ]
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
     flags += sandbox_flags(sandbox, no_sandbox)
-    flags += agent_flags_of(root.state, agent, agent_flags)
+    flags += agent_flags_of(root.state, agent, agent_flags, guardrails)
     if model is not None:
         flags.append((("agent", "model"), model, "--model"))
     loaded = load(root.state, environ=os.environ, flags=flags)

@@ -35,14 +35,22 @@ TITLE_WIDTH = 40
 HEADS = ("story", "next", "reviews", "title", "feedback")
 
 
-@click.command("status", context_settings=HELP_NAMES)
+HELP = """Show each story with its next mode, reviews and feedback, and the estimated iterations left.
+
+\b
+Examples:
+  ralph plan status
+  ralph plan status --json
+"""
+
+
+@click.command("status", help=HELP, context_settings=HELP_NAMES)
 @click.option("--json", "as_json", is_flag=True, help="Print the stories as JSON.")
 @review_options
 @plan_options
 def command(
     as_json: bool, skip_review: bool, review_cap: int | None, project_dir: Path | None, ralph_dir: Path | None
 ) -> None:
-    """Show each story with its next mode, reviews and feedback, and the estimated iterations left."""
     files = plan_files(project_dir, ralph_dir)
     document = sound_document(files)
     note = unjudged_note(find_root(Path.cwd(), project_dir).state / STATE_FOLDER, files.path)
