@@ -301,13 +301,6 @@ def test_an_agent_of_a_role_that_is_missing_is_told_before_anything_is_started(
     assert tasks.project.rows("SELECT id FROM runs") == []
 
 
-def test_the_agent_of_a_role_that_is_left_out_is_not_needed(tasks: TaskProject) -> None:
-    tasks.settings(stages=["coder"], roles={"reviewer": {"agent": "no-such-agent"}})
-    tasks.task()
-
-    tasks.work(check=0)
-
-
 def test_a_task_has_a_budget_of_its_own(tasks: TaskProject) -> None:
     tasks.project.agent(
         [{"say": "not yet"}],

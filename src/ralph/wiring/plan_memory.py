@@ -56,7 +56,7 @@ def forget_unjudged(state_folder: Path, folder: Path) -> tuple[str, ...]:
     A memory that cannot be read keeps nobody from that; gives the runs whose memory it was.
     """
     unreadable = []
-    for file in _newest_first(state_folder, folder):
+    for file in reversed(_newest_first(state_folder, folder)):  # the one that counts last, should one fail
         trusted = _trusted_in(file)
         if trusted is None:
             unreadable.append(file.parents[1].name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,21 +39,21 @@ def pipeline_of(settings: Settings) -> Pipeline:
 
 
 def agents_of_roles(
-    settings: Settings, workspace: Path, roles: Collection[str], *, environ: Mapping[str, str] = os.environ
+    settings: Settings, workspace: Path, *, environ: Mapping[str, str] = os.environ
 ) -> dict[str, ChosenAgents]:
     """Only of the roles for which another agent or model was chosen. Raises AgentUnavailable."""
     return {
         name: chosen_agents(with_agent(settings, role.agent, role.model), workspace, environ=environ)
         for name, role in settings.profiles.verified.roles.items()
-        if name in roles and (role.agent or role.model)
+        if role.agent or role.model
     }
 
 
 def other_programs(
-    settings: Settings, workspace: Path, roles: Collection[str], *, environ: Mapping[str, str] = os.environ
+    settings: Settings, workspace: Path, *, environ: Mapping[str, str] = os.environ
 ) -> tuple[str, ...]:
     """What is started besides the usual agent, so that a sandbox has what they need. Raises AgentUnavailable."""
-    others = [*agents_of_roles(settings, workspace, roles, environ=environ).values()]
+    others = [*agents_of_roles(settings, workspace, environ=environ).values()]
     others.append(judge_of(settings, workspace, environ=environ))
     return tuple(dict.fromkeys(command for chosen in others for command in chosen.commands))
 

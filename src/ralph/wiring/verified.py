@@ -204,10 +204,8 @@ def plan_task(
         settings=settings,
         root=Root(root.state, worktree.path),
         agents=chosen_agents(settings, worktree.path),
-        composition=TaskComposition(
-            task, worktree, pipeline, agents_of_roles(settings, worktree.path, pipeline.roles)
-        ),
-        programs=other_programs(settings, worktree.path, pipeline.roles),
+        composition=TaskComposition(task, worktree, pipeline, agents_of_roles(settings, worktree.path)),
+        programs=other_programs(settings, worktree.path),
         maximum=None,
         guardrails=guardrails_of(settings),
         own_prices=prices_of(settings) if settings.prices else {},

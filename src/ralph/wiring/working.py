@@ -331,7 +331,6 @@ def plan_work(
         raise ConfigError(
             message, hint="run `git init` there and make a first commit: each task gets a branch"
         )
-    pipeline = pipeline_of(settings)
     return Plan(
         profile=load_profile("verified"),
         settings=settings,
@@ -341,9 +340,9 @@ def plan_work(
             tuple(tasks),
             max_parallel or settings.profiles.verified.max_parallel,
             target,
-            pipeline,
+            pipeline_of(settings),
         ),
-        programs=other_programs(settings, root.workspace, pipeline.roles, environ=environ),
+        programs=other_programs(settings, root.workspace, environ=environ),
         maximum=None,
         guardrails=guardrails_of(settings),
         own_prices=prices_of(settings) if settings.prices else {},

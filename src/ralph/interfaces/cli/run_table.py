@@ -41,7 +41,7 @@ class Column:
 COLUMNS = (
     Column("run", lambda run, _: run.id),
     Column("state", lambda run, _: run.state.value),
-    Column("task", lambda run, _: _task(run), 1, rare=True),
+    Column("task", lambda run, _: _task(run), rare=True),
     Column("iteration", lambda run, _: _iteration(run), 1),
     Column("spent", lambda run, _: _spent(run), 3),
     Column("last check", lambda run, _: _check(run), 2),

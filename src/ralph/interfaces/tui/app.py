@@ -76,7 +76,6 @@ class RalphApp(Asking, App[None]):
         self._problem = ""
         self._looked_at = 0.0
         self._must_look = True
-        self._is_closing = False
         self._looking = asyncio.Lock()
         self.animation_level = "none"  # it may be a slow line, and what moves draws the eye
         self.theme = LIGHT if light else DARK
@@ -87,10 +86,6 @@ class RalphApp(Asking, App[None]):
     def on_main_screen_ready(self) -> None:
         self.run_worker(self._look_on())
         self.set_interval(1.0, self._show_head)
-
-    async def _shutdown(self) -> None:
-        self._is_closing = True  # before the first widget is taken away
-        await super()._shutdown()
 
     async def on_unmount(self) -> None:
         await self.record.close()
@@ -129,7 +124,7 @@ class RalphApp(Asking, App[None]):
     @property
     def _can_show(self) -> bool:
         """Not before all views are there, nor when they are being taken away."""
-        return self.main.is_ready and not self._is_closing
+        return self.main.is_ready and self.is_running
 
     async def _look(self) -> None:
         try:

@@ -64,6 +64,15 @@ def test_the_least_important_columns_give_way_first() -> None:
     assert "limit of 10" in narrow[1]
 
 
+@pytest.mark.parametrize("width", [None, 120, 60])
+def test_the_task_and_its_role_are_shown_where_there_are_some(width: int | None) -> None:
+    head, first, second = table(RUN, replace(RUN, task="T-1", role="coder"), width=width)
+    assert "task" in head
+    assert "T-1 coder" in second
+    assert first[head.index("task")] == "-"
+    assert "task" not in table(replace(RUN, role="worker"), width=width)[0]
+
+
 def test_stored_text_cannot_take_over_the_terminal() -> None:
     evil = "\x1b]0;title\x07\x1b[2Jwiped\nsecond line\u202e"
     hostile = replace(

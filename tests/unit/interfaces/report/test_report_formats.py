@@ -94,7 +94,8 @@ def content(*iterations: IterationSummary, text: str = "Fix the tests.", **chang
         "changes": Changes(
             files=(FileChange("shop.py", 3, 1), FileChange(text, None, None)),
             commits=(CommitLine("abc1234", text),),
-            patch=f"diff --git a b\n-old\n+new {text}\n",
+            # As one line: a line of its own that begins with + or - would be marked up, as it should.
+            patch=f"diff --git a b\n-old\n+new {' '.join(text.split())}\n",
         ),
     } | changes
     return ReportContent(**values)  # type: ignore[arg-type]
