@@ -82,7 +82,9 @@ class VerifiedSettings:
     """`ralph work` and `ralph task`."""
 
     enabled: bool = setting(YesNo(), True, "Let roles iterate; false: a single pass each.")
-    default_max_iterations: int = setting(Whole(minimum=1), 10, "Iterations of a role that says nothing else.")
+    default_max_iterations: int = setting(
+        Whole(minimum=1), 10, "Iterations of a role that says nothing else."
+    )
     default_verification: str = setting(
         Text(filled=True), "string_match", "The method of a role that says nothing else."
     )
@@ -100,7 +102,9 @@ class VerifiedSettings:
         Text(), "", "The agent that judges by the criteria (method semantic); empty: the usual one."
     )
     semantic_model: str = setting(
-        Text(), "", "The model that judges by the criteria: a cheap one will do; empty: the agent's own choice."
+        Text(),
+        "",
+        "The model that judges by the criteria: a cheap one will do; empty: the agent's own choice.",
     )
     protect: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="strings"),

@@ -100,21 +100,21 @@ async def _turn(parts: LoopParts, state: LoopState, standing: _Standing) -> tupl
 
     if stopping:
         return Stop(Outcome.CANCELLED, "stopped by the user"), state
-    # After the work was asked: a claim accepted on the last allowed iteration is a success.
-    if exceeded := parts.budget.exceeded(state):
-        return Stop(Outcome.EXHAUSTED, exceeded), state
     if assignment.is_exhausted:
         given_up = GiveUp(f"{assignment.key}: limit of {assignment.limit} iterations reached")
         await parts.work.settle(assignment, None, given_up)
-        return None, standing.save(state)  # the work is asked again at once, and must know of it
+        # The work is asked again at once, and must know of it; whoever is next has not stood still yet.
+        return None, standing.save(replace(state, unchanged=0, repeated=0))
+    # After the work was asked: a claim accepted on the last allowed iteration is a success.
+    if exceeded := parts.budget.exceeded(state):
+        return Stop(Outcome.EXHAUSTED, exceeded), state
 
     state, evidence, decision = await iterate(parts, assignment, state, save=standing.save)
     await parts.work.settle(assignment, evidence, decision)
     state = standing.save(state.after(evidence, decision))
     if isinstance(decision, Stop):
         return decision, state
-    if parts.budget.exceeded(state) is None:  # else there is nothing to wait for
-        await pause_after(decision, state, parts)
+    await pause_after(decision, state, parts)
     return None, state
 
 

@@ -32,7 +32,7 @@ from ralph.errors import RalphError
 from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.isolation import Confinement
 from ralph.wiring.named_commands import named_commands
-from ralph.wiring.plan import Plan
+from ralph.wiring.plan import Driven, Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +96,11 @@ class Kit:
         for warning in (*plan.warnings(), *warnings):
             self.publish(Warned(warning))
         if self.interrupted:
-            self.publish(
-                Warned(
-                    f"run {self.interrupted} was interrupted; `ralph resume` goes on with it, this is a new one"
-                )
-            )
+            left = f"run {self.interrupted} was interrupted"
+            goes_on = "`ralph resume` goes on with it, this is a new one"
+            if isinstance(plan.composition, Driven):
+                goes_on = "what is left of its tasks goes on here"
+            self.publish(Warned(f"{left}; {goes_on}"))
 
     def end_unbegun(self, error: RalphError) -> None:
         end_unbegun(self.publish, self.journal, self.state, error)

@@ -135,7 +135,7 @@ def test_limits_and_spend_go_on_from_an_interrupted_run() -> None:
 def test_the_pace_is_kept_between_iterations() -> None:
     loop = Loop(ScriptedAgent([Turn("no")]), {"pace": Pace(2.0), "budget": Budget(iterations=3)})
     loop.run()
-    assert loop.clock.slept == [2.0, 2.0]
+    assert loop.clock.slept == [2.0, 2.0, 2.0]
 
 
 def test_a_stop_request_ends_a_long_pause_at_once() -> None:

@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 
+from ralph.adapters.storage.restored_events import restore
 from ralph.adapters.storage.wire import encode_event
 from ralph.domain.agent_events import (
     AgentEvent,
@@ -53,7 +54,6 @@ from ralph.domain.loop_events import (
     Warned,
 )
 from ralph.domain.report import Fatal, RateLimited, Spend, Transient
-from ralph.adapters.storage.restored_events import restore
 
 SPEND = Spend(0.5, Usage(1, 2, 3, 4), 5.0)
 ACTED: list[AgentEvent] = [
