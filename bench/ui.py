@@ -46,15 +46,19 @@ def measure(folder: Path) -> list[Row]:
 
 
 def _run(project: Project, module: str, *arguments: str) -> dict[str, float]:
-    ran = subprocess.run(
-        [sys.executable, "-m", module, str(project.root / ".ralph"), *arguments],
-        cwd=Path(__file__).parent.parent,
-        env=project.environment(),
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-        check=False,
-    )
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-m", module, str(project.root / ".ralph"), *arguments],
+            cwd=Path(__file__).parent.parent,
+            env=project.environment(),
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        message = f"{module}: took longer than {LONGEST:.0f} s"
+        raise CannotMeasure(message) from error
     if ran.returncode:
         message = f"{module}: {ran.stderr.strip()[-2000:]}"
         raise CannotMeasure(message)

@@ -144,9 +144,11 @@ def watched(folder: Path) -> dict[str, float]:
         )
         assert viewer.stdout is not None
         viewer.stdout.readline()
-        seen.append(_write(folder, f"seen{number}"))
-        viewer.kill()
-        viewer.communicate()
+        try:
+            seen.append(_write(folder, f"seen{number}"))
+        finally:
+            viewer.kill()
+            viewer.communicate()
     return {"alone": 1e3 * median(alone), "watched": 1e3 * median(seen)}
 
 
@@ -156,7 +158,7 @@ def view(folder: Path) -> dict[str, float]:
 
     async def whole() -> None:
         async with RalphApp(folder).run_test(size=SIZE) as pilot:
-            print("ready", flush=True)
+            print("ready", file=sys.__stdout__, flush=True)  # textual takes what goes to the other
             while True:
                 await pilot.pause(1)
 
