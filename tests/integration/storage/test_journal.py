@@ -321,3 +321,15 @@ def test_of_a_session_without_end_only_what_it_uses_stays_on_record(tmp_path: Pa
         SqliteJournal(tmp_path, database, "r1", owner=Owner(2, "2", "b", "h"), now=100.0) as record,
     ):
         assert record.take_up(options={}).state.spend.usage == Usage(1200, 240)
+
+
+def test_what_the_record_leaves_out_of_a_session_is_said_once(tmp_path: Path) -> None:
+    words = AgentActed((Text("x" * 1_000_000),))
+    with journal(tmp_path) as record:
+        record.append(IterationStarted(1, 1, 10, "prompt"), at=1.0)
+        for _ in range(20):
+            record.append(words, at=2.0)
+        record.commit(LoopState())
+    kinds = [kind for (kind,) in rows(tmp_path, "SELECT kind FROM events ORDER BY seq")]
+    assert kinds.count("warned") == 1
+    assert kinds.count("agent_acted") < 12

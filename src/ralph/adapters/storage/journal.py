@@ -15,7 +15,7 @@ from ralph.adapters.storage.files import point_link
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
 from ralph.domain.agent_events import SessionStarted, TurnEnded, UsageReported
 from ralph.domain.claim import Owner
-from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded
+from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded, Warned
 from ralph.domain.state import LoopState
 from ralph.domain.transcript import PriceOf, unpriced
 from ralph.engine.ports import SessionFiles
@@ -48,6 +48,7 @@ END_ITERATION = """UPDATE iterations
 ADD_EVENT = "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?, ?, ?, ?)"
 
 SESSION_BYTES = 8 * 1024 * 1024
+TOO_MUCH = "the agent says more than the record takes in: the rest of this session is in its log only"
 FLUSH_BYTES = 256 * 1024
 
 
@@ -73,6 +74,7 @@ class SqliteJournal:
         self._events: list[tuple[str, int, float, str, bytes]] = []
         self._event_bytes = 0
         self._acted_bytes = 0
+        self._is_told_of_chatter = False
         self._held: tuple[int, int] | None = None  # events and statements before the end of an iteration
         self._statements: list[Statement] = []
         self._last_at = now
@@ -175,11 +177,16 @@ class SqliteJournal:
         if isinstance(event, IterationStarted):
             self._iteration = event.iteration
             self._acted_bytes = 0
+            self._is_told_of_chatter = False
         if statement := self._statement(event, at):
             self._statements.append(statement)
         if isinstance(event, AgentActed) and self._acted_bytes > SESSION_BYTES:
             # The session's log has it all, and the record must not grow with an agent's chatter; but what it
             # uses must be known even if it is killed.
+            if not self._is_told_of_chatter:
+                self._is_told_of_chatter = True
+                told = Warned(TOO_MUCH)
+                self._events.append((self._run_id, self._iteration, at, told.kind, encode_event(told)))
             used = tuple(
                 each for each in event.events if isinstance(each, SessionStarted | UsageReported | TurnEnded)
             )
