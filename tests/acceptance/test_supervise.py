@@ -78,6 +78,14 @@ def test_restarts_that_are_used_up_end_with_1_and_an_error_on_the_bus(project: P
     ]
 
 
+def test_the_end_is_told_to_whom_the_user_names(project: Project) -> None:
+    body = "touch $TASK_FOLDER/DONE"
+    command = f'echo "$RALPH_TEXT" > {project.root / "told"}'
+    arguments = supervise(project, "--notify", command, "--max-time", "600", body=body)
+    project.ralph("supervise", *arguments, check=0)
+    assert "completed" in (project.root / "told").read_text()
+
+
 def test_an_exhausted_run_goes_on_with_a_new_limit(project: Project) -> None:
     body = '[ "$RALPH_ATTEMPT" = 3 ] && : > "$TASK_FOLDER/DONE"\nexit 1\n'
     project.ralph("supervise", *supervise(project, "--max-restarts", "2", body=body), check=1)

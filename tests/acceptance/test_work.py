@@ -37,6 +37,17 @@ def test_a_task_goes_through_its_roles_and_is_merged(tasks: TaskProject) -> None
     assert row.split()[1:4] == ["done", "4", "0"]
 
 
+def test_a_task_whose_verification_held_before_any_work_is_told(tasks: TaskProject) -> None:
+    tasks.settings(stages=["coder"])
+    tasks.role("coder", "true")
+    tasks.task(coder={"verification_config": {"command": "true"}})
+
+    told = tasks.work(check=0)
+
+    assert tasks.shown()["status"] == "done"
+    assert "T-1: accepted without any change" in told
+
+
 def test_a_rejection_sends_it_back_to_the_coder_with_the_reason(tasks: TaskProject) -> None:
     tasks.settings(stages=["coder", "reviewer"])
     tasks.role("coder", 'echo "try $number" > sum.txt')

@@ -12,12 +12,15 @@ from ralph.adapters.workspace.git_command import Git
 from ralph.adapters.workspace.integration import Conflict, Integration, Merged, NotTaken, Unverified
 from ralph.adapters.workspace.worktrees import Worktree, Worktrees
 from ralph.domain.decision import Outcome
+from ralph.domain.loop_events import Warned
 from ralph.domain.task import Task, TaskStatus, merged
 from ralph.domain.task_change import TaskEvent
 from ralph.domain.work_result import TaskResult
 from ralph.domain.workflows.pipeline import Pipeline
 from ralph.wiring.final_verification import FinalVerification
 from ralph.wiring.kit import Kit
+
+NOTHING_CHANGED = "accepted without any change: what verifies it passed as it was"
 
 
 class TakingIn:
@@ -43,6 +46,7 @@ class TakingIn:
             told = f"your worktree has left its branch {worktree.branch}: bring your work onto it and check it out"
             return self._sent_back(task, told, base=task.base_commit)
         await git.commit_all(f"{name}: what was left uncommitted")
+        is_empty = (await git.run("diff", "--quiet", worktree.base, "HEAD")).ok
         final = FinalVerification(kit, task, self._pipeline)
 
         async def verify(path: Path) -> str:
@@ -58,6 +62,9 @@ class TakingIn:
                 self._changed(name, merged)
                 self._note(name, "merged", f"into {self._target} as {commit[:12]}")
                 await self._worktrees.close(worktree, merged_into=self._target)
+                if is_empty:
+                    kit.publish(Warned(f"{name}: {NOTHING_CHANGED}"))
+                    return TaskResult(name, Outcome.COMPLETED, NOTHING_CHANGED)
                 return TaskResult(name, Outcome.COMPLETED, f"merged as {commit[:12]}")
             case NotTaken(reason):
                 self._note(name, "not merged", reason)

@@ -105,6 +105,10 @@ class Seconds(click.ParamType[float]):
     multiple=True,
     help="A command that must succeed before a DONE is believed; may be repeated.",
 )
+@click.option("--max-cost", type=float, metavar="USD", help="End the run when it has cost so much.")
+@click.option("--max-tokens", type=int, metavar="N", help="End the run when it has used so many tokens.")
+@click.option("--max-time", type=float, metavar="SECONDS", help="End the run after so much time.")
+@click.option("--notify", metavar="HOW", multiple=True, help="Tell when the run ends or waits long.")
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @click.option(
@@ -129,6 +133,10 @@ def command(
     agent_timeout: float | None,
     done_grace: float | None,
     guardrails: tuple[str, ...],
+    max_cost: float | None,
+    max_tokens: int | None,
+    max_time: float | None,
+    notify: tuple[str, ...],
     sandbox: str | None,
     no_sandbox: bool,
     verbose: bool,
@@ -162,6 +170,10 @@ def command(
         ((*own, "doneGrace"), done_grace, "--done-grace"),
         ((*own, "guardrails"), list(guardrails) or None, "--guardrail"),
         (("agent", "command"), agent, "--agent"),
+        (("limits", "maxCost"), max_cost, "--max-cost"),
+        (("limits", "maxTokens"), max_tokens, "--max-tokens"),
+        (("limits", "maxTime"), max_time, "--max-time"),
+        (("notify",), list(notify) or None, "--notify"),
     ]
     flags = [(path, value, origin) for path, value, origin in values if value is not None]
     flags += sandbox_flags(sandbox, no_sandbox)
