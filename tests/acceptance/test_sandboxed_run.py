@@ -70,6 +70,14 @@ def test_secrets_of_the_environment_and_of_home_are_not_seen_inside(
     assert "private" not in seen
 
 
+def test_the_head_names_each_guardrail_with_where_it_really_comes_from(project: Project) -> None:
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": "true", "hint": "false"}])
+    project.agent([{"say": DONE}])
+    ran = project.ralph("run", "-p", PROMPT, "--guardrail", "false", "-m", "1", check=1)
+    assert "will run guardrail: true (.ralph/settings.json)" in ran.stderr
+    assert "will run guardrail: false (--guardrail)" in ran.stderr
+
+
 @pytest.mark.parametrize(
     ("flags", "told"),
     [

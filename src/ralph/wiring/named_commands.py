@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
 from ralph.config.loading import inspect
@@ -20,14 +19,14 @@ def named_commands(plan: Plan, environ: Mapping[str, str]) -> tuple[str, ...]:
     merged = inspect(plan.root.state, environ=environ, flags=plan.flags).merged
     without_flags = inspect(plan.root.state, environ=environ).merged
     place = ("profiles", plan.profile.name, "guardrails") if plan.profile.own_guardrails else ("guardrails",)
+    older = _commands_at(without_flags.values, place)
 
     def origin(*path: str) -> str:
         return merged.origin(path).label
 
     def of_guardrail(command: str) -> str:
         """A flag adds to the list, so each entry is asked for by itself."""
-        is_older = json.dumps(command) in json.dumps(_at(without_flags.values, place))
-        return (without_flags if is_older else merged).origin(place).label
+        return (without_flags if command in older else merged).origin(place).label
 
     def found() -> Iterator[str]:
         for guardrail in plan.guardrails:
@@ -43,7 +42,9 @@ def named_commands(plan: Plan, environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(found())
 
 
-def _at(values: object, path: tuple[str, ...]) -> object:
+def _commands_at(values: object, path: tuple[str, ...]) -> set[object]:
+    """The commands of a list of guardrails, which are texts or objects with one."""
     for key in path:
         values = values.get(key) if isinstance(values, Mapping) else None
-    return values
+    entries = values if isinstance(values, list) else []
+    return {entry.get("command") if isinstance(entry, Mapping) else entry for entry in entries}
