@@ -14,9 +14,9 @@ from bench.record_parts import ACTED, CHECK
 from ralph.adapters.processes.identity import this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.domain.loop_events import IterationStarted
-from ralph.domain.state import LoopState
-from ralph.wiring.faces import open_feed
+from ralph.domain.loop.events import IterationStarted
+from ralph.domain.loop.state import LoopState
+from ralph.operations.watch import open_feed
 
 FOLLOWED = 100_000
 ROUNDS = 9

@@ -10,7 +10,7 @@ from statistics import median
 from bench.child import interleaved
 from bench.project import new_project
 from bench.row import Bar, Row, as_difference, as_ratio
-from ralph.domain.danger.guard import judge
+from ralph.guard.guard import judge
 
 ROUNDS = 9
 REPEATS = 40
@@ -27,7 +27,7 @@ EVERYDAY = (
 )
 LONG = "cat > notes.md <<'EOF'\n" + "A line of text with `code` and $variables in it.\n" * 1_000 + "EOF"
 HOSTILE = "python3 -c '" + 'open("a" ' * 3_000 + "'"
-IMPORTS = "import ralph.domain.danger.guard"
+IMPORTS = "import ralph.guard.guard"
 
 
 def measure(folder: Path) -> list[Row]:

@@ -15,13 +15,13 @@ from statistics import median
 
 from ralph.adapters.processes.identity import this_process
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.processes.shell import shell_argv
+from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.domain.agent_events import Text
-from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted
-from ralph.domain.report import Spend
-from ralph.domain.state import LoopState
+from ralph.domain.agent.events import Text
+from ralph.domain.loop.events import AgentActed, IterationEnded, IterationStarted
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import Command
 
 TIMES = 150

@@ -15,9 +15,9 @@ STORIES = 1000
 # In a process of its own: ralph's modules would make ours too big for the memory measurements.
 PROGRAM = """
 import json, sys, time
-from ralph.domain.iteration_mode import mode_for
-from ralph.domain.plan_correction import correct
-from ralph.domain.tasks_document import TasksDocument, read_document
+from ralph.domain.plan.modes import mode_for
+from ralph.domain.plan.correction import correct
+from ralph.domain.plan.document import TasksDocument, read_document
 from ralph.testing.plan_documents import story_json, tasks_json
 
 number = int(sys.argv[1])

@@ -13,10 +13,9 @@ from ralph.adapters.processes.identity import this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.wire import encode_event, encode_state
-from ralph.domain.agent_events import Text, ToolEnded, ToolStarted
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.loop_events import (
+from ralph.domain.agent.events import Text, ToolEnded, ToolStarted
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     AgentActed,
     CheckEnded,
     IterationEnded,
@@ -25,8 +24,9 @@ from ralph.domain.loop_events import (
     RunEnded,
     RunStarted,
 )
-from ralph.domain.report import Spend
-from ralph.domain.state import LoopState
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
 
 EVENTS_PER_ITERATION = 100
 OPEN_EVERY = 20

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.child_runs import registered_child
-from ralph.domain.claim import Owner
+from ralph.domain.holder import Owner
 
 
 def main(number: int) -> None:

@@ -17,10 +17,10 @@ from ralph.adapters.documents.task_file import as_json, as_yaml, read_file
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.domain.completion import CompletionCriteria, TaskCompletionSpec
-from ralph.domain.dependencies import circle, twice, unknown
-from ralph.domain.task import Task, TaskStatus
-from ralph.domain.task_entry import read_document
+from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
+from ralph.domain.tasks.dependencies import circle, twice, unknown
+from ralph.domain.tasks.entry import read_document
+from ralph.domain.tasks.task import Task, TaskStatus
 
 SPEC = TaskCompletionSpec(
     "The sum is shown on every page",

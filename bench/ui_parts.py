@@ -104,8 +104,8 @@ def write(folder: Path) -> dict[str, float]:
     from ralph.adapters.processes.identity import this_process
     from ralph.adapters.storage.database import open_state_database
     from ralph.adapters.storage.journal import SqliteJournal
-    from ralph.domain.agent_events import Text
-    from ralph.domain.loop_events import AgentActed, IterationStarted
+    from ralph.domain.agent.events import Text
+    from ralph.domain.loop.events import AgentActed, IterationStarted
 
     database = open_state_database(folder)
     with SqliteJournal(folder, database, "flood", owner=this_process(), now=time.time()) as journal:

@@ -13,8 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.workspace.git_command import Git
 from ralph.adapters.workspace.integration import Integration, Merged
 from ralph.adapters.workspace.worktrees import Worktree, Worktrees
 

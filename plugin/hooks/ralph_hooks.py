@@ -16,11 +16,12 @@ def _module(name):
     return _loaded[name]
 
 
-def ralph_adapters_storage_files():
+def ralph_adapters_files():
     """Small files, written so that a reader or a crash never sees half of one. Standard library only."""
 
     import contextlib
     import os
+    import stat
 
     IGNORED = "# written by ralph: what a run leaves here is one's own; the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
 
@@ -67,88 +68,14 @@ def ralph_adapters_storage_files():
         if link.is_symlink():
             link.unlink(missing_ok=True)
             link.symlink_to(relative)
-    return locals()
 
-def ralph_domain_active_marker():
-    """``.ralph-active``: what a run over a plan tells the hooks inside its sessions. Advice only: nothing here is trusted."""
-
-    import json
-    from dataclasses import dataclass
-
-    _m = _module("ralph.domain.iteration_mode"); DEFAULT_REVIEW_CAP = _m["DEFAULT_REVIEW_CAP"]; IterationMode = _m["IterationMode"]; ReviewRules = _m["ReviewRules"]
-    _m = _module("ralph.domain.stop_checks"); snapshot_from_json = _m["snapshot_from_json"]; snapshot_json = _m["snapshot_json"]
-
-    MARKER_FILE = ".ralph-active"
-
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class ActiveMarker:
-        """Seed 004's payload, and what else the hooks need. No snapshot or mode: then transitions go unchecked.
-
-    ``uncommitted``: files that were uncommitted before the session, named from the top of the repository.
-    """
-
-        pid: int
-        timestamp: str = ""
-        max_iterations: int | None = None
-        mode: str = "direct"  # or "sandbox"
-        skip_review: bool = False
-        review_cap: int = DEFAULT_REVIEW_CAP
-        iteration_mode: IterationMode | None = None
-        snapshot: Mapping[str, ReviewState] | None = None
-        ralph_dir: str = "ralph"
-        run_id: str = ""
-        uncommitted: Sequence[str] = ()
-
-        @property
-        def rules(self) -> ReviewRules:
-            return ReviewRules(self.review_cap, self.skip_review)
-
-        def text(self) -> str:
-            fields: dict[str, object] = {
-                "timestamp": self.timestamp,
-                "pid": self.pid,
-                "max_iterations": self.max_iterations,
-                "mode": self.mode,
-                "skipReview": self.skip_review,
-                "reviewCap": self.review_cap,
-                "ralphDir": self.ralph_dir,
-            }
-            if self.run_id:
-                fields["runId"] = self.run_id
-            if self.uncommitted:
-                fields["uncommittedBefore"] = list(self.uncommitted)
-            if self.iteration_mode is not None:
-                fields["iterationMode"] = self.iteration_mode.value
-            if self.snapshot is not None:
-                fields["preIterationSnapshot"] = snapshot_json(self.snapshot)
-            return json.dumps(fields, indent=2) + "\n"
-
-    def active_marker_from(text: str) -> ActiveMarker | None:
-        """None if it is no marker at all; fields that make no sense have their usual values."""
-        try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-        if not isinstance(fields, dict) or not is_whole(fields.get("pid")) or fields["pid"] <= 0:
-            return None
-        cap, maximum, mode = fields.get("reviewCap"), fields.get("max_iterations"), fields.get("iterationMode")
-        folder, run, before = fields.get("ralphDir"), fields.get("runId"), fields.get("uncommittedBefore")
-        return ActiveMarker(
-            pid=fields["pid"],
-            timestamp=str(fields.get("timestamp", "")),
-            max_iterations=maximum if is_whole(maximum) else None,
-            mode=str(fields.get("mode", "direct")),
-            skip_review=fields.get("skipReview") is True,
-            review_cap=cap if is_whole(cap) and cap > 0 else DEFAULT_REVIEW_CAP,
-            iteration_mode=IterationMode(mode) if mode in tuple(IterationMode) else None,
-            snapshot=snapshot_from_json(fields.get("preIterationSnapshot")),
-            ralph_dir=folder if isinstance(folder, str) and folder else "ralph",
-            run_id=run if isinstance(run, str) else "",
-            uncommitted=tuple(map(str, before)) if isinstance(before, list) else (),
-        )
-
-    def is_whole(value: object) -> TypeGuard[int]:
-        return isinstance(value, int) and not isinstance(value, bool)
+    def read_plain(path: Path, most: int) -> bytes:
+        """At most so many bytes. Raises OSError if it cannot be read, or is a pipe or a device: one could wait for ever."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(0, "it is not a plain file")
+            return file.read(most)
     return locals()
 
 def ralph_domain_agent_events():
@@ -349,7 +276,279 @@ print a hundred thousand of them and a frozen dataclass costs three times as muc
     )
     return locals()
 
-def ralph_domain_context_use():
+def ralph_domain_loop_feedback():
+    """What goes back into the next prompt."""
+
+    from dataclasses import dataclass
+    from enum import StrEnum
+
+    _m = _module("ralph.domain.loop.session_report"); Ending = _m["Ending"]
+
+    class Placement(StrEnum):
+        """Seed 001's ``failAction``: where a failure message goes relative to the prompt."""
+
+        APPEND = "APPEND"
+        PREPEND = "PREPEND"
+        REPLACE = "REPLACE"
+
+    @dataclass(frozen=True, slots=True)
+    class Feedback:
+        """One message and its place."""
+
+        text: str
+        placement: Placement = Placement.APPEND
+
+    def remark_on(ending: Ending) -> Feedback | None:
+        """What the next session is told about how the last one ended."""
+        match ending:
+            case Ending.TIMED_OUT:
+                return Feedback("The previous session was ended by the harness: it ran out of time.")
+            case Ending.IDLE:
+                return Feedback("The previous session was ended by the harness: it printed nothing for too long.")
+            case _:
+                return None
+
+    def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:
+        """The message of seed 001, to the letter; ``output`` is truncated already, the hint never is."""
+        hint_line = f"Hint: {hint}\n" if hint else ""
+        return (
+            f'Guardrail "{command}" failed with exit code {exit_code}.\n'
+            f"{hint_line}"
+            f"Output file: {log_file}\n"
+            f"Output (truncated):\n"
+            f"{output}"
+        )
+    return locals()
+
+def ralph_domain_loop_prompt():
+    """Making the prompt of one iteration."""
+
+    from dataclasses import dataclass
+
+    _m = _module("ralph.domain.loop.feedback"); Placement = _m["Placement"]
+
+    SEPARATOR = "\n\n"
+
+    def compose(base: str, feedback: Sequence[Feedback]) -> str:
+        """The base prompt with feedback above, below or in place of it; each group in its own order.
+
+    REPLACE takes the place of the *base*, never of other feedback: no failure message is lost.
+    """
+        above = [item.text for item in feedback if item.placement is Placement.PREPEND]
+        instead = [item.text for item in feedback if item.placement is Placement.REPLACE]
+        below = [item.text for item in feedback if item.placement is Placement.APPEND]
+        return SEPARATOR.join([*above, *(instead or [base]), *below])
+
+    def with_iteration_count(prompt: str, *, iteration: int, maximum: int) -> str:
+        """Seed 001's ``includeIterationCountInPrompt``; its line stands above everything else."""
+        remaining = max(0, maximum - iteration)
+        return f"Iteration {iteration} of {maximum}, {remaining} remaining.{SEPARATOR}{prompt}"
+
+    @dataclass(frozen=True, slots=True)
+    class AsGiven:
+        """Seed 001's ``PromptStyle``: the prompt as given, with feedback, and the iteration count above all if wanted."""
+
+        with_count: bool = False
+
+        def __call__(
+            self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
+        ) -> str:
+            prompt = compose(assignment.objective, feedback)
+            if self.with_count and maximum is not None:
+                return with_iteration_count(prompt, iteration=iteration, maximum=maximum)
+            return prompt
+
+    def fill(template: str, values: Mapping[str, str]) -> str:
+        """Replace each ``{{NAME}}`` once, literally: a value that contains ``{{MAX}}`` comes out unchanged."""
+        pieces: list[str] = []
+        position = 0
+        while (start := template.find("{{", position)) >= 0:
+            end = template.find("}}", start)
+            if end < 0:
+                break
+            name = template[start + 2 : end]
+            pieces.append(template[position:start])
+            pieces.append(values.get(name, template[start : end + 2]))
+            position = end + 2
+        pieces.append(template[position:])
+        return "".join(pieces)
+    return locals()
+
+def ralph_domain_loop_session_report():
+    """How an agent session ended, as a value: nothing an agent does raises."""
+
+    from dataclasses import dataclass, field
+    from enum import StrEnum
+
+    _m = _module("ralph.domain.agent.events"); Usage = _m["Usage"]
+
+    class Ending(StrEnum):
+        """Why the process is no longer there."""
+
+        EXITED = "exited"  #: by itself
+        TIMED_OUT = "timed_out"  #: the total time was over
+        IDLE = "idle"  #: no output for too long
+        STOPPED = "stopped"  #: the user asked to stop now
+        LIMITED = "limited"  #: a limit of the run was reached in the middle of it
+        NOT_STARTED = "not_started"  #: could not be started at all
+
+    @dataclass(frozen=True, slots=True)
+    class Transient:
+        """Worth trying again: a network error, an overloaded model, a crash."""
+
+        reason: str
+        kind: str = field(default="transient", init=False)
+
+    @dataclass(frozen=True, slots=True)
+    class RateLimited:
+        """Nothing to do before ``until`` (seconds since the epoch; None: unknown)."""
+
+        reason: str
+        until: float | None = None
+        kind: str = field(default="rate_limited", init=False)
+
+    @dataclass(frozen=True, slots=True)
+    class Fatal:
+        """Trying again cannot help: not logged in, unknown flag, missing executable."""
+
+        reason: str
+        hint: str = ""
+        kind: str = field(default="fatal", init=False)
+
+    Fault = Transient | RateLimited | Fatal
+
+    @dataclass(frozen=True, slots=True)
+    class Spend:
+        """Money, tokens and time. Unknown money is not zero: ``cost_usd`` is None until somebody reports some, and
+    ``is_partly_unknown`` as soon as tokens were used that nobody can price: then it cost at least so much."""
+
+        cost_usd: float | None = None
+        usage: Usage = Usage()
+        seconds: float = 0.0
+        is_partly_unknown: bool = False
+
+        @classmethod
+        def of_session(cls, cost_usd: float | None, usage: Usage, seconds: float = 0.0) -> Spend:
+            return cls(cost_usd, usage, seconds, is_partly_unknown=cost_usd is None and usage.total > 0)
+
+        def __sub__(self, earlier: Spend) -> Spend:
+            """What came on top of an earlier sum."""
+            cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
+            used = self.usage - earlier.usage
+            return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and used.total > 0)
+
+        def __add__(self, other: Spend) -> Spend:
+            costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+            return Spend(
+                cost_usd=sum(costs) if costs else None,
+                usage=self.usage + other.usage,
+                seconds=self.seconds + other.seconds,
+                is_partly_unknown=self.is_partly_unknown or other.is_partly_unknown,
+            )
+
+    @dataclass(frozen=True, slots=True)
+    class AgentReport:
+        """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags found in the whole of it.
+
+    ``reason`` says which limit of the run ended it (``Ending.LIMITED``).
+    """
+
+        ending: Ending = Ending.EXITED
+        exit_code: int | None = 0
+        is_orderly: bool = True  # it came to its own end: its last turn ended well, or it exited with 0
+        text: str = ""
+        tags: tuple[Tag, ...] = ()
+        fault: Fault | None = None
+        spend: Spend = Spend()
+        reason: str = ""
+        tools: int = 0
+        tool_errors: int = 0
+        denials: tuple[str, ...] = ()  # tools it was not permitted to use, once for each call
+    return locals()
+
+def ralph_domain_plan_active_marker():
+    """``.ralph-active``: what a run over a plan tells the hooks inside its sessions. Advice only: nothing here is trusted."""
+
+    import json
+    from dataclasses import dataclass
+
+    _m = _module("ralph.domain.plan.modes"); DEFAULT_REVIEW_CAP = _m["DEFAULT_REVIEW_CAP"]; IterationMode = _m["IterationMode"]; ReviewRules = _m["ReviewRules"]
+    _m = _module("ralph.domain.plan.stop_checks"); snapshot_from_json = _m["snapshot_from_json"]; snapshot_json = _m["snapshot_json"]
+
+    MARKER_FILE = ".ralph-active"
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class ActiveMarker:
+        """Seed 004's payload, and what else the hooks need. No snapshot or mode: then transitions go unchecked.
+
+    ``uncommitted``: files that were uncommitted before the session, named from the top of the repository.
+    """
+
+        pid: int
+        timestamp: str = ""
+        max_iterations: int | None = None
+        mode: str = "direct"  # or "sandbox"
+        skip_review: bool = False
+        review_cap: int = DEFAULT_REVIEW_CAP
+        iteration_mode: IterationMode | None = None
+        snapshot: Mapping[str, ReviewState] | None = None
+        ralph_dir: str = "ralph"
+        run_id: str = ""
+        uncommitted: Sequence[str] = ()
+
+        @property
+        def rules(self) -> ReviewRules:
+            return ReviewRules(self.review_cap, self.skip_review)
+
+        def text(self) -> str:
+            fields: dict[str, object] = {
+                "timestamp": self.timestamp,
+                "pid": self.pid,
+                "max_iterations": self.max_iterations,
+                "mode": self.mode,
+                "skipReview": self.skip_review,
+                "reviewCap": self.review_cap,
+                "ralphDir": self.ralph_dir,
+            }
+            if self.run_id:
+                fields["runId"] = self.run_id
+            if self.uncommitted:
+                fields["uncommittedBefore"] = list(self.uncommitted)
+            if self.iteration_mode is not None:
+                fields["iterationMode"] = self.iteration_mode.value
+            if self.snapshot is not None:
+                fields["preIterationSnapshot"] = snapshot_json(self.snapshot)
+            return json.dumps(fields, indent=2) + "\n"
+
+    def active_marker_from(text: str) -> ActiveMarker | None:
+        """None if it is no marker at all; fields that make no sense have their usual values."""
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(fields, dict) or not is_whole(fields.get("pid")) or fields["pid"] <= 0:
+            return None
+        cap, maximum, mode = fields.get("reviewCap"), fields.get("max_iterations"), fields.get("iterationMode")
+        folder, run, before = fields.get("ralphDir"), fields.get("runId"), fields.get("uncommittedBefore")
+        return ActiveMarker(
+            pid=fields["pid"],
+            timestamp=str(fields.get("timestamp", "")),
+            max_iterations=maximum if is_whole(maximum) else None,
+            mode=str(fields.get("mode", "direct")),
+            skip_review=fields.get("skipReview") is True,
+            review_cap=cap if is_whole(cap) and cap > 0 else DEFAULT_REVIEW_CAP,
+            iteration_mode=IterationMode(mode) if mode in tuple(IterationMode) else None,
+            snapshot=snapshot_from_json(fields.get("preIterationSnapshot")),
+            ralph_dir=folder if isinstance(folder, str) and folder else "ralph",
+            run_id=run if isinstance(run, str) else "",
+            uncommitted=tuple(map(str, before)) if isinstance(before, list) else (),
+        )
+
+    def is_whole(value: object) -> TypeGuard[int]:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return locals()
+
+def ralph_domain_plan_context_use():
     """How full a session's context window is, and what to tell the agent about it (seed 004's context monitor).
 
 No dataclasses here: a hook imports this after every tool call, and they cost more than the rest of it.
@@ -456,12 +655,1060 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
         )
     return locals()
 
-def ralph_domain_danger_ansi_quotes():
+def ralph_domain_plan_document():
+    """Seed 004's tasks.json: reading it, everything that can be wrong with it, and writing it back.
+
+Fields that nobody here knows, and the order of all of them, survive reading and writing: the agent edits this file too.
+"""
+
+    import json
+    import math
+    from dataclasses import dataclass
+    from functools import cached_property
+
+    _m = _module("ralph.domain.plan.document_problems"); Problem = _m["Problem"]; structure_problems = _m["structure_problems"]
+    _m = _module("ralph.domain.plan.story"); Review = _m["Review"]; Story = _m["Story"]
+
+    LARGEST_CHARS = 20_000_000
+
+    Problems = tuple[Problem, ...]
+
+    @dataclass(frozen=True)
+    class TasksDocument:
+        """A document that can be worked with. Immutable; ``data`` is the JSON as it was read."""
+
+        data: Raw
+
+        @cached_property
+        def stories(self) -> tuple[Story, ...]:
+            return tuple(story_of(raw) for raw in self.data["userStories"])
+
+        @cached_property
+        def by_id(self) -> Mapping[str, Story]:
+            return {story.id: story for story in self.stories}
+
+        @property
+        def project(self) -> str:
+            return str(self.data["project"])
+
+        @property
+        def branch_name(self) -> str:
+            return str(self.data["branchName"])
+
+        @property
+        def description(self) -> str:
+            return str(self.data["description"])
+
+        @property
+        def verify_commands(self) -> tuple[str, ...]:
+            return tuple(self.data.get("verifyCommands") or ())
+
+        def story(self, key: str) -> Story:
+            return self.by_id[key]
+
+        def raw(self, key: str) -> Raw:
+            return next(raw for raw in self.data["userStories"] if raw["id"] == key)
+
+        def with_field(self, name: str, value: object) -> TasksDocument:
+            return TasksDocument({**self.data, name: value})
+
+        def with_stories(self, raws: Sequence[Raw]) -> TasksDocument:
+            return self.with_field("userStories", list(raws))
+
+        def with_story(self, story: Story) -> TasksDocument:
+            """The story in its place, with whatever of it is new."""
+            return self.with_stories(
+                [merged_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
+            )
+
+        def text(self) -> str:
+            text = json.dumps(self.data, indent=2, ensure_ascii=False)
+            try:
+                text.encode()
+            except UnicodeEncodeError:  # half a character, which a file cannot hold
+                text = json.dumps(self.data, indent=2)
+            return text + "\n"
+
+    def story_of(raw: Raw) -> Story:
+        """The story in an entry that has no problems."""
+        review = raw["reviewStatus"]
+        return Story(
+            id=raw["id"],
+            title=raw["title"],
+            passes=raw["passes"],
+            review=None if review is None else Review(review),
+            review_count=raw["reviewCount"],
+            review_feedback=raw["reviewFeedback"],
+            description=raw.get("description") or "",
+            acceptance_criteria=tuple(raw["acceptanceCriteria"]),
+            priority=raw["priority"],
+            notes=raw.get("notes") or "",
+            depends_on=tuple(raw.get("dependsOn") or ()),
+        )
+
+    def merged_story(raw: Raw, story: Story) -> Raw:
+        """The entry with the story's values; what did not change is not touched, not even its spelling."""
+        before = story_of(raw)
+        values: dict[str, tuple[object, object, object]] = {
+            "title": (before.title, story.title, story.title),
+            "description": (before.description, story.description, story.description),
+            "acceptanceCriteria": (
+                before.acceptance_criteria,
+                story.acceptance_criteria,
+                list(story.acceptance_criteria),
+            ),
+            "priority": (before.priority, story.priority, story.priority),
+            "passes": (before.passes, story.passes, story.passes),
+            "reviewStatus": (before.review, story.review, None if story.review is None else story.review.value),
+            "reviewCount": (before.review_count, story.review_count, story.review_count),
+            "reviewFeedback": (before.review_feedback, story.review_feedback, story.review_feedback),
+            "notes": (before.notes, story.notes, story.notes),
+            "dependsOn": (before.depends_on, story.depends_on, list(story.depends_on)),
+        }
+        return {**raw, **{name: json_ for name, (old, new, json_) in values.items() if old != new}}
+
+    def read_document(text: str) -> TasksDocument | Problems:
+        """The document, or everything that keeps it from being worked with."""
+        data = parse_tasks(text)
+        if isinstance(data, Problem):
+            return (data,)
+        found = structure_problems(data)
+        if found:
+            return tuple(found)
+        assert isinstance(data, dict)
+        return TasksDocument(data)
+
+    def problems(document: TasksDocument) -> Problems:
+        """Everything check 1 of seed 004 finds: the structure, and stories that pass without a note."""
+        return (*structure_problems(document.data), *note_problems(document))
+
+    def problems_of_text(text: str) -> Problems:
+        """The same of a file's text, readable or not."""
+        read = read_document(text)
+        return problems(read) if isinstance(read, TasksDocument) else read
+
+    def note_problems(document: TasksDocument) -> Problems:
+        return tuple(
+            Problem(story.id, "passes is true but notes is empty; write down what was done")
+            for story in document.stories
+            if story.passes and not story.notes.strip()
+        )
+
+    class UnreadableTasks(ValueError):
+        """Valid for Python's parser, but not JSON that can be kept."""
+
+    def parse_tasks(text: str) -> object:
+        """The JSON value, or the one problem that there is with it."""
+        if len(text) > LARGEST_CHARS:
+            return Problem("", f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
+        try:
+            return json.loads(
+                text.removeprefix("\ufeff"),
+                object_pairs_hook=unrepeated_keys,
+                parse_constant=refuse_constant,
+                parse_float=finite_number,
+            )
+        except json.JSONDecodeError as error:
+            what = "the file is empty" if not text.strip() else error.msg[:1].lower() + error.msg[1:]
+            return Problem(f"line {error.lineno}, column {error.colno}", f"not valid JSON: {what}")
+        except RecursionError:
+            return Problem("", "not valid JSON: nested too deeply")
+        except ValueError as error:  # ours, or a number of thousands of digits
+            return Problem("", f"not valid JSON: {error}")
+
+    def unrepeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in value if keys.count(key) > 1)
+            message = f"the field {twice!r} stands twice in one object"
+            raise UnreadableTasks(message)
+        return value
+
+    def refuse_constant(word: str) -> NoReturn:
+        message = f"{word} is not JSON"
+        raise UnreadableTasks(message)
+
+    def finite_number(digits: str) -> float:
+        number = float(digits)
+        if not math.isfinite(number):
+            message = f"the number {digits[:40]} is too large"
+            raise UnreadableTasks(message)
+        return number
+    return locals()
+
+def ralph_domain_plan_document_problems():
+    """Everything that can be wrong with seed 004's tasks.json: types, required fields, ids, dependencies."""
+
+    import json
+    from collections.abc import Mapping
+    from dataclasses import dataclass
+    from typing import Any
+
+    _m = _module("ralph.domain.plan.story"); Review = _m["Review"]
+
+    DEEPEST_LEVEL = 64
+    LONGEST_ID = 200
+    LONGEST_PLACE = 200
+    LONGEST_MESSAGE = 500
+
+    Raw = Mapping[str, Any]
+
+    @dataclass(frozen=True, slots=True)
+    class Problem:
+        """``where`` is a story's id or a place in the document."""
+
+        where: str
+        message: str
+
+        def __str__(self) -> str:
+            """Bounded: what it quotes may have been written by an agent."""
+            message = (
+                self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]} …"
+            )
+            return f"{self.where[:LONGEST_PLACE]}: {message}" if self.where else message
+
+    def structure_problems(data: object) -> list[Problem]:
+        """Types, required fields, duplicate ids, dependencies on nobody, dependencies in a circle."""
+        if not isinstance(data, Mapping):
+            return [Problem("", f"must be an object, not {json_kind(data)}")]
+        found = [
+            wrong
+            for name in ("project", "branchName", "description")
+            if (wrong := wrong_type("", data, name, "a string")) is not None
+        ]
+        found += string_list_problems("", data, "verifyCommands")
+        if (wrong := wrong_type("", data, "userStories", "an array")) is not None:
+            return [*found, wrong]
+        if depth_of(data) > DEEPEST_LEVEL:
+            return [*found, Problem("", f"nested deeper than {DEEPEST_LEVEL} levels")]
+        sound: list[Raw] = []
+        for number, raw in enumerate(data["userStories"]):
+            own = story_problems(number, raw)
+            found += own
+            if not own:
+                sound.append(raw)
+        found += duplicate_problems(data["userStories"])
+        found += dependency_problems(data["userStories"], sound)
+        return found
+
+    def story_problems(number: int, raw: object) -> list[Problem]:
+        place = f"userStories[{number}]"
+        if not isinstance(raw, Mapping):
+            return [Problem(place, f"must be an object, not {json_kind(raw)}")]
+        where = raw["id"] if isinstance(raw.get("id"), str) and raw["id"].strip() else place
+        found = [
+            wrong
+            for name, kind in STORY_FIELDS.items()
+            if (wrong := wrong_type(where, raw, name, kind)) is not None
+        ]
+        if isinstance(raw.get("id"), str) and not is_visible_line(raw["id"]):
+            found.append(Problem(place, "id must be a short line of visible text"))
+        criteria = raw.get("acceptanceCriteria")
+        if isinstance(criteria, list):
+            if not criteria:
+                found.append(Problem(where, "acceptanceCriteria must not be empty"))
+            found += string_list_problems(where, raw, "acceptanceCriteria")
+        if "reviewStatus" not in raw:
+            found.append(Problem(where, "reviewStatus is missing"))
+        elif raw["reviewStatus"] is not None and raw["reviewStatus"] not in tuple(Review):
+            allowed = ", ".join(f'"{review}"' for review in Review)
+            found.append(
+                Problem(where, f"reviewStatus must be null or one of {allowed}, not {shown(raw['reviewStatus'])}")
+            )
+        if isinstance(raw.get("reviewCount"), int) and raw["reviewCount"] < 0:
+            found.append(Problem(where, f"reviewCount must not be negative, but is {shown(raw['reviewCount'])}"))
+        found += [
+            wrong
+            for name in ("notes", "description")
+            if raw.get(name) is not None and (wrong := wrong_type(where, raw, name, "a string")) is not None
+        ]
+        return [*found, *string_list_problems(where, raw, "dependsOn")]
+
+    def is_visible_line(text: str) -> bool:
+        return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_ID
+
+    STORY_FIELDS = {
+        "id": "a string",
+        "title": "a string",
+        "passes": "true or false",
+        "priority": "a number",
+        "acceptanceCriteria": "an array",
+        "reviewCount": "a whole number",
+        "reviewFeedback": "a string",
+    }
+
+    KINDS: Mapping[str, type | tuple[type, ...]] = {
+        "a string": str,
+        "true or false": bool,
+        "a number": (int, float),
+        "a whole number": int,
+        "an array": list,
+    }
+
+    def wrong_type(where: str, raw: Raw, name: str, kind: str) -> Problem | None:
+        if name not in raw:
+            return Problem(where, f"{name} is missing")
+        value = raw[name]
+        # A bool is an int for Python, but no number for anybody else.
+        fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
+        return None if fits else Problem(where, f"{name} must be {kind}, not {json_kind(value)}")
+
+    def string_list_problems(where: str, raw: Raw, name: str) -> list[Problem]:
+        """An optional array of strings with something in them."""
+        value = raw.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            return [Problem(where, f"{name} must be an array, not {json_kind(value)}")]
+        return [
+            Problem(where, f"{name}[{number}] must be a string that is not empty, not {shown(item)}")
+            for number, item in enumerate(value)
+            if not isinstance(item, str) or not item.strip()
+        ]
+
+    def duplicate_problems(raws: Sequence[object]) -> list[Problem]:
+        seen: dict[str, int] = {}
+        for raw in raws:
+            if isinstance(raw, Mapping) and isinstance(raw.get("id"), str):
+                seen[raw["id"]] = seen.get(raw["id"], 0) + 1
+        return [
+            Problem(key, f"id stands {count} times; ids must be unique")
+            for key, count in seen.items()
+            if count > 1
+        ]
+
+    def dependency_problems(raws: Sequence[object], sound: Sequence[Raw]) -> list[Problem]:
+        known = {raw["id"] for raw in raws if isinstance(raw, Mapping) and isinstance(raw.get("id"), str)}
+        needs = {raw["id"]: tuple(raw.get("dependsOn") or ()) for raw in sound}
+        unknown = [
+            Problem(key, f"dependsOn names {other!r}, which is no story")
+            for key, others in needs.items()
+            for other in others
+            if other not in known
+        ]
+        return unknown + [
+            Problem(circle[0], f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
+            for circle in dependency_circles(needs)
+        ]
+
+    def dependency_circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
+        """Each circle once. Without recursion: a chain may be as long as the document."""
+        finished: set[str] = set()
+        circles: list[tuple[str, ...]] = []
+        for start in needs:
+            if start in finished:
+                continue
+            path = [start]
+            standing = {start: 0}
+            left = [list(reversed(needs[start]))]
+            while path:
+                if not left[-1]:
+                    left.pop()
+                    key = path.pop()
+                    del standing[key]
+                    finished.add(key)
+                    continue
+                other = left[-1].pop()
+                if other in standing:
+                    circles.append(tuple(path[standing[other] :]))
+                elif other in needs and other not in finished:
+                    standing[other] = len(path)
+                    path.append(other)
+                    left.append(list(reversed(needs[other])))
+        return circles
+
+    def depth_of(value: object) -> int:
+        """Levels of arrays and objects, looked at no further than is of interest."""
+        level = [value]
+        depth = 0
+        while depth <= DEEPEST_LEVEL:
+            level = [
+                child
+                for item in level
+                if isinstance(item, dict | list)
+                for child in (item.values() if isinstance(item, dict) else item)
+            ]
+            if not level:
+                break
+            depth += 1
+        return depth
+
+    def json_kind(value: object) -> str:
+        if value is None:
+            return "null"
+        if isinstance(value, bool):
+            return str(value).lower()
+        kinds = {str: "a string", int: "a number", float: "a number", list: "an array", dict: "an object"}
+        return kinds.get(type(value), "something else")
+
+    def shown(value: object) -> str:
+        return json.dumps(value)[:80]
+    return locals()
+
+def ralph_domain_plan_modes():
+    """Which story is next, and in which of seed 004's three modes."""
+
+    from dataclasses import dataclass
+    from enum import StrEnum
+
+    _m = _module("ralph.domain.plan.story"); Review = _m["Review"]
+
+    DEFAULT_REVIEW_CAP = 5
+    ITERATIONS_PER_REVIEW = 2
+    """One review, and now and then a fix and another review."""
+
+    class IterationMode(StrEnum):
+        """The values of ``iterationMode`` in ``.ralph-active``."""
+
+        IMPLEMENT = "implement"
+        REVIEW = "review"
+        REVIEW_FIX = "review-fix"
+
+    @dataclass(frozen=True, slots=True)
+    class Mode:
+        """What one iteration is for."""
+
+        story: Story
+        mode: IterationMode
+
+    @dataclass(frozen=True, slots=True)
+    class ReviewRules:
+        """How a run reviews. ``block_at_cap``: a story that is still not good at the cap waits for a person."""
+
+        cap: int = DEFAULT_REVIEW_CAP
+        skip: bool = False
+        block_at_cap: bool = False
+
+    DEFAULT_REVIEW_RULES = ReviewRules()
+
+    def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | None:
+        """review-fix before review before implement; None: complete, or nothing can be begun.
+
+    The lowest ``priority`` comes first, then the order in the document.
+    """
+        ordered = sorted(document.stories, key=lambda story: story.priority)
+        if not skip_review:
+            for review, mode in (
+                (Review.CHANGES, IterationMode.REVIEW_FIX),
+                (Review.NEEDED, IterationMode.REVIEW),
+            ):
+                for story in ordered:
+                    if story.review is review and not story.passes:
+                        return Mode(story, mode)
+        for story in ordered:
+            fresh = not story.passes and (skip_review or story.review is None)
+            if fresh and not waits_for(document, story, skip_review=skip_review):
+                return Mode(story, IterationMode.IMPLEMENT)
+        return None
+
+    def waits_for(document: TasksDocument, story: Story, *, skip_review: bool = False) -> tuple[str, ...]:
+        """The stories it depends on that are not done."""
+        return tuple(key for key in story.depends_on if not document.by_id[key].is_done(skip_review=skip_review))
+
+    def is_complete(document: TasksDocument, *, skip_review: bool = False) -> bool:
+        """Every story passes, and by a review unless reviews are skipped. An empty list is nothing done."""
+        return bool(document.stories) and all(
+            story.is_done(skip_review=skip_review) for story in document.stories
+        )
+
+    def unfinished_stories(document: TasksDocument, *, skip_review: bool = False) -> tuple[str, ...]:
+        return tuple(story.id for story in document.stories if not story.is_done(skip_review=skip_review))
+
+    def estimated_iterations(document: TasksDocument, *, skip_review: bool = False) -> int:
+        """About how many are left: three for a story without reviews so far, as seed 004 reckons."""
+        return sum(_left_for(story, skip_review=skip_review) for story in document.stories)
+
+    def _left_for(story: Story, *, skip_review: bool) -> int:
+        if story.is_done(skip_review=skip_review):
+            return 0
+        if skip_review:
+            return 1
+        return ITERATIONS_PER_REVIEW if story.review is Review.NEEDED else 1 + ITERATIONS_PER_REVIEW
+
+    def estimate_text(document: TasksDocument, *, skip_review: bool = False) -> str:
+        """Five fresh stories at about three iterations each need about 15."""
+        left = len(unfinished_stories(document, skip_review=skip_review))
+        needed = estimated_iterations(document, skip_review=skip_review)
+        if not left:
+            return "every story is done: no iterations needed"
+        stories = "1 story" if left == 1 else f"{left} stories"
+        iterations = "1 iteration" if needed == 1 else f"{needed} iterations"
+        each = needed / left
+        return f"{stories} × ~{each:.3g} iteration{'' if each == 1 else 's'} each = ~{iterations} needed"  # noqa: RUF001
+    return locals()
+
+def ralph_domain_plan_stop_checks():
+    """Seed 004's four checks before a session may stop: schema, review invariants, transitions, clean tree.
+
+The hook asks them early, from what ``.ralph-active`` says; the engine asks them again, from what it remembers itself.
+"""
+
+    import json
+    from collections.abc import Mapping
+
+    _m = _module("ralph.domain.plan.document"); TasksDocument = _m["TasksDocument"]; problems_of_text = _m["problems_of_text"]; read_document = _m["read_document"]
+    _m = _module("ralph.domain.plan.modes"); DEFAULT_REVIEW_RULES = _m["DEFAULT_REVIEW_RULES"]; IterationMode = _m["IterationMode"]
+    _m = _module("ralph.domain.plan.story"); Review = _m["Review"]; ReviewState = _m["ReviewState"]
+
+    SNAPSHOT_MISSING = "preIterationSnapshot is missing from .ralph-active: transitions were not checked, only the end state was."
+
+    UNCOMMITTED = """There are uncommitted changes{files}. Before you stop:
+1. Update {folder}/progress.txt with what was accomplished and what was learned.
+2. Consider whether any lasting pattern belongs in CLAUDE.md or .claude/rules/.
+3. Commit ALL changes, including progress.txt and the updates of tasks.json.
+Then stop again."""
+    FILES_NAMED = 10
+
+    def check_schema(text: str | None) -> tuple[str, ...]:
+        """Check 1. ``text`` is None if there is no file."""
+        if text is None:
+            return ("tasks.json does not exist.",)
+        return tuple(f"tasks.json is malformed: {problem}" for problem in problems_of_text(text))
+
+    def check_invariants(
+        document: TasksDocument, rules: ReviewRules = DEFAULT_REVIEW_RULES
+    ) -> dict[str, list[str]]:
+        """Check 2: what must hold of every story, whoever changed it. By story id."""
+        if rules.skip:
+            return {}
+        found = {story.id: invariants_broken(story, rules.cap) for story in document.stories}
+        return {key: messages for key, messages in found.items() if messages}
+
+    def invariants_broken(story: Story, cap: int) -> list[str]:
+        found = []
+        if story.passes and story.review is not Review.APPROVED:
+            status = "null" if story.review is None else story.review.value
+            found.append(
+                f"Story {story.id} has passes=true but reviewStatus is '{status}', not 'approved'. "
+                "Only review iterations may approve stories. Set passes back to false or complete the review cycle."
+            )
+        if story.review is Review.APPROVED and not story.passes:
+            found.append(
+                f"Story {story.id} has reviewStatus 'approved' but passes=false: the two are out of sync. "
+                "Only a review iteration sets them, and always both."
+            )
+        if story.review is Review.CHANGES and not story.review_feedback.strip():
+            found.append(
+                f"Story {story.id} has reviewStatus 'changes_requested' but reviewFeedback is empty: "
+                "feedback required. Say exactly what needs to be fixed and where."
+            )
+        if not 0 <= story.review_count <= cap + 1:
+            found.append(
+                f"Story {story.id} has reviewCount {story.review_count}, "
+                f"which is not between 0 and the review cap + 1 ({cap + 1})."
+            )
+        return found
+
+    def check_transitions(
+        before: Mapping[str, ReviewState],
+        document: TasksDocument,
+        mode: IterationMode,
+        *,
+        skip_review: bool = False,
+    ) -> dict[str, list[str]]:
+        """Check 2.5: only what the mode allows may have changed since the snapshot. By story id."""
+        if skip_review:
+            return {}
+        found: dict[str, list[str]] = {}
+        moved = []
+        for story in document.stories:
+            earlier = before.get(story.id)
+            if earlier is None:
+                messages = newcomer_broken(story)
+            elif earlier == story.state:
+                continue
+            else:
+                moved.append(story.id)
+                messages = transition_broken(earlier, story, mode)
+            if messages:
+                found[story.id] = messages
+        if len(moved) > 1:
+            for key in moved:
+                found.setdefault(key, []).append(_only_one(mode, key))
+        if mode is IterationMode.REVIEW and not moved:
+            waiting = [key for key, state in before.items() if state.review is Review.NEEDED]
+            for key in waiting[:1]:
+                found.setdefault(key, []).append(illegal_review(key, "review must increment reviewCount"))
+        for key in before:
+            if key not in document.by_id:
+                found[key] = [
+                    f"Story {key} is gone from tasks.json. Stories may be split or added, never removed."
+                ]
+        return found
+
+    def newcomer_broken(story: Story) -> list[str]:
+        """New stories are welcome in every mode, in their initial state."""
+        if story.state == ReviewState():
+            return []
+        return [
+            f"New story {story.id} must start incomplete: passes=false, reviewStatus=null, reviewCount=0, "
+            f"but {change}."
+            for change in changes_between(ReviewState(), story.state)
+        ][:1]
+
+    def transition_broken(before: ReviewState, story: Story, mode: IterationMode) -> list[str]:
+        """What was wrong with one story's change."""
+        after = story.state
+        match mode:
+            case IterationMode.IMPLEMENT:
+                if before == ReviewState(False, None, before.review_count) and after == ReviewState(
+                    False, Review.NEEDED, before.review_count
+                ):
+                    return []
+                return [
+                    "Implement iterations cannot set passes=true or approve stories. Only review iterations may "
+                    f"approve. Story {story.id} had illegal transition: {change}."
+                    for change in changes_between(before, after)
+                ]
+            case IterationMode.REVIEW:
+                return [illegal_review(story.id, details) for details in review_broken(before, story)]
+            case IterationMode.REVIEW_FIX:
+                if before == ReviewState(False, Review.CHANGES, before.review_count) and after == ReviewState(
+                    False, Review.NEEDED, before.review_count
+                ):
+                    return []
+                return [
+                    f"Review-fix iterations cannot approve stories. Story {story.id} must go back to needs_review "
+                    f"for re-review. Illegal transition: {change}."
+                    for change in changes_between(before, after)
+                ]
+
+    def review_broken(before: ReviewState, story: Story) -> list[str]:
+        found = []
+        if before.review is not Review.NEEDED:
+            found.append(f"its reviewStatus was {_json(before.review)}, it did not wait for a review")
+        if story.review_count == before.review_count:
+            found.append("review must increment reviewCount")
+        elif story.review_count != before.review_count + 1:
+            found.append(f"reviewCount must grow by exactly 1, not {before.review_count} → {story.review_count}")
+        approved = story.review is Review.APPROVED and story.passes
+        refused = story.review is Review.CHANGES and not story.passes
+        if not approved and not refused:
+            found.append(
+                "it must end as approved with passes=true or as changes_requested with passes=false, "
+                f"not as {_json(story.review)} with passes={_json(story.passes)}"
+            )
+        if refused and not story.review_feedback.strip():
+            found.append("changes_requested needs a reviewFeedback that says what to fix")
+        return found
+
+    def illegal_review(key: str, details: str) -> str:
+        return f"Review iteration made illegal transition on story {key}: {details}."
+
+    def _only_one(mode: IterationMode, key: str) -> str:
+        if mode is IterationMode.REVIEW:
+            return illegal_review(key, "review may only modify one story")
+        return (
+            f"One story per iteration: {mode} may only modify the review fields of one story, "
+            f"but changed {key} among others."
+        )
+
+    def changes_between(before: ReviewState, after: ReviewState) -> list[str]:
+        """``passes false → true``, one per field."""
+        fields = (
+            ("passes", before.passes, after.passes),
+            ("reviewStatus", before.review, after.review),
+            ("reviewCount", before.review_count, after.review_count),
+        )
+        return [f"{name} {_json(old)} → {_json(new)}" for name, old, new in fields if old != new]
+
+    def _json(value: object) -> str:
+        return json.dumps(value)
+
+    def check_uncommitted(paths: Sequence[str], *, folder: str = "ralph") -> tuple[str, ...]:
+        """Check 3. ``paths`` as ``git status`` names them, ralph's own files left out."""
+        if not paths:
+            return ()
+        named = ", ".join(paths[:FILES_NAMED]) + (", …" if len(paths) > FILES_NAMED else "")
+        return (UNCOMMITTED.format(files=f" ({named})" if named else "", folder=folder),)
+
+    def stop_reasons(
+        text: str | None,
+        *,
+        snapshot: Mapping[str, ReviewState] | None,
+        mode: IterationMode | None,
+        rules: ReviewRules = DEFAULT_REVIEW_RULES,
+        uncommitted: Sequence[str] = (),
+        folder: str = "ralph",
+    ) -> tuple[str, ...]:
+        """All four checks: why the session may not stop yet. Nothing: it may.
+
+    Without snapshot or mode only the transitions go unchecked; ``SNAPSHOT_MISSING`` is the warning for that.
+    """
+        found = list(check_schema(text))
+        document = read_document(text) if text is not None else ()
+        if isinstance(document, TasksDocument):
+            found += flat(check_invariants(document, rules))
+            if snapshot is not None and mode is not None:
+                found += flat(check_transitions(snapshot, document, mode, skip_review=rules.skip))
+        return (*found, *check_uncommitted(uncommitted, folder=folder))
+
+    def flat(by_story: Mapping[str, Sequence[str]]) -> list[str]:
+        return [message for messages in by_story.values() for message in messages]
+
+    def snapshot_of(document: TasksDocument) -> dict[str, ReviewState]:
+        """``preIterationSnapshot``"""
+        return {story.id: story.state for story in document.stories}
+
+    def snapshot_json(snapshot: Mapping[str, ReviewState]) -> dict[str, dict[str, object]]:
+        return {
+            key: {
+                "passes": state.passes,
+                "reviewStatus": None if state.review is None else state.review.value,
+                "reviewCount": state.review_count,
+            }
+            for key, state in snapshot.items()
+        }
+
+    def snapshot_from_json(value: object) -> dict[str, ReviewState] | None:
+        """None if it is not what ``snapshot_json`` writes: then there is no snapshot to trust."""
+        if not isinstance(value, Mapping):
+            return None
+        found: dict[str, ReviewState] = {}
+        for key, fields in value.items():
+            if not isinstance(key, str) or not isinstance(fields, Mapping):
+                return None
+            passes, review, count = (fields.get(name) for name in ("passes", "reviewStatus", "reviewCount"))
+            if not isinstance(passes, bool) or not isinstance(count, int) or isinstance(count, bool):
+                return None
+            if review is not None and review not in tuple(Review):
+                return None
+            found[key] = ReviewState(passes, None if review is None else Review(review), count)
+        return found
+    return locals()
+
+def ralph_domain_plan_story():
+    """A story: an entry of seed 004's tasks.json, which the agent itself edits."""
+
+    from dataclasses import dataclass
+    from enum import StrEnum
+
+    class Review(StrEnum):
+        """``reviewStatus``; a story nobody has implemented yet has none."""
+
+        NEEDED = "needs_review"
+        CHANGES = "changes_requested"
+        APPROVED = "approved"
+
+    @dataclass(frozen=True, slots=True)
+    class ReviewState:
+        """The review-critical fields: what only the right kind of iteration may change."""
+
+        passes: bool = False
+        review: Review | None = None
+        review_count: int = 0
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Story:
+        """What the review cycle needs to know of it; fields it does not know stay in the document."""
+
+        id: str
+        title: str
+        passes: bool = False
+        review: Review | None = None
+        review_count: int = 0
+        review_feedback: str = ""
+        description: str = ""
+        acceptance_criteria: tuple[str, ...] = ()
+        priority: float = 0
+        notes: str = ""
+        depends_on: tuple[str, ...] = ()
+
+        @property
+        def state(self) -> ReviewState:
+            return ReviewState(self.passes, self.review, self.review_count)
+
+        def is_done(self, *, skip_review: bool = False) -> bool:
+            """Passed, and by a review unless reviews are skipped."""
+            return self.passes and (skip_review or self.review is Review.APPROVED)
+    return locals()
+
+def ralph_domain_promise_loop_state():
+    """Seed 000's loop: its state, its promise and its continuation prompt."""
+
+    import re
+    from dataclasses import dataclass, field, replace
+
+    _m = _module("ralph.domain.loop.prompt"); fill = _m["fill"]
+
+    DEFAULT_MAX_ITERATIONS = 100
+    DEFAULT_COMPLETION_PROMISE = "DONE"
+    RALPH_LOOP_STATE_FILE = "ralph-loop"
+    """The name of its state file, without the ending."""
+
+    COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
+    """The first promise in a text, whatever it says."""
+
+    CONTINUATION_PROMPT = """[SYSTEM DIRECTIVE: ULTRA-PLANNING - RALPH LOOP {{ITERATION}}/{{MAX}}]
+
+Your previous attempt did not output the completion promise. Continue working on the task.
+
+IMPORTANT:
+- Review your progress so far
+- Continue from where you left off
+- When FULLY complete, output: <promise>{{PROMISE}}</promise>
+- Do not stop until the task is truly done
+
+Original task:
+{{PROMPT}}"""
+
+    _SPECIAL: re.Pattern[str] = re.compile(r"[.*+?^${}()|\[\]\\]")
+
+    @dataclass(frozen=True, slots=True)
+    class RalphLoopState:
+        """Where a loop stands. ``iteration`` counts from 1; ``started_at`` is ISO 8601."""
+
+        active: bool
+        iteration: int
+        max_iterations: int
+        completion_promise: str
+        started_at: str
+        prompt: str
+        extra: Mapping[str, object] = field(default_factory=dict, hash=False)  # others' keys in the file survive
+
+    @dataclass(frozen=True, slots=True)
+    class RalphLoopConfig:
+        """What differs from the defaults; None is the default."""
+
+        max_iterations: int | None = None
+        completion_promise: str | None = None
+
+    def new_state(prompt: str, config: RalphLoopConfig, *, started_at: str) -> RalphLoopState:
+        maximum, promise = config.max_iterations, config.completion_promise
+        return RalphLoopState(
+            active=True,
+            iteration=1,
+            max_iterations=DEFAULT_MAX_ITERATIONS if maximum is None else maximum,
+            completion_promise=DEFAULT_COMPLETION_PROMISE if promise is None else promise,
+            started_at=started_at,
+            prompt=prompt,
+        )
+
+    def config_problem(config: RalphLoopConfig) -> str | None:
+        """What would make a loop end at once or never; None if nothing."""
+        if config.max_iterations is not None and config.max_iterations < 1:
+            return f"max_iterations must be 1 or more, not {config.max_iterations}"
+        if config.completion_promise is not None and not config.completion_promise.strip():
+            return "completion_promise must not be empty"
+        return None
+
+    def increment_iteration(state: RalphLoopState) -> RalphLoopState:
+        return replace(state, iteration=state.iteration + 1)
+
+    def escape_regex(text: str) -> str:
+        """``text`` as a pattern that matches nothing but itself."""
+        return _SPECIAL.sub(r"\\\g<0>", text)
+
+    def detect_completion(text: str, promise: str) -> bool:
+        """Any ``<promise>`` in the assistant's text that says this; case and white space around it do not matter.
+
+    Give it what the assistant said only: prompts and tool output name the tag without promising anything.
+    """
+        wanted = promise.strip()
+        if not wanted:
+            return False
+        # ASCII: without it IGNORECASE lets a long s (U+017F) stand for "s", and the tag would not be ours.
+        pattern = rf"(?a:<promise>)\s*{escape_regex(wanted)}\s*(?a:</promise>)"
+        return re.search(pattern, text, re.IGNORECASE) is not None
+
+    def build_continuation_prompt(state: RalphLoopState) -> str:
+        return continuation_prompt(
+            state.prompt,
+            promise=state.completion_promise,
+            iteration=state.iteration,
+            maximum=state.max_iterations,
+        )
+
+    def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int | None) -> str:
+        """Every value literally: a task that contains ``{{MAX}}`` comes out unchanged."""
+        values = {
+            "ITERATION": str(iteration),
+            "MAX": str(maximum) if maximum is not None else "unlimited",
+            "PROMISE": promise,
+            "PROMPT": task,
+        }
+        return fill(CONTINUATION_PROMPT, values)
+
+    # --- as a document -----------------------------------------------------------------------------------------
+
+    _FIELDS: dict[str, type] = {
+        "active": bool,
+        "iteration": int,
+        "maxIterations": int,
+        "completionPromise": str,
+        "startedAt": str,
+        "prompt": str,
+    }
+    _TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
+
+    def state_to_document(state: RalphLoopState) -> dict[str, object]:
+        """The seed's keys, and behind them what others had in the file."""
+        known: dict[str, object] = {
+            "active": state.active,
+            "iteration": state.iteration,
+            "maxIterations": state.max_iterations,
+            "completionPromise": state.completion_promise,
+            "startedAt": state.started_at,
+            "prompt": state.prompt,
+        }
+        return known | {key: value for key, value in state.extra.items() if key not in known}
+
+    def state_from_document(document: object) -> tuple[RalphLoopState | None, tuple[str, ...]]:
+        """The state, or None and what is wrong with it; foreign data never raises."""
+        if not isinstance(document, dict):
+            return None, ("it is not a JSON object",)
+        problems = tuple(
+            f"{key} must be {_TYPE_NAMES[kind]}" if key in document else f"{key} is missing"
+            for key, kind in _FIELDS.items()
+            if type(document.get(key)) is not kind  # not isinstance: to Python, true is a number
+        )
+        if problems:
+            return None, problems
+        state = RalphLoopState(
+            active=document["active"],
+            iteration=document["iteration"],
+            max_iterations=document["maxIterations"],
+            completion_promise=document["completionPromise"],
+            started_at=document["startedAt"],
+            prompt=document["prompt"],
+            extra={key: value for key, value in document.items() if key not in _FIELDS},
+        )
+        return state, ()
+    return locals()
+
+def ralph_domain_promise_session_loop():
+    """Seed 000's loop inside one session of Claude Code: ``/ralph:loop`` starts it, Stop continues it, ``/ralph:cancel`` ends it.
+
+It belongs to the session that started it. States of ``ralph run`` name no session, so no hook ever touches them.
+"""
+
+    import re
+    from dataclasses import dataclass, replace
+
+    _m = _module("ralph.domain.promise.loop_state"); RalphLoopConfig = _m["RalphLoopConfig"]; build_continuation_prompt = _m["build_continuation_prompt"]; config_problem = _m["config_problem"]; detect_completion = _m["detect_completion"]; increment_iteration = _m["increment_iteration"]; new_state = _m["new_state"]
+
+    SESSION_KEY = "sessionId"
+    """In the state file, beside the seed's fields."""
+
+    LONGEST_TASK = 100_000
+
+    _COMMAND = re.compile(r"\s*/ralph:(loop|cancel)(?:\s+(.*))?\s*", re.DOTALL)
+    _OPTION = re.compile(
+        r"""(?:^|(?<=\s))--(max-iterations|completion-promise)(?:=|\s+)(?:"([^"]*)"|'([^']*)'|(\S+))(?=\s|$)"""
+    )
+    _UNFINISHED_OPTION = re.compile(r"(?:^|\s)--(max-iterations|completion-promise)(?=\s|=|$)")
+    _DIGITS = 9
+
+    USAGE = "/ralph:loop [--max-iterations N] [--completion-promise TEXT] TASK"
+
+    @dataclass(frozen=True, slots=True)
+    class LoopRequest:
+        """What ``/ralph:loop`` was asked."""
+
+        task: str
+        config: RalphLoopConfig
+
+    def loop_command(prompt: str) -> tuple[str, str] | None:
+        """``("loop", arguments)`` or ``("cancel", …)``; None if the prompt is neither."""
+        found = _COMMAND.fullmatch(prompt)
+        return (found[1], (found[2] or "").strip()) if found is not None else None
+
+    def loop_request(arguments: str) -> LoopRequest | str:
+        """The request, or what is wrong with it. Options may stand anywhere; the rest is the task, word for word."""
+        values: dict[str, str] = {}
+        for option in _OPTION.finditer(arguments):
+            values[option[1]] = next(value for value in option.groups()[1:] if value is not None)
+        task = _OPTION.sub("", arguments).strip()
+        if unfinished := _UNFINISHED_OPTION.search(task):
+            return f"--{unfinished[1]} needs a value: {USAGE}"
+        if not task:
+            return f"there is no task: {USAGE}"
+        if len(task) > LONGEST_TASK:
+            return f"the task is longer than {LONGEST_TASK:,} characters: put it into a file and name that"
+        maximum = values.get("max-iterations")
+        if maximum is not None and not (maximum.isascii() and maximum.isdigit() and len(maximum) <= _DIGITS):
+            return f"--max-iterations must be a whole number, not {maximum[:40]!r}"
+        config = RalphLoopConfig(
+            max_iterations=None if maximum is None else int(maximum),
+            completion_promise=values.get("completion-promise"),
+        )
+        return config_problem(config) or LoopRequest(task, config)
+
+    def started_loop(request: LoopRequest, *, session: str, started_at: str) -> RalphLoopState:
+        state = new_state(request.task, request.config, started_at=started_at)
+        return replace(state, extra={SESSION_KEY: session})
+
+    def belongs_to(state: RalphLoopState, session: str) -> bool:
+        return state.active and bool(session) and state.extra.get(SESSION_KEY) == session
+
+    def in_the_way(state: RalphLoopState | None, session: str) -> str:
+        """Why no new loop can start here; empty if one can. One's own is simply begun anew."""
+        if state is None or not state.active or belongs_to(state, session):
+            return ""
+        if SESSION_KEY not in state.extra:
+            return "a run of `ralph` is under way here: wait for it, or end it with `ralph stop`"
+        return (
+            "another session has a loop here "
+            f"({_progress(state)}): end it there, or with /ralph:cancel if that session is gone"
+        )
+
+    def opening(state: RalphLoopState) -> str:
+        """What the agent is told besides the user's prompt."""
+        return (
+            f"[RALPH LOOP {_progress(state)}] You are in a loop: whenever you stop, you are asked to go on, until the task "
+            f"is done. When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
+            f"Task:\n{state.prompt}"
+        )
+
+    @dataclass(frozen=True, slots=True)
+    class LoopTurn:
+        """What becomes of a loop when its session wants to stop.
+
+    ``state`` None: it is over. ``prompt`` empty: the session may stop. ``told`` is for the user.
+    """
+
+        state: RalphLoopState | None
+        prompt: str = ""
+        told: str = ""
+
+    def next_turn(state: RalphLoopState, said: str, *, blocks: int, cap: int) -> LoopTurn:
+        """``said``: the session's last words. ``blocks``: stops in a row that were refused without any work between, at
+    most ``cap``.
+    """
+        if detect_completion(said, state.completion_promise):
+            return LoopTurn(
+                None, told=f"ralph loop: complete after {_counted(state.iteration)} ({state.completion_promise})."
+            )
+        if state.iteration >= state.max_iterations:
+            return LoopTurn(
+                None,
+                told=f"ralph loop: ended after {_counted(state.iteration)} without <promise>{state.completion_promise}</promise>.",
+            )
+        if blocks >= cap:
+            return LoopTurn(
+                state,
+                told=(
+                    f"ralph loop: rests at {_progress(state)}, since nothing was done in {blocks} answers in a row. "
+                    "Say how to go on, or /ralph:cancel."
+                ),
+            )
+        following = increment_iteration(state)
+        return LoopTurn(following, build_continuation_prompt(following))
+
+    def _progress(state: RalphLoopState) -> str:
+        return f"{state.iteration}/{state.max_iterations}"
+
+    def _counted(iterations: int) -> str:
+        return "1 iteration" if iterations == 1 else f"{iterations} iterations"
+    return locals()
+
+def ralph_guard_ansi_quotes():
     r"""Escapes of ``$'…'``, ``echo -e`` and ``printf``: ``\n``, ``\x72``, ``\162``, ``\u0072``."""
 
     import re
 
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
 
     _ESCAPE = LazyPattern(
         r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
@@ -498,13 +1745,13 @@ def ralph_domain_danger_ansi_quotes():
         return chr(code)
     return locals()
 
-def ralph_domain_danger_call():
+def ralph_guard_call():
     """One program call as the families see it: wrappers gone, words expanded."""
 
     from typing import NamedTuple
 
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
-    _m = _module("ralph.domain.danger.places"); place_of = _m["place_of"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.guard.places"); place_of = _m["place_of"]
 
     class Call(NamedTuple):
         program: str
@@ -532,15 +1779,15 @@ def ralph_domain_danger_call():
             return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
     return locals()
 
-def ralph_domain_danger_carriers():
+def ralph_guard_carriers():
     """Programs that run commands on many things: find, xargs, parallel."""
 
     import re
     from typing import NamedTuple
 
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.options"); behind_options = _m["behind_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); behind_options = _m["behind_options"]; words_in = _m["words_in"]
 
     class FindCall(NamedTuple):
         roots: list[str]
@@ -670,7 +1917,7 @@ def ralph_domain_danger_carriers():
         return [*command, value]
     return locals()
 
-def ralph_domain_danger_code():
+def ralph_guard_code():
     """One-liners and here-documents of Python, Node, Ruby, Perl, PHP and awk: which shell commands they run, what they remove.
 
 No parser of any of these languages: it looks for the calls that start processes or delete files, and for the
@@ -682,10 +1929,10 @@ strings in them.
     import re
     from typing import NamedTuple
 
-    _m = _module("ralph.domain.danger.ansi_quotes"); decode_escapes = _m["decode_escapes"]
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.marks"); UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.word_reading"); TOO_MANY_PARTS = _m["TOO_MANY_PARTS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.ansi_quotes"); decode_escapes = _m["decode_escapes"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.word_reading"); TOO_MANY_PARTS = _m["TOO_MANY_PARTS"]; TooComplex = _m["TooComplex"]
 
     MAX_CODE_CHARS = 200_000
     MAX_ARGUMENT_CHARS = 2_000
@@ -862,11 +2109,11 @@ strings in them.
             return []
     return locals()
 
-def ralph_domain_danger_destructive_words():
+def ralph_guard_destructive_words():
     """Command lines of the form ``tool thing verb``: which verbs destroy."""
 
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
 
     _VERB = LazyPattern(
         r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
@@ -916,7 +2163,7 @@ def ralph_domain_danger_destructive_words():
         )
     return locals()
 
-def ralph_domain_danger_examining():
+def ralph_guard_examining():
     """Walks a command line and asks the families about every program it would start."""
 
     import re
@@ -924,20 +2171,20 @@ def ralph_domain_danger_examining():
     from types import MappingProxyType
     from typing import NamedTuple
 
-    _m = _module("ralph.domain.danger.call"); Call = _m["Call"]
-    _m = _module("ralph.domain.danger.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]; substituted_scripts = _m["substituted_scripts"]
-    _m = _module("ralph.domain.danger.families.catalogue"); check_families = _m["check_families"]
-    _m = _module("ralph.domain.danger.families.files"); check_written_file = _m["check_written_file"]
-    _m = _module("ralph.domain.danger.families.secrets"); FETCHERS = _m["FETCHERS"]; check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]; saved_file = _m["saved_file"]
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]
-    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
-    _m = _module("ralph.domain.danger.places"); is_secret_file = _m["is_secret_file"]; is_startup_file = _m["is_startup_file"]
-    _m = _module("ralph.domain.danger.printed"); printed_by = _m["printed_by"]; printed_by_command = _m["printed_by_command"]; stdin_text = _m["stdin_text"]; text_of_call = _m["text_of_call"]
-    _m = _module("ralph.domain.danger.program_lists"); DANGEROUS_PROGRAMS = _m["DANGEROUS_PROGRAMS"]; SETUP_TOOLS = _m["SETUP_TOOLS"]; SETUP_WORDS = _m["SETUP_WORDS"]; SHELLS = _m["SHELLS"]; TEXT_TOOLS = _m["TEXT_TOOLS"]
-    _m = _module("ralph.domain.danger.reading"); read_script = _m["read_script"]
-    _m = _module("ralph.domain.danger.syntax"); Function = _m["Function"]; Group = _m["Group"]; ProcessFile = _m["ProcessFile"]; Simple = _m["Simple"]; Substitution = _m["Substitution"]; Text = _m["Text"]
-    _m = _module("ralph.domain.danger.word_reading"); TOO_DEEP = _m["TOO_DEEP"]; TOO_LONG = _m["TOO_LONG"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.call"); Call = _m["Call"]
+    _m = _module("ralph.guard.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]; substituted_scripts = _m["substituted_scripts"]
+    _m = _module("ralph.guard.families.catalogue"); check_families = _m["check_families"]
+    _m = _module("ralph.guard.families.files"); check_written_file = _m["check_written_file"]
+    _m = _module("ralph.guard.families.secrets"); FETCHERS = _m["FETCHERS"]; check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]; saved_file = _m["saved_file"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.paths"); joined = _m["joined"]
+    _m = _module("ralph.guard.places"); is_secret_file = _m["is_secret_file"]; is_startup_file = _m["is_startup_file"]
+    _m = _module("ralph.guard.printed"); printed_by = _m["printed_by"]; printed_by_command = _m["printed_by_command"]; stdin_text = _m["stdin_text"]; text_of_call = _m["text_of_call"]
+    _m = _module("ralph.guard.program_lists"); DANGEROUS_PROGRAMS = _m["DANGEROUS_PROGRAMS"]; SETUP_TOOLS = _m["SETUP_TOOLS"]; SETUP_WORDS = _m["SETUP_WORDS"]; SHELLS = _m["SHELLS"]; TEXT_TOOLS = _m["TEXT_TOOLS"]
+    _m = _module("ralph.guard.reading"); read_script = _m["read_script"]
+    _m = _module("ralph.guard.syntax"); Function = _m["Function"]; Group = _m["Group"]; ProcessFile = _m["ProcessFile"]; Simple = _m["Simple"]; Substitution = _m["Substitution"]; Text = _m["Text"]
+    _m = _module("ralph.guard.word_reading"); TOO_DEEP = _m["TOO_DEEP"]; TOO_LONG = _m["TOO_LONG"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
 
     MAX_CALLS = 1_000
     MAX_TEXT_CHARS = 200_000
@@ -1241,17 +2488,17 @@ def ralph_domain_danger_examining():
         return joined(scope.cwd, operands[0]) if operands[0] else scope.cwd
     return locals()
 
-def ralph_domain_danger_expansion():
+def ralph_guard_expansion():
     """What the words of a command become: quotes gone, variables and braces replaced as far as they are known."""
 
     import re
     from collections.abc import Callable
 
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.marks"); UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.scope"); Scope = _m["Scope"]
-    _m = _module("ralph.domain.danger.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Script = _m["Script"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
-    _m = _module("ralph.domain.danger.word_reading"); TOO_LONG = _m["TOO_LONG"]; TOO_MANY_WORDS = _m["TOO_MANY_WORDS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.scope"); Scope = _m["Scope"]
+    _m = _module("ralph.guard.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Script = _m["Script"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
+    _m = _module("ralph.guard.word_reading"); TOO_LONG = _m["TOO_LONG"]; TOO_MANY_WORDS = _m["TOO_MANY_WORDS"]; TooComplex = _m["TooComplex"]
 
     MAX_WORDS = 2_000
     MAX_WORD_CHARS = 100_000
@@ -1430,12 +2677,12 @@ def ralph_domain_danger_expansion():
         return part._replace(quoted=True) if isinstance(part, Text | Variable | Substitution) else part
     return locals()
 
-def ralph_domain_danger_families_backup():
+def ralph_guard_families_backup():
     """Optional pack: backups, the last place where anything is left."""
 
-    _m = _module("ralph.domain.danger.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+    _m = _module("ralph.guard.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
 
     _BACKUP_TOOLS = {
         "restic": words_in("forget prune unlock rebuild-index"),
@@ -1461,22 +2708,22 @@ def ralph_domain_danger_families_backup():
         return None
     return locals()
 
-def ralph_domain_danger_families_catalogue():
+def ralph_guard_families_catalogue():
     """All families: those that are always on, and the packs that the user chooses."""
 
-    _m = _module("ralph.domain.danger.families.backup"); check_backup = _m["check_backup"]
-    _m = _module("ralph.domain.danger.families.cloud"); check_cloud = _m["check_cloud"]
-    _m = _module("ralph.domain.danger.families.containers"); check_containers = _m["check_containers"]
-    _m = _module("ralph.domain.danger.families.databases"); check_databases = _m["check_databases"]
-    _m = _module("ralph.domain.danger.families.files"); check_files = _m["check_files"]
-    _m = _module("ralph.domain.danger.families.git"); check_git = _m["check_git"]
-    _m = _module("ralph.domain.danger.families.other_vcs"); check_other_vcs = _m["check_other_vcs"]
-    _m = _module("ralph.domain.danger.families.permissions"); check_permissions = _m["check_permissions"]
-    _m = _module("ralph.domain.danger.families.publish"); check_publish = _m["check_publish"]
-    _m = _module("ralph.domain.danger.families.remote"); check_remote = _m["check_remote"]
-    _m = _module("ralph.domain.danger.families.secrets"); check_secrets = _m["check_secrets"]
-    _m = _module("ralph.domain.danger.families.services"); check_services = _m["check_services"]
-    _m = _module("ralph.domain.danger.families.system"); check_system = _m["check_system"]
+    _m = _module("ralph.guard.families.backup"); check_backup = _m["check_backup"]
+    _m = _module("ralph.guard.families.cloud"); check_cloud = _m["check_cloud"]
+    _m = _module("ralph.guard.families.containers"); check_containers = _m["check_containers"]
+    _m = _module("ralph.guard.families.databases"); check_databases = _m["check_databases"]
+    _m = _module("ralph.guard.families.files"); check_files = _m["check_files"]
+    _m = _module("ralph.guard.families.git"); check_git = _m["check_git"]
+    _m = _module("ralph.guard.families.other_vcs"); check_other_vcs = _m["check_other_vcs"]
+    _m = _module("ralph.guard.families.permissions"); check_permissions = _m["check_permissions"]
+    _m = _module("ralph.guard.families.publish"); check_publish = _m["check_publish"]
+    _m = _module("ralph.guard.families.remote"); check_remote = _m["check_remote"]
+    _m = _module("ralph.guard.families.secrets"); check_secrets = _m["check_secrets"]
+    _m = _module("ralph.guard.families.services"); check_services = _m["check_services"]
+    _m = _module("ralph.guard.families.system"); check_system = _m["check_system"]
 
     _ALWAYS = (
         check_files,
@@ -1509,12 +2756,12 @@ def ralph_domain_danger_families_catalogue():
         return None
     return locals()
 
-def ralph_domain_danger_families_cloud():
+def ralph_guard_families_cloud():
     """Optional pack: clouds and infrastructure as code."""
 
-    _m = _module("ralph.domain.danger.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+    _m = _module("ralph.guard.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
 
     _NOTHING = words_in("")
     _CLOUD_TOOLS = {
@@ -1563,12 +2810,12 @@ def ralph_domain_danger_families_cloud():
         return None
     return locals()
 
-def ralph_domain_danger_families_containers():
+def ralph_guard_families_containers():
     """Optional pack: containers and clusters."""
 
-    _m = _module("ralph.domain.danger.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
 
     _ENGINES = words_in("docker podman nerdctl docker-compose podman-compose")
     _CLUSTERS = words_in("kubectl oc helm k9s kind k3d minikube argocd flux istioctl velero")
@@ -1606,7 +2853,7 @@ def ralph_domain_danger_families_containers():
         return None
     return locals()
 
-def ralph_domain_danger_families_databases():
+def ralph_guard_families_databases():
     """Databases. Dropping a table or database of a server, and what says that it is production, is always looked for.
 
 The rest, which is everyday work on a database of one's own, is a pack.
@@ -1614,10 +2861,10 @@ The rest, which is everyday work on a database of one's own, is a pack.
 
     import re
 
-    _m = _module("ralph.domain.danger.destructive_words"); is_only_asking = _m["is_only_asking"]
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+    _m = _module("ralph.guard.destructive_words"); is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
 
     _CLIENTS = words_in(
         "psql mysql mariadb sqlite3 sqlcmd duckdb cockroach clickhouse-client cqlsh mongosh mongo redis-cli usql pgcli mycli bq snowsql"
@@ -1684,15 +2931,15 @@ The rest, which is everyday work on a database of one's own, is a pack.
         return None
     return locals()
 
-def ralph_domain_danger_families_files():
+def ralph_guard_families_files():
     """Files: removing, overwriting and formatting what cannot be brought back."""
 
     import re
 
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]
-    _m = _module("ralph.domain.danger.places"); HARMLESS = _m["HARMLESS"]; VITAL = _m["VITAL"]; Place = _m["Place"]; is_disk = _m["is_disk"]; is_personal_file = _m["is_personal_file"]; is_vital_file = _m["is_vital_file"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]
+    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; VITAL = _m["VITAL"]; Place = _m["Place"]; is_disk = _m["is_disk"]; is_personal_file = _m["is_personal_file"]; is_vital_file = _m["is_vital_file"]
 
     _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
     _FORMATTERS = LazyPattern(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
@@ -1899,16 +3146,16 @@ def ralph_domain_danger_families_files():
         return text if len(text) <= 80 else text[:79] + "…"
     return locals()
 
-def ralph_domain_danger_families_git():
+def ralph_guard_families_git():
     """git: losing uncommitted work, rewriting or deleting history, forcing it on others."""
 
     from collections.abc import Callable
 
-    _m = _module("ralph.domain.danger.call"); Call = _m["Call"]
-    _m = _module("ralph.domain.danger.git_words"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
-    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.call"); Call = _m["Call"]
+    _m = _module("ralph.guard.git_words"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
 
     _COMMIT_FIRST = "commit or stash the work first (git stash push -u), then ask the user"
 
@@ -2205,11 +3452,11 @@ def ralph_domain_danger_families_git():
     }
     return locals()
 
-def ralph_domain_danger_families_other_vcs():
+def ralph_guard_families_other_vcs():
     """Mercurial and Subversion: throwing away uncommitted work."""
 
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
 
     def check_other_vcs(call: Call) -> Danger | None:
         if call.program not in ("hg", "svn", "jj"):
@@ -2231,13 +3478,13 @@ def ralph_domain_danger_families_other_vcs():
         return None
     return locals()
 
-def ralph_domain_danger_families_permissions():
+def ralph_guard_families_permissions():
     """Permissions and ownership: opened to everybody, or changed for a whole tree of the system."""
 
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
-    _m = _module("ralph.domain.danger.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]
 
     _OPEN_MODE = LazyPattern(r"0?[0-7]?[0-7][2367][2367]|(?:[augo]*o[augo]*|a+|)[+=][rxst]*w[rwxst]*")
     _SETUID_MODE = LazyPattern(r"0?[4-7][0-7]{3}|[ugoa]*\+[rwx]*s[rwx]*")
@@ -2276,13 +3523,13 @@ def ralph_domain_danger_families_permissions():
         return None
     return locals()
 
-def ralph_domain_danger_families_publish():
+def ralph_guard_families_publish():
     """Optional pack: publishing packages for everybody, and removing installed ones."""
 
-    _m = _module("ralph.domain.danger.destructive_words"); is_only_asking = _m["is_only_asking"]
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.destructive_words"); is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
 
     _PUBLISHERS = {
         **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words_in("publish unpublish deprecate")),
@@ -2334,12 +3581,12 @@ def ralph_domain_danger_families_publish():
         return None
     return locals()
 
-def ralph_domain_danger_families_remote():
+def ralph_guard_families_remote():
     """Optional pack: other machines. What ssh runs there is judged like a command here."""
 
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
 
     _SYSTEM_TARGET = LazyPattern(
         r"[^:]+:/(?:$|etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?$|[^:]+:/$"
@@ -2373,15 +3620,15 @@ def ralph_domain_danger_families_remote():
         return None
     return locals()
 
-def ralph_domain_danger_families_secrets():
+def ralph_guard_families_secrets():
     """Secrets that leave the machine: keys and passwords sent by curl, scp, nc and the like."""
 
     import re
 
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
-    _m = _module("ralph.domain.danger.places"); is_secret_file = _m["is_secret_file"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.places"); is_secret_file = _m["is_secret_file"]
 
     SENDERS = words_in(
         "curl wget nc ncat netcat socat telnet ftp sftp scp rsync ssh http https xh xhs httpie mail sendmail mutt"
@@ -2477,15 +3724,15 @@ def ralph_domain_danger_families_secrets():
         return word if is_secret_file(word) and program == "curl" else ""
     return locals()
 
-def ralph_domain_danger_families_services():
+def ralph_guard_families_services():
     """Optional pack: services behind an API or a command-line client, from monitoring to payments."""
 
     import re
 
-    _m = _module("ralph.domain.danger.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.options"); value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
 
     _HTTP_CLIENTS = words_in("curl wget http https xh xhs httpie")
     _SERVICE_TOOLS = words_in(
@@ -2568,11 +3815,11 @@ def ralph_domain_danger_families_services():
         return None
     return locals()
 
-def ralph_domain_danger_families_system():
+def ralph_guard_families_system():
     """The machine itself: power, processes, accounts, firewall, scheduled jobs."""
 
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
 
     _ASK = "ask the user to do it"
     _POWER = frozenset(["shutdown", "reboot", "halt", "poweroff"])
@@ -2748,12 +3995,12 @@ def ralph_domain_danger_families_system():
     }
     return locals()
 
-def ralph_domain_danger_git_words():
+def ralph_guard_git_words():
     """A git call taken apart: global options, inline configuration, subcommand and its words."""
 
     from typing import NamedTuple
 
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
 
     _GIT_VALUED = (
         "-C",
@@ -2830,16 +4077,16 @@ def ralph_domain_danger_git_words():
         return config
     return locals()
 
-def ralph_domain_danger_guard():
+def ralph_guard_guard():
     """``judge``: is this shell command dangerous? Never raises, never runs anything, bounded in time."""
 
-    _m = _module("ralph.domain.danger.examining"); DangerFound = _m["DangerFound"]
-    _m = _module("ralph.domain.danger.judgement"); ALLOWED = _m["ALLOWED"]; DEFAULT_RULES = _m["DEFAULT_RULES"]; Danger = _m["Danger"]; blocked = _m["blocked"]
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.reading"); read_script = _m["read_script"]
-    _m = _module("ralph.domain.danger.scope"); Scope = _m["Scope"]
-    _m = _module("ralph.domain.danger.starting"); Examiner = _m["Examiner"]
-    _m = _module("ralph.domain.danger.word_reading"); TOO_DEEP = _m["TOO_DEEP"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.examining"); DangerFound = _m["DangerFound"]
+    _m = _module("ralph.guard.judgement"); ALLOWED = _m["ALLOWED"]; DEFAULT_RULES = _m["DEFAULT_RULES"]; Danger = _m["Danger"]; blocked = _m["blocked"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.reading"); read_script = _m["read_script"]
+    _m = _module("ralph.guard.scope"); Scope = _m["Scope"]
+    _m = _module("ralph.guard.starting"); Examiner = _m["Examiner"]
+    _m = _module("ralph.guard.word_reading"); TOO_DEEP = _m["TOO_DEEP"]; TooComplex = _m["TooComplex"]
 
     MAX_COMMAND_CHARS = 200_000
     _DASHES = dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")
@@ -2877,14 +4124,14 @@ def ralph_domain_danger_guard():
         return blocked(Danger("unreadable", what, _SHORTER))
     return locals()
 
-def ralph_domain_danger_interpreters():
+def ralph_guard_interpreters():
     """Where an interpreter's code comes from: its words, a script file, stdin."""
 
     import re
     from typing import NamedTuple
 
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
 
     class Interpreter(NamedTuple):
         language: str
@@ -3015,7 +4262,7 @@ def ralph_domain_danger_interpreters():
         return None
     return locals()
 
-def ralph_domain_danger_judgement():
+def ralph_guard_judgement():
     """What the guard answers, and what the user may tell it."""
 
     from enum import StrEnum
@@ -3065,7 +4312,7 @@ def ralph_domain_danger_judgement():
     DEFAULT_RULES = GuardRules()
     return locals()
 
-def ralph_domain_danger_lazy_pattern():
+def ralph_guard_lazy_pattern():
     """Patterns that are compiled when they are first used: most commands need few of them, and hooks start often."""
 
     import re
@@ -3102,7 +4349,7 @@ def ralph_domain_danger_lazy_pattern():
             return self.compiled.sub(replacement, text)
     return locals()
 
-def ralph_domain_danger_marks():
+def ralph_guard_marks():
     """Signs that stand in words for what is not known."""
 
     UNKNOWN = "\ue000"
@@ -3113,7 +4360,7 @@ def ralph_domain_danger_marks():
     TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
     return locals()
 
-def ralph_domain_danger_options():
+def ralph_guard_options():
     """Reading a program's options from its words."""
 
     def words_in(text: str) -> frozenset[str]:
@@ -3193,10 +4440,10 @@ def ralph_domain_danger_options():
         return None
     return locals()
 
-def ralph_domain_danger_paths():
+def ralph_guard_paths():
     """Paths by their text: nothing is looked up."""
 
-    _m = _module("ralph.domain.danger.marks"); UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
 
     def joined(base: str, path: str) -> str:
         """``path`` seen from ``base``, without ``.`` and ``..`` where the text says enough."""
@@ -3226,15 +4473,15 @@ def ralph_domain_danger_paths():
         return text or "."
     return locals()
 
-def ralph_domain_danger_places():
+def ralph_guard_places():
     """What kind of place a path is: the project's own, a temporary folder, the system, a home …, by its text alone."""
 
     import re
     from enum import Enum
 
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.paths"); joined = _m["joined"]
 
     class Place(Enum):
         ROOT = "the root of the file system"
@@ -3365,19 +4612,19 @@ def ralph_domain_danger_places():
         return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
     return locals()
 
-def ralph_domain_danger_printed():
+def ralph_guard_printed():
     """What a script prints, where that can be told without running it: echo, printf, decoders, a few questions."""
 
     import base64
     import binascii
     import re
 
-    _m = _module("ralph.domain.danger.ansi_quotes"); decode_escapes = _m["decode_escapes"]
-    _m = _module("ralph.domain.danger.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]
-    _m = _module("ralph.domain.danger.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.domain.danger.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
-    _m = _module("ralph.domain.danger.syntax"); Simple = _m["Simple"]
+    _m = _module("ralph.guard.ansi_quotes"); decode_escapes = _m["decode_escapes"]
+    _m = _module("ralph.guard.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.syntax"); Simple = _m["Simple"]
 
     MAX_PRINTED_CHARS = 50_000
     _FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
@@ -3549,10 +4796,10 @@ def ralph_domain_danger_printed():
         return re.sub(r"(.)-(.)", ranged, text, flags=re.DOTALL)
     return locals()
 
-def ralph_domain_danger_program_lists():
+def ralph_guard_program_lists():
     """Programs by what they do with text."""
 
-    _m = _module("ralph.domain.danger.options"); words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
 
     SHELLS = words_in("sh bash zsh dash ksh ash fish mksh rbash tcsh csh pwsh powershell")
 
@@ -3588,7 +4835,7 @@ def ralph_domain_danger_program_lists():
     """Programs worth looking for among the words of a program that is not known."""
     return locals()
 
-def ralph_domain_danger_reading():
+def ralph_guard_reading():
     """Reads a shell command line. Total: whatever the text, a script comes out or ``TooComplex`` is raised.
 
 An open quote, substitution or here-document is closed at the end of the text, and ``is_torn`` says so.
@@ -3596,8 +4843,8 @@ An open quote, substitution or here-document is closed at the end of the text, a
 
     import re
 
-    _m = _module("ralph.domain.danger.syntax"); Assignment = _m["Assignment"]; Function = _m["Function"]; Group = _m["Group"]; Redirect = _m["Redirect"]; Simple = _m["Simple"]; Text = _m["Text"]; Variable = _m["Variable"]; plain_text = _m["plain_text"]
-    _m = _module("ralph.domain.danger.word_reading"); WordReader = _m["WordReader"]
+    _m = _module("ralph.guard.syntax"); Assignment = _m["Assignment"]; Function = _m["Function"]; Group = _m["Group"]; Redirect = _m["Redirect"]; Simple = _m["Simple"]; Text = _m["Text"]; Variable = _m["Variable"]; plain_text = _m["plain_text"]
+    _m = _module("ralph.guard.word_reading"); WordReader = _m["WordReader"]
 
     class ReadScript:
         """A script and whether something was left open in its text."""
@@ -3915,19 +5162,19 @@ An open quote, substitution or here-document is closed at the end of the text, a
                 self._read_here_documents()
     return locals()
 
-def ralph_domain_danger_running_code():
+def ralph_guard_running_code():
     """Programs that run code: shells, eval, source, interpreters. The code is in their words, on stdin, or in a file."""
 
-    _m = _module("ralph.domain.danger.code"); read_code = _m["read_code"]
-    _m = _module("ralph.domain.danger.examining"); DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; Walker = _m["Walker"]; is_opaque = _m["is_opaque"]; is_partly_opaque = _m["is_partly_opaque"]; looks_like_commands = _m["looks_like_commands"]; only_substitution = _m["only_substitution"]; prints_setup_code = _m["prints_setup_code"]; process_files = _m["process_files"]
-    _m = _module("ralph.domain.danger.expansion"); substituted_scripts = _m["substituted_scripts"]
-    _m = _module("ralph.domain.danger.interpreters"); read_interpreter = _m["read_interpreter"]
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
-    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
-    _m = _module("ralph.domain.danger.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_vital_file = _m["is_vital_file"]; place_of = _m["place_of"]
-    _m = _module("ralph.domain.danger.printed"); printed_by = _m["printed_by"]
-    _m = _module("ralph.domain.danger.shell_words"); read_shell = _m["read_shell"]
+    _m = _module("ralph.guard.code"); read_code = _m["read_code"]
+    _m = _module("ralph.guard.examining"); DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; Walker = _m["Walker"]; is_opaque = _m["is_opaque"]; is_partly_opaque = _m["is_partly_opaque"]; looks_like_commands = _m["looks_like_commands"]; only_substitution = _m["only_substitution"]; prints_setup_code = _m["prints_setup_code"]; process_files = _m["process_files"]
+    _m = _module("ralph.guard.expansion"); substituted_scripts = _m["substituted_scripts"]
+    _m = _module("ralph.guard.interpreters"); read_interpreter = _m["read_interpreter"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_vital_file = _m["is_vital_file"]; place_of = _m["place_of"]
+    _m = _module("ralph.guard.printed"); printed_by = _m["printed_by"]
+    _m = _module("ralph.guard.shell_words"); read_shell = _m["read_shell"]
 
     _READ_FIRST = "save it to a file, read it, then run the file by its name"
 
@@ -4111,17 +5358,17 @@ def ralph_domain_danger_running_code():
             self.leave()
     return locals()
 
-def ralph_domain_danger_running_git():
+def ralph_guard_running_git():
     """git as a program that runs others: aliases, pagers, ssh commands, ``bisect run``."""
 
     import shlex
 
-    _m = _module("ralph.domain.danger.examining"); DangerFound = _m["DangerFound"]; Start = _m["Start"]; is_opaque = _m["is_opaque"]
-    _m = _module("ralph.domain.danger.git_words"); read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]
-    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]
-    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
-    _m = _module("ralph.domain.danger.running_code"); CodeRunner = _m["CodeRunner"]; opaque = _m["opaque"]
+    _m = _module("ralph.guard.examining"); DangerFound = _m["DangerFound"]; Start = _m["Start"]; is_opaque = _m["is_opaque"]
+    _m = _module("ralph.guard.git_words"); read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.paths"); joined = _m["joined"]
+    _m = _module("ralph.guard.running_code"); CodeRunner = _m["CodeRunner"]; opaque = _m["opaque"]
 
     _GIT_PROGRAM_KEYS = frozenset(
         [
@@ -4220,11 +5467,11 @@ def ralph_domain_danger_running_git():
                     self.text(following[1:] if following.startswith("!") else f"git {following}", scope.copy())
     return locals()
 
-def ralph_domain_danger_scope():
+def ralph_guard_scope():
     """What a command line has set up before a command runs: variables, functions, directory, files it wrote."""
 
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.paths"); joined = _m["joined"]
 
     _ENVIRONMENT = {
         "HOME": "~",
@@ -4303,7 +5550,7 @@ def ralph_domain_danger_scope():
             return "".join(self.value_of("IFS"))
     return locals()
 
-def ralph_domain_danger_shell_words():
+def ralph_guard_shell_words():
     """A shell's own command line: ``bash -lc 'code' name arguments``, ``sh script``, ``bash -s``."""
 
     from typing import NamedTuple
@@ -4363,30 +5610,30 @@ def ralph_domain_danger_shell_words():
         return ShellWords(None, rest[0], tuple(rest[1:]), checks_only, is_interactive, startup_file)
     return locals()
 
-def ralph_domain_danger_starting():
+def ralph_guard_starting():
     """What a program does with its words: run another one, read a script, be judged by the families."""
 
     import shlex
 
-    _m = _module("ralph.domain.danger.ansi_quotes"); NO_CHARACTER = _m["NO_CHARACTER"]
-    _m = _module("ralph.domain.danger.carriers"); MAX_FIND_COMMANDS = _m["MAX_FIND_COMMANDS"]; read_find = _m["read_find"]; read_parallel = _m["read_parallel"]; read_xargs = _m["read_xargs"]
-    _m = _module("ralph.domain.danger.examining"); DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; embedded_command = _m["embedded_command"]; is_opaque = _m["is_opaque"]; looks_like_commands = _m["looks_like_commands"]; next_directory = _m["next_directory"]
-    _m = _module("ralph.domain.danger.expansion"); expand_words = _m["expand_words"]
-    _m = _module("ralph.domain.danger.families.secrets"); check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]
-    _m = _module("ralph.domain.danger.interpreters"); interpreter_named = _m["interpreter_named"]
-    _m = _module("ralph.domain.danger.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.domain.danger.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.domain.danger.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
-    _m = _module("ralph.domain.danger.paths"); joined = _m["joined"]
-    _m = _module("ralph.domain.danger.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]; place_of = _m["place_of"]
-    _m = _module("ralph.domain.danger.printed"); printed_by = _m["printed_by"]
-    _m = _module("ralph.domain.danger.program_lists"); SHELLS = _m["SHELLS"]
-    _m = _module("ralph.domain.danger.reading"); read_script = _m["read_script"]
-    _m = _module("ralph.domain.danger.running_code"); opaque = _m["opaque"]; scripts_of = _m["scripts_of"]
-    _m = _module("ralph.domain.danger.running_git"); GitRunner = _m["GitRunner"]; split_words = _m["split_words"]
-    _m = _module("ralph.domain.danger.syntax"); Simple = _m["Simple"]
-    _m = _module("ralph.domain.danger.word_reading"); TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
-    _m = _module("ralph.domain.danger.wrappers"); read_env = _m["read_env"]; wrapped_command = _m["wrapped_command"]
+    _m = _module("ralph.guard.ansi_quotes"); NO_CHARACTER = _m["NO_CHARACTER"]
+    _m = _module("ralph.guard.carriers"); MAX_FIND_COMMANDS = _m["MAX_FIND_COMMANDS"]; read_find = _m["read_find"]; read_parallel = _m["read_parallel"]; read_xargs = _m["read_xargs"]
+    _m = _module("ralph.guard.examining"); DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; embedded_command = _m["embedded_command"]; is_opaque = _m["is_opaque"]; looks_like_commands = _m["looks_like_commands"]; next_directory = _m["next_directory"]
+    _m = _module("ralph.guard.expansion"); expand_words = _m["expand_words"]
+    _m = _module("ralph.guard.families.secrets"); check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]
+    _m = _module("ralph.guard.interpreters"); interpreter_named = _m["interpreter_named"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.paths"); joined = _m["joined"]
+    _m = _module("ralph.guard.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]; place_of = _m["place_of"]
+    _m = _module("ralph.guard.printed"); printed_by = _m["printed_by"]
+    _m = _module("ralph.guard.program_lists"); SHELLS = _m["SHELLS"]
+    _m = _module("ralph.guard.reading"); read_script = _m["read_script"]
+    _m = _module("ralph.guard.running_code"); opaque = _m["opaque"]; scripts_of = _m["scripts_of"]
+    _m = _module("ralph.guard.running_git"); GitRunner = _m["GitRunner"]; split_words = _m["split_words"]
+    _m = _module("ralph.guard.syntax"); Simple = _m["Simple"]
+    _m = _module("ralph.guard.word_reading"); TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.wrappers"); read_env = _m["read_env"]; wrapped_command = _m["wrapped_command"]
 
     class Examiner(GitRunner):
         def start(self, start: Start) -> None:
@@ -4695,7 +5942,7 @@ def ralph_domain_danger_starting():
         return False
     return locals()
 
-def ralph_domain_danger_syntax():
+def ralph_guard_syntax():
     """The parts of a shell command line, as far as a guard needs them.
 
 Control flow is flat: ``if``, ``while`` and ``case`` only mark where commands begin, because every branch is judged.
@@ -4778,7 +6025,7 @@ Control flow is flat: ``if``, ``while`` and ``case`` only mark where commands be
         return None
     return locals()
 
-def ralph_domain_danger_word_reading():
+def ralph_guard_word_reading():
     """Reads one word of a shell command line: quotes, variables, substitutions.
 
 What a substitution holds is a script again, so the reader of scripts is a subclass of this one (``reading``).
@@ -4786,8 +6033,8 @@ What a substitution holds is a script again, so the reader of scripts is a subcl
 
     import re
 
-    _m = _module("ralph.domain.danger.ansi_quotes"); decode_escapes = _m["decode_escapes"]
-    _m = _module("ralph.domain.danger.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
+    _m = _module("ralph.guard.ansi_quotes"); decode_escapes = _m["decode_escapes"]
+    _m = _module("ralph.guard.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
 
     MAX_NESTING = 25
     MAX_NODES = 30_000
@@ -5047,12 +6294,12 @@ What a substitution holds is a script again, so the reader of scripts is a subcl
                 raise TooComplex(TOO_MANY_PARTS)
     return locals()
 
-def ralph_domain_danger_wrappers():
+def ralph_guard_wrappers():
     """Programs that run another command: sudo, env, timeout … One row each."""
 
     from typing import NamedTuple
 
-    _m = _module("ralph.domain.danger.options"); behind_options = _m["behind_options"]; is_assignment = _m["is_assignment"]
+    _m = _module("ralph.guard.options"); behind_options = _m["behind_options"]; is_assignment = _m["is_assignment"]
 
     class Wrapper(NamedTuple):
         """How to find the wrapped command."""
@@ -5210,1244 +6457,6 @@ def ralph_domain_danger_wrappers():
         return EnvCall(assignments, rest, split_text, directory)
     return locals()
 
-def ralph_domain_feedback():
-    """What goes back into the next prompt."""
-
-    from dataclasses import dataclass
-    from enum import StrEnum
-
-    _m = _module("ralph.domain.report"); Ending = _m["Ending"]
-
-    class Placement(StrEnum):
-        """Seed 001's ``failAction``: where a failure message goes relative to the prompt."""
-
-        APPEND = "APPEND"
-        PREPEND = "PREPEND"
-        REPLACE = "REPLACE"
-
-    @dataclass(frozen=True, slots=True)
-    class Feedback:
-        """One message and its place."""
-
-        text: str
-        placement: Placement = Placement.APPEND
-
-    def remark_on(ending: Ending) -> Feedback | None:
-        """What the next session is told about how the last one ended."""
-        match ending:
-            case Ending.TIMED_OUT:
-                return Feedback("The previous session was ended by the harness: it ran out of time.")
-            case Ending.IDLE:
-                return Feedback("The previous session was ended by the harness: it printed nothing for too long.")
-            case _:
-                return None
-
-    def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:
-        """The message of seed 001, to the letter; ``output`` is truncated already, the hint never is."""
-        hint_line = f"Hint: {hint}\n" if hint else ""
-        return (
-            f'Guardrail "{command}" failed with exit code {exit_code}.\n'
-            f"{hint_line}"
-            f"Output file: {log_file}\n"
-            f"Output (truncated):\n"
-            f"{output}"
-        )
-    return locals()
-
-def ralph_domain_iteration_mode():
-    """Which story is next, and in which of seed 004's three modes."""
-
-    from dataclasses import dataclass
-    from enum import StrEnum
-
-    _m = _module("ralph.domain.story"); Review = _m["Review"]
-
-    DEFAULT_REVIEW_CAP = 5
-    ITERATIONS_PER_REVIEW = 2
-    """One review, and now and then a fix and another review."""
-
-    class IterationMode(StrEnum):
-        """The values of ``iterationMode`` in ``.ralph-active``."""
-
-        IMPLEMENT = "implement"
-        REVIEW = "review"
-        REVIEW_FIX = "review-fix"
-
-    @dataclass(frozen=True, slots=True)
-    class Mode:
-        """What one iteration is for."""
-
-        story: Story
-        mode: IterationMode
-
-    @dataclass(frozen=True, slots=True)
-    class ReviewRules:
-        """How a run reviews. ``block_at_cap``: a story that is still not good at the cap waits for a person."""
-
-        cap: int = DEFAULT_REVIEW_CAP
-        skip: bool = False
-        block_at_cap: bool = False
-
-    DEFAULT_REVIEW_RULES = ReviewRules()
-
-    def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | None:
-        """review-fix before review before implement; None: complete, or nothing can be begun.
-
-    The lowest ``priority`` comes first, then the order in the document.
-    """
-        ordered = sorted(document.stories, key=lambda story: story.priority)
-        if not skip_review:
-            for review, mode in (
-                (Review.CHANGES, IterationMode.REVIEW_FIX),
-                (Review.NEEDED, IterationMode.REVIEW),
-            ):
-                for story in ordered:
-                    if story.review is review and not story.passes:
-                        return Mode(story, mode)
-        for story in ordered:
-            fresh = not story.passes and (skip_review or story.review is None)
-            if fresh and not waits_for(document, story, skip_review=skip_review):
-                return Mode(story, IterationMode.IMPLEMENT)
-        return None
-
-    def waits_for(document: TasksDocument, story: Story, *, skip_review: bool = False) -> tuple[str, ...]:
-        """The stories it depends on that are not done."""
-        return tuple(key for key in story.depends_on if not document.by_id[key].is_done(skip_review=skip_review))
-
-    def is_complete(document: TasksDocument, *, skip_review: bool = False) -> bool:
-        """Every story passes, and by a review unless reviews are skipped. An empty list is nothing done."""
-        return bool(document.stories) and all(
-            story.is_done(skip_review=skip_review) for story in document.stories
-        )
-
-    def unfinished_stories(document: TasksDocument, *, skip_review: bool = False) -> tuple[str, ...]:
-        return tuple(story.id for story in document.stories if not story.is_done(skip_review=skip_review))
-
-    def estimated_iterations(document: TasksDocument, *, skip_review: bool = False) -> int:
-        """About how many are left: three for a story without reviews so far, as seed 004 reckons."""
-        return sum(_left_for(story, skip_review=skip_review) for story in document.stories)
-
-    def _left_for(story: Story, *, skip_review: bool) -> int:
-        if story.is_done(skip_review=skip_review):
-            return 0
-        if skip_review:
-            return 1
-        return ITERATIONS_PER_REVIEW if story.review is Review.NEEDED else 1 + ITERATIONS_PER_REVIEW
-
-    def estimate_text(document: TasksDocument, *, skip_review: bool = False) -> str:
-        """Five fresh stories at about three iterations each need about 15."""
-        left = len(unfinished_stories(document, skip_review=skip_review))
-        needed = estimated_iterations(document, skip_review=skip_review)
-        if not left:
-            return "every story is done: no iterations needed"
-        stories = "1 story" if left == 1 else f"{left} stories"
-        iterations = "1 iteration" if needed == 1 else f"{needed} iterations"
-        each = needed / left
-        return f"{stories} × ~{each:.3g} iteration{'' if each == 1 else 's'} each = ~{iterations} needed"  # noqa: RUF001
-    return locals()
-
-def ralph_domain_prompt():
-    """Making the prompt of one iteration."""
-
-    from dataclasses import dataclass
-
-    _m = _module("ralph.domain.feedback"); Placement = _m["Placement"]
-
-    SEPARATOR = "\n\n"
-
-    def compose(base: str, feedback: Sequence[Feedback]) -> str:
-        """The base prompt with feedback above, below or in place of it; each group in its own order.
-
-    REPLACE takes the place of the *base*, never of other feedback: no failure message is lost.
-    """
-        above = [item.text for item in feedback if item.placement is Placement.PREPEND]
-        instead = [item.text for item in feedback if item.placement is Placement.REPLACE]
-        below = [item.text for item in feedback if item.placement is Placement.APPEND]
-        return SEPARATOR.join([*above, *(instead or [base]), *below])
-
-    def with_iteration_count(prompt: str, *, iteration: int, maximum: int) -> str:
-        """Seed 001's ``includeIterationCountInPrompt``; its line stands above everything else."""
-        remaining = max(0, maximum - iteration)
-        return f"Iteration {iteration} of {maximum}, {remaining} remaining.{SEPARATOR}{prompt}"
-
-    @dataclass(frozen=True, slots=True)
-    class AsGiven:
-        """Seed 001's ``PromptStyle``: the prompt as given, with feedback, and the iteration count above all if wanted."""
-
-        with_count: bool = False
-
-        def __call__(
-            self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
-        ) -> str:
-            prompt = compose(assignment.objective, feedback)
-            if self.with_count and maximum is not None:
-                return with_iteration_count(prompt, iteration=iteration, maximum=maximum)
-            return prompt
-
-    def fill(template: str, values: Mapping[str, str]) -> str:
-        """Replace each ``{{NAME}}`` once, literally: a value that contains ``{{MAX}}`` comes out unchanged."""
-        pieces: list[str] = []
-        position = 0
-        while (start := template.find("{{", position)) >= 0:
-            end = template.find("}}", start)
-            if end < 0:
-                break
-            name = template[start + 2 : end]
-            pieces.append(template[position:start])
-            pieces.append(values.get(name, template[start : end + 2]))
-            position = end + 2
-        pieces.append(template[position:])
-        return "".join(pieces)
-    return locals()
-
-def ralph_domain_ralph_loop():
-    """Seed 000's loop: its state, its promise and its continuation prompt."""
-
-    import re
-    from dataclasses import dataclass, field, replace
-
-    _m = _module("ralph.domain.prompt"); fill = _m["fill"]
-
-    DEFAULT_MAX_ITERATIONS = 100
-    DEFAULT_COMPLETION_PROMISE = "DONE"
-    RALPH_LOOP_STATE_FILE = "ralph-loop"
-    """The name of its state file, without the ending."""
-
-    COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
-    """The first promise in a text, whatever it says."""
-
-    CONTINUATION_PROMPT = """[SYSTEM DIRECTIVE: ULTRA-PLANNING - RALPH LOOP {{ITERATION}}/{{MAX}}]
-
-Your previous attempt did not output the completion promise. Continue working on the task.
-
-IMPORTANT:
-- Review your progress so far
-- Continue from where you left off
-- When FULLY complete, output: <promise>{{PROMISE}}</promise>
-- Do not stop until the task is truly done
-
-Original task:
-{{PROMPT}}"""
-
-    _SPECIAL: re.Pattern[str] = re.compile(r"[.*+?^${}()|\[\]\\]")
-
-    @dataclass(frozen=True, slots=True)
-    class RalphLoopState:
-        """Where a loop stands. ``iteration`` counts from 1; ``started_at`` is ISO 8601."""
-
-        active: bool
-        iteration: int
-        max_iterations: int
-        completion_promise: str
-        started_at: str
-        prompt: str
-        extra: Mapping[str, object] = field(default_factory=dict, hash=False)  # others' keys in the file survive
-
-    @dataclass(frozen=True, slots=True)
-    class RalphLoopConfig:
-        """What differs from the defaults; None is the default."""
-
-        max_iterations: int | None = None
-        completion_promise: str | None = None
-
-    def new_state(prompt: str, config: RalphLoopConfig, *, started_at: str) -> RalphLoopState:
-        maximum, promise = config.max_iterations, config.completion_promise
-        return RalphLoopState(
-            active=True,
-            iteration=1,
-            max_iterations=DEFAULT_MAX_ITERATIONS if maximum is None else maximum,
-            completion_promise=DEFAULT_COMPLETION_PROMISE if promise is None else promise,
-            started_at=started_at,
-            prompt=prompt,
-        )
-
-    def config_problem(config: RalphLoopConfig) -> str | None:
-        """What would make a loop end at once or never; None if nothing."""
-        if config.max_iterations is not None and config.max_iterations < 1:
-            return f"max_iterations must be 1 or more, not {config.max_iterations}"
-        if config.completion_promise is not None and not config.completion_promise.strip():
-            return "completion_promise must not be empty"
-        return None
-
-    def increment_iteration(state: RalphLoopState) -> RalphLoopState:
-        return replace(state, iteration=state.iteration + 1)
-
-    def escape_regex(text: str) -> str:
-        """``text`` as a pattern that matches nothing but itself."""
-        return _SPECIAL.sub(r"\\\g<0>", text)
-
-    def detect_completion(text: str, promise: str) -> bool:
-        """Any ``<promise>`` in the assistant's text that says this; case and white space around it do not matter.
-
-    Give it what the assistant said only: prompts and tool output name the tag without promising anything.
-    """
-        wanted = promise.strip()
-        if not wanted:
-            return False
-        # ASCII: without it IGNORECASE lets a long s (U+017F) stand for "s", and the tag would not be ours.
-        pattern = rf"(?a:<promise>)\s*{escape_regex(wanted)}\s*(?a:</promise>)"
-        return re.search(pattern, text, re.IGNORECASE) is not None
-
-    def build_continuation_prompt(state: RalphLoopState) -> str:
-        return continuation_prompt(
-            state.prompt,
-            promise=state.completion_promise,
-            iteration=state.iteration,
-            maximum=state.max_iterations,
-        )
-
-    def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int | None) -> str:
-        """Every value literally: a task that contains ``{{MAX}}`` comes out unchanged."""
-        values = {
-            "ITERATION": str(iteration),
-            "MAX": str(maximum) if maximum is not None else "unlimited",
-            "PROMISE": promise,
-            "PROMPT": task,
-        }
-        return fill(CONTINUATION_PROMPT, values)
-
-    # --- as a document -----------------------------------------------------------------------------------------
-
-    _FIELDS: dict[str, type] = {
-        "active": bool,
-        "iteration": int,
-        "maxIterations": int,
-        "completionPromise": str,
-        "startedAt": str,
-        "prompt": str,
-    }
-    _TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
-
-    def state_to_document(state: RalphLoopState) -> dict[str, object]:
-        """The seed's keys, and behind them what others had in the file."""
-        known: dict[str, object] = {
-            "active": state.active,
-            "iteration": state.iteration,
-            "maxIterations": state.max_iterations,
-            "completionPromise": state.completion_promise,
-            "startedAt": state.started_at,
-            "prompt": state.prompt,
-        }
-        return known | {key: value for key, value in state.extra.items() if key not in known}
-
-    def state_from_document(document: object) -> tuple[RalphLoopState | None, tuple[str, ...]]:
-        """The state, or None and what is wrong with it; foreign data never raises."""
-        if not isinstance(document, dict):
-            return None, ("it is not a JSON object",)
-        problems = tuple(
-            f"{key} must be {_TYPE_NAMES[kind]}" if key in document else f"{key} is missing"
-            for key, kind in _FIELDS.items()
-            if type(document.get(key)) is not kind  # not isinstance: to Python, true is a number
-        )
-        if problems:
-            return None, problems
-        state = RalphLoopState(
-            active=document["active"],
-            iteration=document["iteration"],
-            max_iterations=document["maxIterations"],
-            completion_promise=document["completionPromise"],
-            started_at=document["startedAt"],
-            prompt=document["prompt"],
-            extra={key: value for key, value in document.items() if key not in _FIELDS},
-        )
-        return state, ()
-    return locals()
-
-def ralph_domain_report():
-    """How an agent session ended, as a value: nothing an agent does raises."""
-
-    from dataclasses import dataclass, field
-    from enum import StrEnum
-
-    _m = _module("ralph.domain.agent_events"); Usage = _m["Usage"]
-
-    class Ending(StrEnum):
-        """Why the process is no longer there."""
-
-        EXITED = "exited"  #: by itself
-        TIMED_OUT = "timed_out"  #: the total time was over
-        IDLE = "idle"  #: no output for too long
-        STOPPED = "stopped"  #: the user asked to stop now
-        LIMITED = "limited"  #: a limit of the run was reached in the middle of it
-        NOT_STARTED = "not_started"  #: could not be started at all
-
-    @dataclass(frozen=True, slots=True)
-    class Transient:
-        """Worth trying again: a network error, an overloaded model, a crash."""
-
-        reason: str
-        kind: str = field(default="transient", init=False)
-
-    @dataclass(frozen=True, slots=True)
-    class RateLimited:
-        """Nothing to do before ``until`` (seconds since the epoch; None: unknown)."""
-
-        reason: str
-        until: float | None = None
-        kind: str = field(default="rate_limited", init=False)
-
-    @dataclass(frozen=True, slots=True)
-    class Fatal:
-        """Trying again cannot help: not logged in, unknown flag, missing executable."""
-
-        reason: str
-        hint: str = ""
-        kind: str = field(default="fatal", init=False)
-
-    Fault = Transient | RateLimited | Fatal
-
-    @dataclass(frozen=True, slots=True)
-    class Spend:
-        """Money, tokens and time. Unknown money is not zero: ``cost_usd`` is None until somebody reports some, and
-    ``is_partly_unknown`` as soon as tokens were used that nobody can price: then it cost at least so much."""
-
-        cost_usd: float | None = None
-        usage: Usage = Usage()
-        seconds: float = 0.0
-        is_partly_unknown: bool = False
-
-        @classmethod
-        def of_session(cls, cost_usd: float | None, usage: Usage, seconds: float = 0.0) -> Spend:
-            return cls(cost_usd, usage, seconds, is_partly_unknown=cost_usd is None and usage.total > 0)
-
-        def __sub__(self, earlier: Spend) -> Spend:
-            """What came on top of an earlier sum."""
-            cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
-            used = self.usage - earlier.usage
-            return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and used.total > 0)
-
-        def __add__(self, other: Spend) -> Spend:
-            costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
-            return Spend(
-                cost_usd=sum(costs) if costs else None,
-                usage=self.usage + other.usage,
-                seconds=self.seconds + other.seconds,
-                is_partly_unknown=self.is_partly_unknown or other.is_partly_unknown,
-            )
-
-    @dataclass(frozen=True, slots=True)
-    class AgentReport:
-        """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags found in the whole of it.
-
-    ``reason`` says which limit of the run ended it (``Ending.LIMITED``).
-    """
-
-        ending: Ending = Ending.EXITED
-        exit_code: int | None = 0
-        is_orderly: bool = True  # it came to its own end: its last turn ended well, or it exited with 0
-        text: str = ""
-        tags: tuple[Tag, ...] = ()
-        fault: Fault | None = None
-        spend: Spend = Spend()
-        reason: str = ""
-        tools: int = 0
-        tool_errors: int = 0
-        denials: tuple[str, ...] = ()  # tools it was not permitted to use, once for each call
-    return locals()
-
-def ralph_domain_session_loop():
-    """Seed 000's loop inside one session of Claude Code: ``/ralph:loop`` starts it, Stop continues it, ``/ralph:cancel`` ends it.
-
-It belongs to the session that started it. States of ``ralph run`` name no session, so no hook ever touches them.
-"""
-
-    import re
-    from dataclasses import dataclass, replace
-
-    _m = _module("ralph.domain.ralph_loop"); RalphLoopConfig = _m["RalphLoopConfig"]; build_continuation_prompt = _m["build_continuation_prompt"]; config_problem = _m["config_problem"]; detect_completion = _m["detect_completion"]; increment_iteration = _m["increment_iteration"]; new_state = _m["new_state"]
-
-    SESSION_KEY = "sessionId"
-    """In the state file, beside the seed's fields."""
-
-    LONGEST_TASK = 100_000
-
-    _COMMAND = re.compile(r"\s*/ralph:(loop|cancel)(?:\s+(.*))?\s*", re.DOTALL)
-    _OPTION = re.compile(
-        r"""(?:^|(?<=\s))--(max-iterations|completion-promise)(?:=|\s+)(?:"([^"]*)"|'([^']*)'|(\S+))(?=\s|$)"""
-    )
-    _UNFINISHED_OPTION = re.compile(r"(?:^|\s)--(max-iterations|completion-promise)(?=\s|=|$)")
-    _DIGITS = 9
-
-    USAGE = "/ralph:loop [--max-iterations N] [--completion-promise TEXT] TASK"
-
-    @dataclass(frozen=True, slots=True)
-    class LoopRequest:
-        """What ``/ralph:loop`` was asked."""
-
-        task: str
-        config: RalphLoopConfig
-
-    def loop_command(prompt: str) -> tuple[str, str] | None:
-        """``("loop", arguments)`` or ``("cancel", …)``; None if the prompt is neither."""
-        found = _COMMAND.fullmatch(prompt)
-        return (found[1], (found[2] or "").strip()) if found is not None else None
-
-    def loop_request(arguments: str) -> LoopRequest | str:
-        """The request, or what is wrong with it. Options may stand anywhere; the rest is the task, word for word."""
-        values: dict[str, str] = {}
-        for option in _OPTION.finditer(arguments):
-            values[option[1]] = next(value for value in option.groups()[1:] if value is not None)
-        task = _OPTION.sub("", arguments).strip()
-        if unfinished := _UNFINISHED_OPTION.search(task):
-            return f"--{unfinished[1]} needs a value: {USAGE}"
-        if not task:
-            return f"there is no task: {USAGE}"
-        if len(task) > LONGEST_TASK:
-            return f"the task is longer than {LONGEST_TASK:,} characters: put it into a file and name that"
-        maximum = values.get("max-iterations")
-        if maximum is not None and not (maximum.isascii() and maximum.isdigit() and len(maximum) <= _DIGITS):
-            return f"--max-iterations must be a whole number, not {maximum[:40]!r}"
-        config = RalphLoopConfig(
-            max_iterations=None if maximum is None else int(maximum),
-            completion_promise=values.get("completion-promise"),
-        )
-        return config_problem(config) or LoopRequest(task, config)
-
-    def started_loop(request: LoopRequest, *, session: str, started_at: str) -> RalphLoopState:
-        state = new_state(request.task, request.config, started_at=started_at)
-        return replace(state, extra={SESSION_KEY: session})
-
-    def belongs_to(state: RalphLoopState, session: str) -> bool:
-        return state.active and bool(session) and state.extra.get(SESSION_KEY) == session
-
-    def in_the_way(state: RalphLoopState | None, session: str) -> str:
-        """Why no new loop can start here; empty if one can. One's own is simply begun anew."""
-        if state is None or not state.active or belongs_to(state, session):
-            return ""
-        if SESSION_KEY not in state.extra:
-            return "a run of `ralph` is under way here: wait for it, or end it with `ralph stop`"
-        return (
-            "another session has a loop here "
-            f"({_progress(state)}): end it there, or with /ralph:cancel if that session is gone"
-        )
-
-    def opening(state: RalphLoopState) -> str:
-        """What the agent is told besides the user's prompt."""
-        return (
-            f"[RALPH LOOP {_progress(state)}] You are in a loop: whenever you stop, you are asked to go on, until the task "
-            f"is done. When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
-            f"Task:\n{state.prompt}"
-        )
-
-    @dataclass(frozen=True, slots=True)
-    class LoopTurn:
-        """What becomes of a loop when its session wants to stop.
-
-    ``state`` None: it is over. ``prompt`` empty: the session may stop. ``told`` is for the user.
-    """
-
-        state: RalphLoopState | None
-        prompt: str = ""
-        told: str = ""
-
-    def next_turn(state: RalphLoopState, said: str, *, blocks: int, cap: int) -> LoopTurn:
-        """``said``: the session's last words. ``blocks``: stops in a row that were refused without any work between, at
-    most ``cap``.
-    """
-        if detect_completion(said, state.completion_promise):
-            return LoopTurn(
-                None, told=f"ralph loop: complete after {_counted(state.iteration)} ({state.completion_promise})."
-            )
-        if state.iteration >= state.max_iterations:
-            return LoopTurn(
-                None,
-                told=f"ralph loop: ended after {_counted(state.iteration)} without <promise>{state.completion_promise}</promise>.",
-            )
-        if blocks >= cap:
-            return LoopTurn(
-                state,
-                told=(
-                    f"ralph loop: rests at {_progress(state)}, since nothing was done in {blocks} answers in a row. "
-                    "Say how to go on, or /ralph:cancel."
-                ),
-            )
-        following = increment_iteration(state)
-        return LoopTurn(following, build_continuation_prompt(following))
-
-    def _progress(state: RalphLoopState) -> str:
-        return f"{state.iteration}/{state.max_iterations}"
-
-    def _counted(iterations: int) -> str:
-        return "1 iteration" if iterations == 1 else f"{iterations} iterations"
-    return locals()
-
-def ralph_domain_stop_checks():
-    """Seed 004's four checks before a session may stop: schema, review invariants, transitions, clean tree.
-
-The hook asks them early, from what ``.ralph-active`` says; the engine asks them again, from what it remembers itself.
-"""
-
-    import json
-    from collections.abc import Mapping
-
-    _m = _module("ralph.domain.iteration_mode"); DEFAULT_REVIEW_RULES = _m["DEFAULT_REVIEW_RULES"]; IterationMode = _m["IterationMode"]
-    _m = _module("ralph.domain.story"); Review = _m["Review"]; ReviewState = _m["ReviewState"]
-    _m = _module("ralph.domain.tasks_document"); TasksDocument = _m["TasksDocument"]; problems_of_text = _m["problems_of_text"]; read_document = _m["read_document"]
-
-    SNAPSHOT_MISSING = "preIterationSnapshot is missing from .ralph-active: transitions were not checked, only the end state was."
-
-    UNCOMMITTED = """There are uncommitted changes{files}. Before you stop:
-1. Update {folder}/progress.txt with what was accomplished and what was learned.
-2. Consider whether any lasting pattern belongs in CLAUDE.md or .claude/rules/.
-3. Commit ALL changes, including progress.txt and the updates of tasks.json.
-Then stop again."""
-    FILES_NAMED = 10
-
-    def check_schema(text: str | None) -> tuple[str, ...]:
-        """Check 1. ``text`` is None if there is no file."""
-        if text is None:
-            return ("tasks.json does not exist.",)
-        return tuple(f"tasks.json is malformed: {problem}" for problem in problems_of_text(text))
-
-    def check_invariants(
-        document: TasksDocument, rules: ReviewRules = DEFAULT_REVIEW_RULES
-    ) -> dict[str, list[str]]:
-        """Check 2: what must hold of every story, whoever changed it. By story id."""
-        if rules.skip:
-            return {}
-        found = {story.id: invariants_broken(story, rules.cap) for story in document.stories}
-        return {key: messages for key, messages in found.items() if messages}
-
-    def invariants_broken(story: Story, cap: int) -> list[str]:
-        found = []
-        if story.passes and story.review is not Review.APPROVED:
-            status = "null" if story.review is None else story.review.value
-            found.append(
-                f"Story {story.id} has passes=true but reviewStatus is '{status}', not 'approved'. "
-                "Only review iterations may approve stories. Set passes back to false or complete the review cycle."
-            )
-        if story.review is Review.APPROVED and not story.passes:
-            found.append(
-                f"Story {story.id} has reviewStatus 'approved' but passes=false: the two are out of sync. "
-                "Only a review iteration sets them, and always both."
-            )
-        if story.review is Review.CHANGES and not story.review_feedback.strip():
-            found.append(
-                f"Story {story.id} has reviewStatus 'changes_requested' but reviewFeedback is empty: "
-                "feedback required. Say exactly what needs to be fixed and where."
-            )
-        if not 0 <= story.review_count <= cap + 1:
-            found.append(
-                f"Story {story.id} has reviewCount {story.review_count}, "
-                f"which is not between 0 and the review cap + 1 ({cap + 1})."
-            )
-        return found
-
-    def check_transitions(
-        before: Mapping[str, ReviewState],
-        document: TasksDocument,
-        mode: IterationMode,
-        *,
-        skip_review: bool = False,
-    ) -> dict[str, list[str]]:
-        """Check 2.5: only what the mode allows may have changed since the snapshot. By story id."""
-        if skip_review:
-            return {}
-        found: dict[str, list[str]] = {}
-        moved = []
-        for story in document.stories:
-            earlier = before.get(story.id)
-            if earlier is None:
-                messages = newcomer_broken(story)
-            elif earlier == story.state:
-                continue
-            else:
-                moved.append(story.id)
-                messages = transition_broken(earlier, story, mode)
-            if messages:
-                found[story.id] = messages
-        if len(moved) > 1:
-            for key in moved:
-                found.setdefault(key, []).append(_only_one(mode, key))
-        if mode is IterationMode.REVIEW and not moved:
-            waiting = [key for key, state in before.items() if state.review is Review.NEEDED]
-            for key in waiting[:1]:
-                found.setdefault(key, []).append(illegal_review(key, "review must increment reviewCount"))
-        for key in before:
-            if key not in document.by_id:
-                found[key] = [
-                    f"Story {key} is gone from tasks.json. Stories may be split or added, never removed."
-                ]
-        return found
-
-    def newcomer_broken(story: Story) -> list[str]:
-        """New stories are welcome in every mode, in their initial state."""
-        if story.state == ReviewState():
-            return []
-        return [
-            f"New story {story.id} must start incomplete: passes=false, reviewStatus=null, reviewCount=0, "
-            f"but {change}."
-            for change in changes_between(ReviewState(), story.state)
-        ][:1]
-
-    def transition_broken(before: ReviewState, story: Story, mode: IterationMode) -> list[str]:
-        """What was wrong with one story's change."""
-        after = story.state
-        match mode:
-            case IterationMode.IMPLEMENT:
-                if before == ReviewState(False, None, before.review_count) and after == ReviewState(
-                    False, Review.NEEDED, before.review_count
-                ):
-                    return []
-                return [
-                    "Implement iterations cannot set passes=true or approve stories. Only review iterations may "
-                    f"approve. Story {story.id} had illegal transition: {change}."
-                    for change in changes_between(before, after)
-                ]
-            case IterationMode.REVIEW:
-                return [illegal_review(story.id, details) for details in review_broken(before, story)]
-            case IterationMode.REVIEW_FIX:
-                if before == ReviewState(False, Review.CHANGES, before.review_count) and after == ReviewState(
-                    False, Review.NEEDED, before.review_count
-                ):
-                    return []
-                return [
-                    f"Review-fix iterations cannot approve stories. Story {story.id} must go back to needs_review "
-                    f"for re-review. Illegal transition: {change}."
-                    for change in changes_between(before, after)
-                ]
-
-    def review_broken(before: ReviewState, story: Story) -> list[str]:
-        found = []
-        if before.review is not Review.NEEDED:
-            found.append(f"its reviewStatus was {_json(before.review)}, it did not wait for a review")
-        if story.review_count == before.review_count:
-            found.append("review must increment reviewCount")
-        elif story.review_count != before.review_count + 1:
-            found.append(f"reviewCount must grow by exactly 1, not {before.review_count} → {story.review_count}")
-        approved = story.review is Review.APPROVED and story.passes
-        refused = story.review is Review.CHANGES and not story.passes
-        if not approved and not refused:
-            found.append(
-                "it must end as approved with passes=true or as changes_requested with passes=false, "
-                f"not as {_json(story.review)} with passes={_json(story.passes)}"
-            )
-        if refused and not story.review_feedback.strip():
-            found.append("changes_requested needs a reviewFeedback that says what to fix")
-        return found
-
-    def illegal_review(key: str, details: str) -> str:
-        return f"Review iteration made illegal transition on story {key}: {details}."
-
-    def _only_one(mode: IterationMode, key: str) -> str:
-        if mode is IterationMode.REVIEW:
-            return illegal_review(key, "review may only modify one story")
-        return (
-            f"One story per iteration: {mode} may only modify the review fields of one story, "
-            f"but changed {key} among others."
-        )
-
-    def changes_between(before: ReviewState, after: ReviewState) -> list[str]:
-        """``passes false → true``, one per field."""
-        fields = (
-            ("passes", before.passes, after.passes),
-            ("reviewStatus", before.review, after.review),
-            ("reviewCount", before.review_count, after.review_count),
-        )
-        return [f"{name} {_json(old)} → {_json(new)}" for name, old, new in fields if old != new]
-
-    def _json(value: object) -> str:
-        return json.dumps(value)
-
-    def check_uncommitted(paths: Sequence[str], *, folder: str = "ralph") -> tuple[str, ...]:
-        """Check 3. ``paths`` as ``git status`` names them, ralph's own files left out."""
-        if not paths:
-            return ()
-        named = ", ".join(paths[:FILES_NAMED]) + (", …" if len(paths) > FILES_NAMED else "")
-        return (UNCOMMITTED.format(files=f" ({named})" if named else "", folder=folder),)
-
-    def stop_reasons(
-        text: str | None,
-        *,
-        snapshot: Mapping[str, ReviewState] | None,
-        mode: IterationMode | None,
-        rules: ReviewRules = DEFAULT_REVIEW_RULES,
-        uncommitted: Sequence[str] = (),
-        folder: str = "ralph",
-    ) -> tuple[str, ...]:
-        """All four checks: why the session may not stop yet. Nothing: it may.
-
-    Without snapshot or mode only the transitions go unchecked; ``SNAPSHOT_MISSING`` is the warning for that.
-    """
-        found = list(check_schema(text))
-        document = read_document(text) if text is not None else ()
-        if isinstance(document, TasksDocument):
-            found += flat(check_invariants(document, rules))
-            if snapshot is not None and mode is not None:
-                found += flat(check_transitions(snapshot, document, mode, skip_review=rules.skip))
-        return (*found, *check_uncommitted(uncommitted, folder=folder))
-
-    def flat(by_story: Mapping[str, Sequence[str]]) -> list[str]:
-        return [message for messages in by_story.values() for message in messages]
-
-    def snapshot_of(document: TasksDocument) -> dict[str, ReviewState]:
-        """``preIterationSnapshot``"""
-        return {story.id: story.state for story in document.stories}
-
-    def snapshot_json(snapshot: Mapping[str, ReviewState]) -> dict[str, dict[str, object]]:
-        return {
-            key: {
-                "passes": state.passes,
-                "reviewStatus": None if state.review is None else state.review.value,
-                "reviewCount": state.review_count,
-            }
-            for key, state in snapshot.items()
-        }
-
-    def snapshot_from_json(value: object) -> dict[str, ReviewState] | None:
-        """None if it is not what ``snapshot_json`` writes: then there is no snapshot to trust."""
-        if not isinstance(value, Mapping):
-            return None
-        found: dict[str, ReviewState] = {}
-        for key, fields in value.items():
-            if not isinstance(key, str) or not isinstance(fields, Mapping):
-                return None
-            passes, review, count = (fields.get(name) for name in ("passes", "reviewStatus", "reviewCount"))
-            if not isinstance(passes, bool) or not isinstance(count, int) or isinstance(count, bool):
-                return None
-            if review is not None and review not in tuple(Review):
-                return None
-            found[key] = ReviewState(passes, None if review is None else Review(review), count)
-        return found
-    return locals()
-
-def ralph_domain_story():
-    """A story: an entry of seed 004's tasks.json, which the agent itself edits."""
-
-    from dataclasses import dataclass
-    from enum import StrEnum
-
-    class Review(StrEnum):
-        """``reviewStatus``; a story nobody has implemented yet has none."""
-
-        NEEDED = "needs_review"
-        CHANGES = "changes_requested"
-        APPROVED = "approved"
-
-    @dataclass(frozen=True, slots=True)
-    class ReviewState:
-        """The review-critical fields: what only the right kind of iteration may change."""
-
-        passes: bool = False
-        review: Review | None = None
-        review_count: int = 0
-
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class Story:
-        """What the review cycle needs to know of it; fields it does not know stay in the document."""
-
-        id: str
-        title: str
-        passes: bool = False
-        review: Review | None = None
-        review_count: int = 0
-        review_feedback: str = ""
-        description: str = ""
-        acceptance_criteria: tuple[str, ...] = ()
-        priority: float = 0
-        notes: str = ""
-        depends_on: tuple[str, ...] = ()
-
-        @property
-        def state(self) -> ReviewState:
-            return ReviewState(self.passes, self.review, self.review_count)
-
-        def is_done(self, *, skip_review: bool = False) -> bool:
-            """Passed, and by a review unless reviews are skipped."""
-            return self.passes and (skip_review or self.review is Review.APPROVED)
-    return locals()
-
-def ralph_domain_tasks_document():
-    """Seed 004's tasks.json: reading it, everything that can be wrong with it, and writing it back.
-
-Fields that nobody here knows, and the order of all of them, survive reading and writing: the agent edits this file too.
-"""
-
-    import json
-    import math
-    from dataclasses import dataclass
-    from functools import cached_property
-
-    _m = _module("ralph.domain.story"); Review = _m["Review"]; Story = _m["Story"]
-    _m = _module("ralph.domain.tasks_problems"); Problem = _m["Problem"]; structure_problems = _m["structure_problems"]
-
-    LARGEST_CHARS = 20_000_000
-
-    Problems = tuple[Problem, ...]
-
-    @dataclass(frozen=True)
-    class TasksDocument:
-        """A document that can be worked with. Immutable; ``data`` is the JSON as it was read."""
-
-        data: Raw
-
-        @cached_property
-        def stories(self) -> tuple[Story, ...]:
-            return tuple(story_of(raw) for raw in self.data["userStories"])
-
-        @cached_property
-        def by_id(self) -> Mapping[str, Story]:
-            return {story.id: story for story in self.stories}
-
-        @property
-        def project(self) -> str:
-            return str(self.data["project"])
-
-        @property
-        def branch_name(self) -> str:
-            return str(self.data["branchName"])
-
-        @property
-        def description(self) -> str:
-            return str(self.data["description"])
-
-        @property
-        def verify_commands(self) -> tuple[str, ...]:
-            return tuple(self.data.get("verifyCommands") or ())
-
-        def story(self, key: str) -> Story:
-            return self.by_id[key]
-
-        def raw(self, key: str) -> Raw:
-            return next(raw for raw in self.data["userStories"] if raw["id"] == key)
-
-        def with_field(self, name: str, value: object) -> TasksDocument:
-            return TasksDocument({**self.data, name: value})
-
-        def with_stories(self, raws: Sequence[Raw]) -> TasksDocument:
-            return self.with_field("userStories", list(raws))
-
-        def with_story(self, story: Story) -> TasksDocument:
-            """The story in its place, with whatever of it is new."""
-            return self.with_stories(
-                [merged_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
-            )
-
-        def text(self) -> str:
-            text = json.dumps(self.data, indent=2, ensure_ascii=False)
-            try:
-                text.encode()
-            except UnicodeEncodeError:  # half a character, which a file cannot hold
-                text = json.dumps(self.data, indent=2)
-            return text + "\n"
-
-    def story_of(raw: Raw) -> Story:
-        """The story in an entry that has no problems."""
-        review = raw["reviewStatus"]
-        return Story(
-            id=raw["id"],
-            title=raw["title"],
-            passes=raw["passes"],
-            review=None if review is None else Review(review),
-            review_count=raw["reviewCount"],
-            review_feedback=raw["reviewFeedback"],
-            description=raw.get("description") or "",
-            acceptance_criteria=tuple(raw["acceptanceCriteria"]),
-            priority=raw["priority"],
-            notes=raw.get("notes") or "",
-            depends_on=tuple(raw.get("dependsOn") or ()),
-        )
-
-    def merged_story(raw: Raw, story: Story) -> Raw:
-        """The entry with the story's values; what did not change is not touched, not even its spelling."""
-        before = story_of(raw)
-        values: dict[str, tuple[object, object, object]] = {
-            "title": (before.title, story.title, story.title),
-            "description": (before.description, story.description, story.description),
-            "acceptanceCriteria": (
-                before.acceptance_criteria,
-                story.acceptance_criteria,
-                list(story.acceptance_criteria),
-            ),
-            "priority": (before.priority, story.priority, story.priority),
-            "passes": (before.passes, story.passes, story.passes),
-            "reviewStatus": (before.review, story.review, None if story.review is None else story.review.value),
-            "reviewCount": (before.review_count, story.review_count, story.review_count),
-            "reviewFeedback": (before.review_feedback, story.review_feedback, story.review_feedback),
-            "notes": (before.notes, story.notes, story.notes),
-            "dependsOn": (before.depends_on, story.depends_on, list(story.depends_on)),
-        }
-        return {**raw, **{name: json_ for name, (old, new, json_) in values.items() if old != new}}
-
-    def read_document(text: str) -> TasksDocument | Problems:
-        """The document, or everything that keeps it from being worked with."""
-        data = parse_tasks(text)
-        if isinstance(data, Problem):
-            return (data,)
-        found = structure_problems(data)
-        if found:
-            return tuple(found)
-        assert isinstance(data, dict)
-        return TasksDocument(data)
-
-    def problems(document: TasksDocument) -> Problems:
-        """Everything check 1 of seed 004 finds: the structure, and stories that pass without a note."""
-        return (*structure_problems(document.data), *note_problems(document))
-
-    def problems_of_text(text: str) -> Problems:
-        """The same of a file's text, readable or not."""
-        read = read_document(text)
-        return problems(read) if isinstance(read, TasksDocument) else read
-
-    def note_problems(document: TasksDocument) -> Problems:
-        return tuple(
-            Problem(story.id, "passes is true but notes is empty; write down what was done")
-            for story in document.stories
-            if story.passes and not story.notes.strip()
-        )
-
-    class UnreadableTasks(ValueError):
-        """Valid for Python's parser, but not JSON that can be kept."""
-
-    def parse_tasks(text: str) -> object:
-        """The JSON value, or the one problem that there is with it."""
-        if len(text) > LARGEST_CHARS:
-            return Problem("", f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
-        try:
-            return json.loads(
-                text.removeprefix("\ufeff"),
-                object_pairs_hook=unrepeated_keys,
-                parse_constant=refuse_constant,
-                parse_float=finite_number,
-            )
-        except json.JSONDecodeError as error:
-            what = "the file is empty" if not text.strip() else error.msg[:1].lower() + error.msg[1:]
-            return Problem(f"line {error.lineno}, column {error.colno}", f"not valid JSON: {what}")
-        except RecursionError:
-            return Problem("", "not valid JSON: nested too deeply")
-        except ValueError as error:  # ours, or a number of thousands of digits
-            return Problem("", f"not valid JSON: {error}")
-
-    def unrepeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) != len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in value if keys.count(key) > 1)
-            message = f"the field {twice!r} stands twice in one object"
-            raise UnreadableTasks(message)
-        return value
-
-    def refuse_constant(word: str) -> NoReturn:
-        message = f"{word} is not JSON"
-        raise UnreadableTasks(message)
-
-    def finite_number(digits: str) -> float:
-        number = float(digits)
-        if not math.isfinite(number):
-            message = f"the number {digits[:40]} is too large"
-            raise UnreadableTasks(message)
-        return number
-    return locals()
-
-def ralph_domain_tasks_problems():
-    """Everything that can be wrong with seed 004's tasks.json: types, required fields, ids, dependencies."""
-
-    import json
-    from collections.abc import Mapping
-    from dataclasses import dataclass
-    from typing import Any
-
-    _m = _module("ralph.domain.story"); Review = _m["Review"]
-
-    DEEPEST_LEVEL = 64
-    LONGEST_ID = 200
-    LONGEST_PLACE = 200
-    LONGEST_MESSAGE = 500
-
-    Raw = Mapping[str, Any]
-
-    @dataclass(frozen=True, slots=True)
-    class Problem:
-        """``where`` is a story's id or a place in the document."""
-
-        where: str
-        message: str
-
-        def __str__(self) -> str:
-            """Bounded: what it quotes may have been written by an agent."""
-            message = (
-                self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]} …"
-            )
-            return f"{self.where[:LONGEST_PLACE]}: {message}" if self.where else message
-
-    def structure_problems(data: object) -> list[Problem]:
-        """Types, required fields, duplicate ids, dependencies on nobody, dependencies in a circle."""
-        if not isinstance(data, Mapping):
-            return [Problem("", f"must be an object, not {json_kind(data)}")]
-        found = [
-            wrong
-            for name in ("project", "branchName", "description")
-            if (wrong := wrong_type("", data, name, "a string")) is not None
-        ]
-        found += string_list_problems("", data, "verifyCommands")
-        if (wrong := wrong_type("", data, "userStories", "an array")) is not None:
-            return [*found, wrong]
-        if depth_of(data) > DEEPEST_LEVEL:
-            return [*found, Problem("", f"nested deeper than {DEEPEST_LEVEL} levels")]
-        sound: list[Raw] = []
-        for number, raw in enumerate(data["userStories"]):
-            own = story_problems(number, raw)
-            found += own
-            if not own:
-                sound.append(raw)
-        found += duplicate_problems(data["userStories"])
-        found += dependency_problems(data["userStories"], sound)
-        return found
-
-    def story_problems(number: int, raw: object) -> list[Problem]:
-        place = f"userStories[{number}]"
-        if not isinstance(raw, Mapping):
-            return [Problem(place, f"must be an object, not {json_kind(raw)}")]
-        where = raw["id"] if isinstance(raw.get("id"), str) and raw["id"].strip() else place
-        found = [
-            wrong
-            for name, kind in STORY_FIELDS.items()
-            if (wrong := wrong_type(where, raw, name, kind)) is not None
-        ]
-        if isinstance(raw.get("id"), str) and not is_visible_line(raw["id"]):
-            found.append(Problem(place, "id must be a short line of visible text"))
-        criteria = raw.get("acceptanceCriteria")
-        if isinstance(criteria, list):
-            if not criteria:
-                found.append(Problem(where, "acceptanceCriteria must not be empty"))
-            found += string_list_problems(where, raw, "acceptanceCriteria")
-        if "reviewStatus" not in raw:
-            found.append(Problem(where, "reviewStatus is missing"))
-        elif raw["reviewStatus"] is not None and raw["reviewStatus"] not in tuple(Review):
-            allowed = ", ".join(f'"{review}"' for review in Review)
-            found.append(
-                Problem(where, f"reviewStatus must be null or one of {allowed}, not {shown(raw['reviewStatus'])}")
-            )
-        if isinstance(raw.get("reviewCount"), int) and raw["reviewCount"] < 0:
-            found.append(Problem(where, f"reviewCount must not be negative, but is {shown(raw['reviewCount'])}"))
-        found += [
-            wrong
-            for name in ("notes", "description")
-            if raw.get(name) is not None and (wrong := wrong_type(where, raw, name, "a string")) is not None
-        ]
-        return [*found, *string_list_problems(where, raw, "dependsOn")]
-
-    def is_visible_line(text: str) -> bool:
-        return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_ID
-
-    STORY_FIELDS = {
-        "id": "a string",
-        "title": "a string",
-        "passes": "true or false",
-        "priority": "a number",
-        "acceptanceCriteria": "an array",
-        "reviewCount": "a whole number",
-        "reviewFeedback": "a string",
-    }
-
-    KINDS: Mapping[str, type | tuple[type, ...]] = {
-        "a string": str,
-        "true or false": bool,
-        "a number": (int, float),
-        "a whole number": int,
-        "an array": list,
-    }
-
-    def wrong_type(where: str, raw: Raw, name: str, kind: str) -> Problem | None:
-        if name not in raw:
-            return Problem(where, f"{name} is missing")
-        value = raw[name]
-        # A bool is an int for Python, but no number for anybody else.
-        fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
-        return None if fits else Problem(where, f"{name} must be {kind}, not {json_kind(value)}")
-
-    def string_list_problems(where: str, raw: Raw, name: str) -> list[Problem]:
-        """An optional array of strings with something in them."""
-        value = raw.get(name)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            return [Problem(where, f"{name} must be an array, not {json_kind(value)}")]
-        return [
-            Problem(where, f"{name}[{number}] must be a string that is not empty, not {shown(item)}")
-            for number, item in enumerate(value)
-            if not isinstance(item, str) or not item.strip()
-        ]
-
-    def duplicate_problems(raws: Sequence[object]) -> list[Problem]:
-        seen: dict[str, int] = {}
-        for raw in raws:
-            if isinstance(raw, Mapping) and isinstance(raw.get("id"), str):
-                seen[raw["id"]] = seen.get(raw["id"], 0) + 1
-        return [
-            Problem(key, f"id stands {count} times; ids must be unique")
-            for key, count in seen.items()
-            if count > 1
-        ]
-
-    def dependency_problems(raws: Sequence[object], sound: Sequence[Raw]) -> list[Problem]:
-        known = {raw["id"] for raw in raws if isinstance(raw, Mapping) and isinstance(raw.get("id"), str)}
-        needs = {raw["id"]: tuple(raw.get("dependsOn") or ()) for raw in sound}
-        unknown = [
-            Problem(key, f"dependsOn names {other!r}, which is no story")
-            for key, others in needs.items()
-            for other in others
-            if other not in known
-        ]
-        return unknown + [
-            Problem(circle[0], f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
-            for circle in dependency_circles(needs)
-        ]
-
-    def dependency_circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-        """Each circle once. Without recursion: a chain may be as long as the document."""
-        finished: set[str] = set()
-        circles: list[tuple[str, ...]] = []
-        for start in needs:
-            if start in finished:
-                continue
-            path = [start]
-            standing = {start: 0}
-            left = [list(reversed(needs[start]))]
-            while path:
-                if not left[-1]:
-                    left.pop()
-                    key = path.pop()
-                    del standing[key]
-                    finished.add(key)
-                    continue
-                other = left[-1].pop()
-                if other in standing:
-                    circles.append(tuple(path[standing[other] :]))
-                elif other in needs and other not in finished:
-                    standing[other] = len(path)
-                    path.append(other)
-                    left.append(list(reversed(needs[other])))
-        return circles
-
-    def depth_of(value: object) -> int:
-        """Levels of arrays and objects, looked at no further than is of interest."""
-        level = [value]
-        depth = 0
-        while depth <= DEEPEST_LEVEL:
-            level = [
-                child
-                for item in level
-                if isinstance(item, dict | list)
-                for child in (item.values() if isinstance(item, dict) else item)
-            ]
-            if not level:
-                break
-            depth += 1
-        return depth
-
-    def json_kind(value: object) -> str:
-        if value is None:
-            return "null"
-        if isinstance(value, bool):
-            return str(value).lower()
-        kinds = {str: "a string", int: "a number", float: "a number", list: "an array", dict: "an object"}
-        return kinds.get(type(value), "something else")
-
-    def shown(value: object) -> str:
-        return json.dumps(value)[:80]
-    return locals()
-
 def ralph_interfaces_hooks_answers():
     """What a hook may answer: the JSON that Claude Code understands on stdout."""
 
@@ -6482,7 +6491,7 @@ def ralph_interfaces_hooks_context_hook():
 
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.domain.context_use"); DEFAULT_DIVISOR = _m["DEFAULT_DIVISOR"]; alert = _m["alert"]; estimated_tokens = _m["estimated_tokens"]; last_usage = _m["last_usage"]; thresholds_due = _m["thresholds_due"]; window_of = _m["window_of"]
+    _m = _module("ralph.domain.plan.context_use"); DEFAULT_DIVISOR = _m["DEFAULT_DIVISOR"]; alert = _m["alert"]; estimated_tokens = _m["estimated_tokens"]; last_usage = _m["last_usage"]; thresholds_due = _m["thresholds_due"]; window_of = _m["window_of"]
     _m = _module("ralph.interfaces.hooks.answers"); add_context = _m["add_context"]
     _m = _module("ralph.interfaces.hooks.session_files"); ALERTS = _m["ALERTS"]; BLOCKS = _m["BLOCKS"]; forget = _m["forget"]; locked_numbers = _m["locked_numbers"]; session_file = _m["session_file"]
     _m = _module("ralph.interfaces.hooks.transcript_tail"); Transcript = _m["Transcript"]
@@ -6579,8 +6588,8 @@ def ralph_interfaces_hooks_guard_hook():
     import json
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.domain.danger.guard"); judge = _m["judge"]
-    _m = _module("ralph.domain.danger.judgement"); GuardRules = _m["GuardRules"]
+    _m = _module("ralph.guard.guard"); judge = _m["judge"]
+    _m = _module("ralph.guard.judgement"); GuardRules = _m["GuardRules"]
     _m = _module("ralph.interfaces.hooks.answers"); deny = _m["deny"]
     _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_of = _m["project_of"]; read_plain = _m["read_plain"]
 
@@ -6654,7 +6663,7 @@ def ralph_interfaces_hooks_loop_files():
         """None if it cannot be understood; ``ralph`` keeps such a file aside, a hook leaves it alone."""
         import json
 
-        _m = _module("ralph.domain.ralph_loop"); state_from_document = _m["state_from_document"]
+        _m = _module("ralph.domain.promise.loop_state"); state_from_document = _m["state_from_document"]
 
         data = read_plain(path, LARGEST_STATE)
         try:
@@ -6668,8 +6677,8 @@ def ralph_interfaces_hooks_loop_files():
         import json
         from pathlib import Path
 
-        _m = _module("ralph.adapters.storage.files"); make_state_folder = _m["make_state_folder"]; write_atomic = _m["write_atomic"]
-        _m = _module("ralph.domain.ralph_loop"); state_to_document = _m["state_to_document"]
+        _m = _module("ralph.adapters.files"); make_state_folder = _m["make_state_folder"]; write_atomic = _m["write_atomic"]
+        _m = _module("ralph.domain.promise.loop_state"); state_to_document = _m["state_to_document"]
 
         file = Path(path)
         make_state_folder(file.parent.parent)
@@ -6686,7 +6695,7 @@ def ralph_interfaces_hooks_loop_stop():
     import json
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.domain.session_loop"); belongs_to = _m["belongs_to"]; next_turn = _m["next_turn"]
+    _m = _module("ralph.domain.promise.session_loop"); belongs_to = _m["belongs_to"]; next_turn = _m["next_turn"]
     _m = _module("ralph.interfaces.hooks.answers"); block = _m["block"]; say = _m["say"]
     _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; read_loop = _m["read_loop"]; remove_loop = _m["remove_loop"]; write_loop = _m["write_loop"]
     _m = _module("ralph.interfaces.hooks.transcript_tail"); Transcript = _m["Transcript"]
@@ -6846,8 +6855,8 @@ def ralph_interfaces_hooks_plan_stop():
     from dataclasses import dataclass
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.domain.active_marker"); MARKER_FILE = _m["MARKER_FILE"]; active_marker_from = _m["active_marker_from"]
-    _m = _module("ralph.domain.stop_checks"); SNAPSHOT_MISSING = _m["SNAPSHOT_MISSING"]; stop_reasons = _m["stop_reasons"]
+    _m = _module("ralph.domain.plan.active_marker"); MARKER_FILE = _m["MARKER_FILE"]; active_marker_from = _m["active_marker_from"]
+    _m = _module("ralph.domain.plan.stop_checks"); SNAPSHOT_MISSING = _m["SNAPSHOT_MISSING"]; stop_reasons = _m["stop_reasons"]
     _m = _module("ralph.interfaces.hooks.places"); nearest_with = _m["nearest_with"]; read_plain = _m["read_plain"]
 
     LARGEST_FILE = 20_000_000
@@ -6957,7 +6966,7 @@ def ralph_interfaces_hooks_prompt_hook():
         prompt = event.text("prompt")
         if not prompt.lstrip().startswith(PREFIX):
             return None
-        _m = _module("ralph.domain.session_loop"); loop_command = _m["loop_command"]
+        _m = _module("ralph.domain.promise.session_loop"); loop_command = _m["loop_command"]
 
         command = loop_command(prompt)
         if command is None:
@@ -6968,7 +6977,7 @@ def ralph_interfaces_hooks_prompt_hook():
     def _start(event: HookEvent, arguments: str) -> Answer:
         from time import gmtime, strftime
 
-        _m = _module("ralph.domain.session_loop"); in_the_way = _m["in_the_way"]; loop_request = _m["loop_request"]; opening = _m["opening"]; started_loop = _m["started_loop"]
+        _m = _module("ralph.domain.promise.session_loop"); in_the_way = _m["in_the_way"]; loop_request = _m["loop_request"]; opening = _m["opening"]; started_loop = _m["started_loop"]
         _m = _module("ralph.interfaces.hooks.answers"); add_context = _m["add_context"]; block = _m["block"]
         _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; new_loop_file = _m["new_loop_file"]; read_loop = _m["read_loop"]; write_loop = _m["write_loop"]
 
@@ -6986,7 +6995,7 @@ def ralph_interfaces_hooks_prompt_hook():
 
     def _cancel(event: HookEvent) -> Answer:
         """The model is not asked: there is nothing for it to do."""
-        _m = _module("ralph.domain.session_loop"); SESSION_KEY = _m["SESSION_KEY"]
+        _m = _module("ralph.domain.promise.session_loop"); SESSION_KEY = _m["SESSION_KEY"]
         _m = _module("ralph.interfaces.hooks.answers"); block = _m["block"]
         _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; read_loop = _m["read_loop"]; remove_loop = _m["remove_loop"]
 
@@ -7179,61 +7188,61 @@ def ralph_interfaces_hooks_transcript_tail():
     return locals()
 
 _MODULES = {
-    "ralph.adapters.storage.files": ralph_adapters_storage_files,
-    "ralph.domain.active_marker": ralph_domain_active_marker,
-    "ralph.domain.agent_events": ralph_domain_agent_events,
-    "ralph.domain.context_use": ralph_domain_context_use,
-    "ralph.domain.danger.ansi_quotes": ralph_domain_danger_ansi_quotes,
-    "ralph.domain.danger.call": ralph_domain_danger_call,
-    "ralph.domain.danger.carriers": ralph_domain_danger_carriers,
-    "ralph.domain.danger.code": ralph_domain_danger_code,
-    "ralph.domain.danger.destructive_words": ralph_domain_danger_destructive_words,
-    "ralph.domain.danger.examining": ralph_domain_danger_examining,
-    "ralph.domain.danger.expansion": ralph_domain_danger_expansion,
-    "ralph.domain.danger.families.backup": ralph_domain_danger_families_backup,
-    "ralph.domain.danger.families.catalogue": ralph_domain_danger_families_catalogue,
-    "ralph.domain.danger.families.cloud": ralph_domain_danger_families_cloud,
-    "ralph.domain.danger.families.containers": ralph_domain_danger_families_containers,
-    "ralph.domain.danger.families.databases": ralph_domain_danger_families_databases,
-    "ralph.domain.danger.families.files": ralph_domain_danger_families_files,
-    "ralph.domain.danger.families.git": ralph_domain_danger_families_git,
-    "ralph.domain.danger.families.other_vcs": ralph_domain_danger_families_other_vcs,
-    "ralph.domain.danger.families.permissions": ralph_domain_danger_families_permissions,
-    "ralph.domain.danger.families.publish": ralph_domain_danger_families_publish,
-    "ralph.domain.danger.families.remote": ralph_domain_danger_families_remote,
-    "ralph.domain.danger.families.secrets": ralph_domain_danger_families_secrets,
-    "ralph.domain.danger.families.services": ralph_domain_danger_families_services,
-    "ralph.domain.danger.families.system": ralph_domain_danger_families_system,
-    "ralph.domain.danger.git_words": ralph_domain_danger_git_words,
-    "ralph.domain.danger.guard": ralph_domain_danger_guard,
-    "ralph.domain.danger.interpreters": ralph_domain_danger_interpreters,
-    "ralph.domain.danger.judgement": ralph_domain_danger_judgement,
-    "ralph.domain.danger.lazy_pattern": ralph_domain_danger_lazy_pattern,
-    "ralph.domain.danger.marks": ralph_domain_danger_marks,
-    "ralph.domain.danger.options": ralph_domain_danger_options,
-    "ralph.domain.danger.paths": ralph_domain_danger_paths,
-    "ralph.domain.danger.places": ralph_domain_danger_places,
-    "ralph.domain.danger.printed": ralph_domain_danger_printed,
-    "ralph.domain.danger.program_lists": ralph_domain_danger_program_lists,
-    "ralph.domain.danger.reading": ralph_domain_danger_reading,
-    "ralph.domain.danger.running_code": ralph_domain_danger_running_code,
-    "ralph.domain.danger.running_git": ralph_domain_danger_running_git,
-    "ralph.domain.danger.scope": ralph_domain_danger_scope,
-    "ralph.domain.danger.shell_words": ralph_domain_danger_shell_words,
-    "ralph.domain.danger.starting": ralph_domain_danger_starting,
-    "ralph.domain.danger.syntax": ralph_domain_danger_syntax,
-    "ralph.domain.danger.word_reading": ralph_domain_danger_word_reading,
-    "ralph.domain.danger.wrappers": ralph_domain_danger_wrappers,
-    "ralph.domain.feedback": ralph_domain_feedback,
-    "ralph.domain.iteration_mode": ralph_domain_iteration_mode,
-    "ralph.domain.prompt": ralph_domain_prompt,
-    "ralph.domain.ralph_loop": ralph_domain_ralph_loop,
-    "ralph.domain.report": ralph_domain_report,
-    "ralph.domain.session_loop": ralph_domain_session_loop,
-    "ralph.domain.stop_checks": ralph_domain_stop_checks,
-    "ralph.domain.story": ralph_domain_story,
-    "ralph.domain.tasks_document": ralph_domain_tasks_document,
-    "ralph.domain.tasks_problems": ralph_domain_tasks_problems,
+    "ralph.adapters.files": ralph_adapters_files,
+    "ralph.domain.agent.events": ralph_domain_agent_events,
+    "ralph.domain.loop.feedback": ralph_domain_loop_feedback,
+    "ralph.domain.loop.prompt": ralph_domain_loop_prompt,
+    "ralph.domain.loop.session_report": ralph_domain_loop_session_report,
+    "ralph.domain.plan.active_marker": ralph_domain_plan_active_marker,
+    "ralph.domain.plan.context_use": ralph_domain_plan_context_use,
+    "ralph.domain.plan.document": ralph_domain_plan_document,
+    "ralph.domain.plan.document_problems": ralph_domain_plan_document_problems,
+    "ralph.domain.plan.modes": ralph_domain_plan_modes,
+    "ralph.domain.plan.stop_checks": ralph_domain_plan_stop_checks,
+    "ralph.domain.plan.story": ralph_domain_plan_story,
+    "ralph.domain.promise.loop_state": ralph_domain_promise_loop_state,
+    "ralph.domain.promise.session_loop": ralph_domain_promise_session_loop,
+    "ralph.guard.ansi_quotes": ralph_guard_ansi_quotes,
+    "ralph.guard.call": ralph_guard_call,
+    "ralph.guard.carriers": ralph_guard_carriers,
+    "ralph.guard.code": ralph_guard_code,
+    "ralph.guard.destructive_words": ralph_guard_destructive_words,
+    "ralph.guard.examining": ralph_guard_examining,
+    "ralph.guard.expansion": ralph_guard_expansion,
+    "ralph.guard.families.backup": ralph_guard_families_backup,
+    "ralph.guard.families.catalogue": ralph_guard_families_catalogue,
+    "ralph.guard.families.cloud": ralph_guard_families_cloud,
+    "ralph.guard.families.containers": ralph_guard_families_containers,
+    "ralph.guard.families.databases": ralph_guard_families_databases,
+    "ralph.guard.families.files": ralph_guard_families_files,
+    "ralph.guard.families.git": ralph_guard_families_git,
+    "ralph.guard.families.other_vcs": ralph_guard_families_other_vcs,
+    "ralph.guard.families.permissions": ralph_guard_families_permissions,
+    "ralph.guard.families.publish": ralph_guard_families_publish,
+    "ralph.guard.families.remote": ralph_guard_families_remote,
+    "ralph.guard.families.secrets": ralph_guard_families_secrets,
+    "ralph.guard.families.services": ralph_guard_families_services,
+    "ralph.guard.families.system": ralph_guard_families_system,
+    "ralph.guard.git_words": ralph_guard_git_words,
+    "ralph.guard.guard": ralph_guard_guard,
+    "ralph.guard.interpreters": ralph_guard_interpreters,
+    "ralph.guard.judgement": ralph_guard_judgement,
+    "ralph.guard.lazy_pattern": ralph_guard_lazy_pattern,
+    "ralph.guard.marks": ralph_guard_marks,
+    "ralph.guard.options": ralph_guard_options,
+    "ralph.guard.paths": ralph_guard_paths,
+    "ralph.guard.places": ralph_guard_places,
+    "ralph.guard.printed": ralph_guard_printed,
+    "ralph.guard.program_lists": ralph_guard_program_lists,
+    "ralph.guard.reading": ralph_guard_reading,
+    "ralph.guard.running_code": ralph_guard_running_code,
+    "ralph.guard.running_git": ralph_guard_running_git,
+    "ralph.guard.scope": ralph_guard_scope,
+    "ralph.guard.shell_words": ralph_guard_shell_words,
+    "ralph.guard.starting": ralph_guard_starting,
+    "ralph.guard.syntax": ralph_guard_syntax,
+    "ralph.guard.word_reading": ralph_guard_word_reading,
+    "ralph.guard.wrappers": ralph_guard_wrappers,
     "ralph.interfaces.hooks.answers": ralph_interfaces_hooks_answers,
     "ralph.interfaces.hooks.context_hook": ralph_interfaces_hooks_context_hook,
     "ralph.interfaces.hooks.event": ralph_interfaces_hooks_event,

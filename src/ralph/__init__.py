@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from ralph.adapters.storage.state_files import StateLocation
     from ralph.config.loading import load as load_settings
     from ralph.config.root import find_root
-    from ralph.domain.assignment import Assignment, Blocked, Drained
-    from ralph.domain.budget import Budget
-    from ralph.domain.claim import Mode
-    from ralph.domain.decision import Acceptance, Outcome, Rules, decide
-    from ralph.domain.evidence import CheckResult, Evidence, Verdict
-    from ralph.domain.feedback import Feedback, Placement
-    from ralph.domain.ralph_loop import (
+    from ralph.domain.holder import Mode
+    from ralph.domain.loop.assignment import Assignment, Blocked, Drained
+    from ralph.domain.loop.budget import Budget
+    from ralph.domain.loop.claims import Claim, Signal
+    from ralph.domain.loop.decision import Acceptance, Outcome, Rules, decide
+    from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
+    from ralph.domain.loop.feedback import Feedback, Placement
+    from ralph.domain.loop.state import LoopState
+    from ralph.domain.promise.loop_state import (
         COMPLETION_TAG_PATTERN,
         CONTINUATION_PROMPT,
         DEFAULT_COMPLETION_PROMISE,
@@ -35,12 +37,10 @@ if TYPE_CHECKING:
         escape_regex,
         increment_iteration,
     )
-    from ralph.domain.signals import Claim, Signal
-    from ralph.domain.state import LoopState
     from ralph.engine.loop import RunResult, run_loop
     from ralph.engine.parts import LoopParts
     from ralph.engine.ports import Judging, When
-    from ralph.engine.stopping import StopToken
+    from ralph.engine.stop_token import StopToken
     from ralph.errors import RalphError, WorkspaceBusy
     from ralph.interfaces.library.modes import can_start_mode, end_mode, start_mode
     from ralph.interfaces.library.promise import (
@@ -54,21 +54,21 @@ if TYPE_CHECKING:
     from ralph.interfaces.library.states import StateManager
     from ralph.interfaces.library.supervise import supervise
     from ralph.wiring.assembly import assembled
-    from ralph.wiring.plan import Plan
-    from ralph.wiring.prompted import Prompt, plan_run
+    from ralph.wiring.launch import Plan
+    from ralph.wiring.runs.prompt_run import Prompt, plan_run
 
 _HOMES = {
     "ralph.adapters.storage.modes": ("ModeCheck",),
     "ralph.adapters.storage.state_files": ("StateLocation",),
     "ralph.config.loading": ("load_settings",),
     "ralph.config.root": ("find_root",),
-    "ralph.domain.assignment": ("Assignment", "Blocked", "Drained"),
-    "ralph.domain.budget": ("Budget",),
-    "ralph.domain.claim": ("Mode",),
-    "ralph.domain.decision": ("Acceptance", "Outcome", "Rules", "decide"),
-    "ralph.domain.evidence": ("CheckResult", "Evidence", "Verdict"),
-    "ralph.domain.feedback": ("Feedback", "Placement"),
-    "ralph.domain.ralph_loop": (
+    "ralph.domain.loop.assignment": ("Assignment", "Blocked", "Drained"),
+    "ralph.domain.loop.budget": ("Budget",),
+    "ralph.domain.holder": ("Mode",),
+    "ralph.domain.loop.decision": ("Acceptance", "Outcome", "Rules", "decide"),
+    "ralph.domain.loop.evidence": ("CheckResult", "Evidence", "Verdict"),
+    "ralph.domain.loop.feedback": ("Feedback", "Placement"),
+    "ralph.domain.promise.loop_state": (
         "COMPLETION_TAG_PATTERN",
         "CONTINUATION_PROMPT",
         "DEFAULT_COMPLETION_PROMISE",
@@ -81,12 +81,12 @@ _HOMES = {
         "escape_regex",
         "increment_iteration",
     ),
-    "ralph.domain.signals": ("Claim", "Signal"),
-    "ralph.domain.state": ("LoopState",),
+    "ralph.domain.loop.claims": ("Claim", "Signal"),
+    "ralph.domain.loop.state": ("LoopState",),
     "ralph.engine.loop": ("RunResult", "run_loop"),
     "ralph.engine.parts": ("LoopParts",),
     "ralph.engine.ports": ("Judging", "When"),
-    "ralph.engine.stopping": ("StopToken",),
+    "ralph.engine.stop_token": ("StopToken",),
     "ralph.errors": ("RalphError", "WorkspaceBusy"),
     "ralph.interfaces.library.modes": ("can_start_mode", "end_mode", "start_mode"),
     "ralph.interfaces.library.promise": (
@@ -100,8 +100,8 @@ _HOMES = {
     "ralph.interfaces.library.states": ("StateManager",),
     "ralph.interfaces.library.supervise": ("supervise",),
     "ralph.wiring.assembly": ("assembled",),
-    "ralph.wiring.plan": ("Plan",),
-    "ralph.wiring.prompted": ("Prompt", "plan_run"),
+    "ralph.wiring.launch": ("Plan",),
+    "ralph.wiring.runs.prompt_run": ("Prompt", "plan_run"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 _CALLED_THERE = {"load_settings": "load"}

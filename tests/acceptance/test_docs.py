@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ralph.config.loading import load
-from ralph.domain.decision import Outcome
+from ralph.domain.loop.decision import Outcome
 from ralph.interfaces.cli.exit_codes import ExitCode, exit_code_of
 from ralph.interfaces.cli.main import COMMANDS
 

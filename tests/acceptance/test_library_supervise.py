@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from ralph.adapters.bus.message_bus import MessageBus
-from ralph.domain.decision import Outcome
+from ralph.domain.loop.decision import Outcome
 from ralph.engine.loop import RunResult
-from ralph.engine.stopping import StopToken
+from ralph.engine.stop_token import StopToken
 from ralph.errors import ConfigError, UsageError
 from ralph.interfaces.library.supervise import supervise
 from ralph.testing.fake_clock import FakeClock

@@ -16,7 +16,7 @@ import pytest
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.domain.task import TaskStatus
+from ralph.domain.tasks.task import TaskStatus
 
 from .conftest import Project
 

@@ -70,7 +70,7 @@ def test_killed_in_any_stage_it_goes_on_there(tasks: TaskProject, role: str) -> 
 # Dies by SIGKILL just before the n-th git command that the integration runs. Only the test does this.
 DRIVER = """
 import os, signal, sys
-from ralph.adapters.workspace import git_command
+from ralph.adapters import git as git_command
 from ralph.interfaces.cli.main import main
 
 point, asked = int(sys.argv[1]), 0

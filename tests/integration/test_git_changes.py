@@ -13,10 +13,10 @@ import pytest
 
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.changes import MOST_PATCH, GitChanges
-from ralph.domain.loop_events import ActionEnded
-from ralph.engine.changes import Changes
-from ralph.engine.queries import IterationSummary
-from ralph.wiring.faces import changes_in
+from ralph.domain.loop.events import ActionEnded
+from ralph.domain.views.changes import Changes
+from ralph.domain.views.iterations import IterationSummary
+from ralph.operations.watch import changes_in
 
 COMMITTED = (ActionEnded("git commit", True, 'committed "x"'),)
 

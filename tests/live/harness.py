@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ralph.testing.scripted_model import ScriptedModel, Step
+from tests.live.model import ScriptedModel, Step
 
 from .agents import LiveAgent
 from .install import AGENTS, NODE, programs

@@ -14,7 +14,7 @@ from typing import Any
 
 from ralph.interfaces.hooks.build import TARGET
 from ralph.testing.plan_documents import story_json, tasks_json
-from ralph.testing.scripted_model import Step
+from tests.live.model import Step
 
 from .harness import LiveProject, ended
 

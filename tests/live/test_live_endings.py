@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from ralph.testing.scripted_model import Step
+from tests.live.model import Step
 
 from .harness import DONE, PROMPT, LiveProject, ended, wait_for
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from ralph.testing.scripted_model import Step
+from tests.live.model import Step
 
 from .harness import DONE, PROMPT, LiveProject
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph.testing.scripted_model import Step
+from tests.live.model import Step
 
 from .harness import DONE, PROMPT, LiveProject
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ralph.testing.scripted_model import ScriptedModel, Step
+from tests.live.model import ScriptedModel, Step
 
 from .conftest import CHOSEN
 from .harness import LONG, LiveProject

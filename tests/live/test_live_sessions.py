@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ralph.testing.scripted_model import Step, WriteFile
+from tests.live.model import Step, WriteFile
 
 from .harness import DONE, PROMPT, LiveProject
 

@@ -14,7 +14,7 @@ from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_request import RunRequest, save_request
 from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     Reasoning,
     Text,
     TodoChanged,
@@ -24,10 +24,8 @@ from ralph.domain.agent_events import (
     ToolStarted,
     Usage,
 )
-from ralph.domain.completion import CompletionCriteria, TaskCompletionSpec
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.loop_events import (
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     AgentActed,
     AgentEnded,
     AgentStarted,
@@ -42,10 +40,12 @@ from ralph.domain.loop_events import (
     RunStarted,
     Steered,
 )
-from ralph.domain.report import Spend
-from ralph.domain.state import LoopState
-from ralph.domain.task import Task, TaskStatus, cancelled, iterated
-from ralph.domain.verification_record import VerificationRecord
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
+from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
+from ralph.domain.tasks.history import VerificationRecord
+from ralph.domain.tasks.task import Task, TaskStatus, cancelled, iterated
 
 NOW = 1_790_000_000.0
 """The moment at which every test looks at the screen."""

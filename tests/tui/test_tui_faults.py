@@ -12,9 +12,9 @@ import pytest
 from textual.worker import WorkerFailed
 
 from ralph.adapters.storage.run_removal import RunRemover
-from ralph.domain.agent_events import Text, TodoChanged, TodoItem, TodoStatus, ToolEnded, ToolStarted
-from ralph.domain.evidence import Verdict
-from ralph.domain.loop_events import AgentActed, Warned
+from ralph.domain.agent.events import Text, TodoChanged, TodoItem, TodoStatus, ToolEnded, ToolStarted
+from ralph.domain.loop.events import AgentActed, Warned
+from ralph.domain.loop.evidence import Verdict
 from ralph.errors import StoreError, UsageError
 from ralph.interfaces.tui.app import RalphApp
 from ralph.interfaces.tui.opening import is_light, open_ui

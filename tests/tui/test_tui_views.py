@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph.domain.agent_events import Text
-from ralph.domain.evidence import Verdict
-from ralph.domain.loop_events import AgentActed, RunPaused
+from ralph.domain.agent.events import Text
+from ralph.domain.loop.events import AgentActed, RunPaused
+from ralph.domain.loop.evidence import Verdict
 from ralph.interfaces.tui.board_view import BoardView
 from tests.tui.sample import EARLIER, NOW, RUN, Record
 from tests.tui.seen import LARGE, Viewer, play, text_of

@@ -21,10 +21,9 @@ from ralph.adapters.processes.identity import this_process
 from ralph.adapters.storage.controls import Ask, Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.domain.agent_events import Text, Usage
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.loop_events import (
+from ralph.domain.agent.events import Text, Usage
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     AgentActed,
     AgentEnded,
     AgentStarted,
@@ -36,8 +35,9 @@ from ralph.domain.loop_events import (
     RunEnded,
     RunStarted,
 )
-from ralph.domain.report import Spend
-from ralph.domain.state import LoopState
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
 
 SPEND = Spend(0.25, Usage(100, 20, 3, 0), 1.0)
 DEADLINE = 40.0

@@ -12,9 +12,9 @@ import pytest
 
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.domain.evidence import Verdict
-from ralph.domain.loop_events import IterationStarted
-from ralph.domain.task import Task
+from ralph.domain.loop.events import IterationStarted
+from ralph.domain.loop.evidence import Verdict
+from ralph.domain.tasks.task import Task
 from tests.acceptance.conftest import DONE, PROMPT, Project
 from tests.acceptance.running import running
 

@@ -12,10 +12,10 @@ import pytest
 
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.domain.agent_events import Text, TodoChanged, TodoItem, TodoStatus, ToolEnded, ToolStarted
-from ralph.domain.evidence import Verdict
-from ralph.domain.loop_events import AgentActed, IterationStarted
-from ralph.domain.task import Task
+from ralph.domain.agent.events import Text, TodoChanged, TodoItem, TodoStatus, ToolEnded, ToolStarted
+from ralph.domain.loop.events import AgentActed, IterationStarted
+from ralph.domain.loop.evidence import Verdict
+from ralph.domain.tasks.task import Task
 
 from .browser import Browser, chromium
 from .conftest import LiveRun, Site, served, wait_for

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from ralph.adapters.storage.run_removal import RunRemover
-from ralph.domain.agent_events import Text, ToolEnded
-from ralph.domain.evidence import Verdict
-from ralph.domain.loop_events import AgentActed, Warned
+from ralph.domain.agent.events import Text, ToolEnded
+from ralph.domain.loop.events import AgentActed, Warned
+from ralph.domain.loop.evidence import Verdict
 
 from .conftest import DEADLINE, LiveRun, Site, frames, served
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ralph.config.kinds import Choice, ListOf, Named, Nullable, Reading, Table, Text, Variables, setting
-from ralph.domain.agent_definition import OutputFormat, PromptWay
+from ralph.domain.agent.definition import OutputFormat, PromptWay
 
 ADAPTERS: Final = ("claude", "codex", "gemini", "opencode", "qwen", "copilot", "amp", "plain")
 """The agents that ralph knows by itself."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ralph.config.kinds import Choice, ListOf, Text, setting
-from ralph.domain.danger.judgement import PACKS
+from ralph.guard.judgement import PACKS
 
 
 @dataclass(frozen=True, slots=True)

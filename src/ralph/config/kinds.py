@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ralph.config.problems import KeyPath, Problem, spell
 from ralph.config.secrets import redacted
-from ralph.domain.secret_names import looks_secret
+from ralph.domain.text.secret_names import looks_secret
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)

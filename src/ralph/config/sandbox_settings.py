@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import Choice, Kind, ListOf, Nullable, Reading, Text, Whole, setting
-from ralph.domain.allow_list import parse_rule
-from ralph.domain.isolation import Network, parse_size
-from ralph.domain.sandbox_kind import ASKABLE
+from ralph.domain.sandbox.allow_list import parse_rule
+from ralph.domain.sandbox.kind import ASKABLE
+from ralph.domain.sandbox.policy import Network, parse_size
 
 
 class Host(Kind[str]):

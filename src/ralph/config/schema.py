@@ -28,8 +28,8 @@ from ralph.config.kinds import (
 )
 from ralph.config.profile_settings import ProfilesSettings
 from ralph.config.sandbox_settings import SandboxSettings
-from ralph.domain.excerpt import Keep
-from ralph.domain.feedback import Placement
+from ralph.domain.loop.feedback import Placement
+from ralph.domain.text.excerpt import Keep
 
 
 class Use(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ralph.domain.secret_names import MASK, looks_secret
+from ralph.domain.text.secret_names import MASK, looks_secret
 
 _FLAG_VALUE = re.compile(r"(?P<flag>--?(?P<name>[A-Za-z][\w-]*))(?P<gap>[= ]\s*)(?P<value>\S.*)", re.DOTALL)
 _FLAG = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)")

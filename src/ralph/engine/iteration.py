@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ralph.domain import denials
-from ralph.domain.assignment import Assignment
-from ralph.domain.decision import Accept, Decision, Outcome, Stop, decide, is_judgeable
-from ralph.domain.evidence import CheckResult, Evidence, Verdict
-from ralph.domain.feedback import remark_on
-from ralph.domain.loop_events import (
+from ralph.domain.loop.assignment import Assignment
+from ralph.domain.loop.claims import Signal
+from ralph.domain.loop.decision import Accept, Decision, Outcome, Stop, decide, is_judgeable
+from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
     CheckEnded,
@@ -20,9 +18,11 @@ from ralph.domain.loop_events import (
     IterationStarted,
     Warned,
 )
-from ralph.domain.report import AgentReport, Spend
-from ralph.domain.signals import Signal
-from ralph.domain.state import LoopState
+from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
+from ralph.domain.loop.feedback import remark_on
+from ralph.domain.loop.session_report import AgentReport, Spend
+from ralph.domain.loop.stalls import denials_remark, denials_warning, made_useless
+from ralph.domain.loop.state import LoopState
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Check, Judging, Snapshot, Trigger, When
 
@@ -132,9 +132,9 @@ async def _judge(
         commit=snapshot.commit,
     )
     changed = bool(state.fingerprint) and snapshot.fingerprint != state.fingerprint
-    if denials.made_useless(report, claimed=evidence.claimed, changed=changed):
-        parts.publish(Warned(denials.warning(report, agent=parts.agent.name)))
-        evidence = replace(evidence, remarks=(*evidence.remarks, denials.remark(report)))
+    if made_useless(report, claimed=evidence.claimed, changed=changed):
+        parts.publish(Warned(denials_warning(report, agent=parts.agent.name)))
+        evidence = replace(evidence, remarks=(*evidence.remarks, denials_remark(report)))
     if evidence.proven:
         state, evidence, is_cut = await _act(parts, Trigger.ON_PROOF, judging, state, evidence, save)
         if is_cut:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 
-from ralph.domain.assignment import Assignment, Blocked, Drained
-from ralph.domain.decision import GiveUp, Outcome, Stop
-from ralph.domain.loop_events import RunEnded
-from ralph.domain.report import Spend
-from ralph.domain.state import LoopState
+from ralph.domain.loop.assignment import Assignment, Blocked, Drained
+from ralph.domain.loop.decision import GiveUp, Outcome, Stop
+from ralph.domain.loop.events import RunEnded
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
 from ralph.engine.iteration import iterate
 from ralph.engine.parts import LoopParts
-from ralph.engine.pausing import pause_after
+from ralph.engine.pause import pause_after
 from ralph.errors import RalphError
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph.domain.assignment import Assignment
-from ralph.domain.budget import Budget, Pace
-from ralph.domain.decision import Rules
-from ralph.domain.feedback import Feedback
-from ralph.domain.prompt import compose
-from ralph.domain.state import LoopState
+from ralph.domain.loop.assignment import Assignment
+from ralph.domain.loop.budget import Budget, Pace
+from ralph.domain.loop.decision import Rules
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.prompt import compose
+from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import (
     Action,
     Adviser,

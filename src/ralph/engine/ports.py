@@ -8,15 +8,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from ralph.domain.agent_events import AgentEvent
-from ralph.domain.assignment import Assignment, Offer
-from ralph.domain.decision import Decision
-from ralph.domain.evidence import CheckResult, Evidence
-from ralph.domain.feedback import Feedback
-from ralph.domain.loop_events import LoopEvent
-from ralph.domain.report import AgentReport, Ending, Fault, Spend
-from ralph.domain.signals import Signal
-from ralph.domain.state import LoopState
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.assignment import Assignment, Offer
+from ralph.domain.loop.claims import Signal
+from ralph.domain.loop.decision import Decision
+from ralph.domain.loop.events import LoopEvent
+from ralph.domain.loop.evidence import CheckResult, Evidence
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import AgentReport, Ending, Fault, Spend
+from ralph.domain.loop.state import LoopState
 
 Publish = Callable[[LoopEvent], None]
 """Tells the journal and the screens. Never blocks for long, never raises for a listener's sake."""

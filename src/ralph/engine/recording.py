@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from ralph.domain.loop_events import LoopEvent
+from ralph.domain.loop.events import LoopEvent
 from ralph.engine.ports import Clock, Journal
 from ralph.errors import RalphError
 

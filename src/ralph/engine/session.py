@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from ralph.domain.agent_events import AgentEvent, Noise, Reasoning, Text
-from ralph.domain.excerpt import Excerpt, Keep, truncate
-from ralph.domain.loop_events import AgentActed, AgentEnded, AgentStarted, ProcessesEnded
-from ralph.domain.report import AgentReport, Ending, Fault, RateLimited, Spend
-from ralph.domain.transcript import PriceOf, Transcript, unpriced
+from ralph.domain.agent.events import AgentEvent, Noise, Reasoning, Text
+from ralph.domain.agent.transcript import PriceOf, Transcript, unpriced
+from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted, ProcessesEnded
+from ralph.domain.loop.session_report import AgentReport, Ending, Fault, RateLimited, Spend
+from ralph.domain.text.excerpt import Excerpt, Keep, truncate
 from ralph.engine.ports import (
     UNLIMITED,
     AgentAdapter,

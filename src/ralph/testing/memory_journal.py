@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph.domain.loop_events import LoopEvent
-from ralph.domain.state import LoopState
+from ralph.domain.loop.events import LoopEvent
+from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import SessionFiles
 
 

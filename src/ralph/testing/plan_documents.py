@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ralph.domain.tasks_document import TasksDocument, read_document
+from ralph.domain.plan.document import TasksDocument, read_document
 
 
 def story_json(key: str = "US-001", **changes: Any) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
-from ralph.domain.agent_events import Text
-from ralph.domain.loop_events import AgentActed
-from ralph.domain.report import AgentReport, Fault, Spend
-from ralph.domain.transcript import Transcript
+from ralph.domain.agent.events import Text
+from ralph.domain.agent.transcript import Transcript
+from ralph.domain.loop.events import AgentActed
+from ralph.domain.loop.session_report import AgentReport, Fault, Spend
 from ralph.engine.ports import AgentRequest, Publish
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.feedback import Feedback
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback
 from ralph.engine.ports import Judging, When
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ralph.adapters.agents.options import NO_OPTIONS, SessionOptions
 from ralph.adapters.agents.registry import adapter_for, defined_adapter, infer, split_flags
 from ralph.config.schema import Settings
-from ralph.domain.agent_definition import AgentDefinition, OutputFormat, PromptWay
+from ralph.domain.agent.definition import AgentDefinition, OutputFormat, PromptWay
 from ralph.engine.ports import AgentAdapter
 
 

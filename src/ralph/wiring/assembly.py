@@ -12,15 +12,14 @@ from pathlib import Path
 from time import gmtime, strftime
 from typing import TYPE_CHECKING
 
-from ralph.adapters.advice.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
 from ralph.adapters.agents.registry import split_flags
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.control.run_control import RunControl
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.processes.redaction import Redactor, redact_argv, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.processes.shell import shell_argv
 from ralph.adapters.processes.watcher import end_run_processes, start_watcher
+from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.child_runs import ChildRuns, registered_child
 from ralph.adapters.storage.claims import Claims
 from ralph.adapters.storage.controls import Controls
@@ -28,11 +27,11 @@ from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.interrupted import interrupted_run
 from ralph.adapters.storage.journal import SqliteJournal, TakenUp
 from ralph.adapters.storage.run_request import save_flags, save_request
-from ralph.domain.claim import Mode
-from ralph.domain.loop_events import Warned
-from ralph.domain.state import LoopState
+from ralph.domain.holder import Mode
+from ralph.domain.loop.events import Warned
+from ralph.domain.loop.state import LoopState
+from ralph.engine.budget_meter import Meter
 from ralph.engine.loop import RunResult, run_loop
-from ralph.engine.metering import Meter
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import (
     Adviser,
@@ -40,12 +39,13 @@ from ralph.engine.ports import (
     ProcessRunner,
     Publish,
 )
+from ralph.engine.prompts.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
 from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
-from ralph.wiring.children import spared
-from ralph.wiring.isolation import confinement_of, opened_sandbox
+from ralph.wiring.confinement import confinement_of, opened_sandbox
 from ralph.wiring.kit import Kit, end_unbegun, pricing
-from ralph.wiring.plan import Driven, Plan
+from ralph.wiring.launch import Driven, Plan
+from ralph.wiring.runs.children import spared
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying

@@ -13,26 +13,26 @@ from ralph.adapters.actions.scm import ScmAction
 from ralph.adapters.checks.command import CommandCheck, Guardrail
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.processes.redaction import Redactor, redact_argv
-from ralph.adapters.processes.shell import shell_argv
+from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.adapters.workspace.git import GitWorkspace
+from ralph.adapters.workspace.snapshot import GitWorkspace
 from ralph.config.root import git_top
-from ralph.domain.agent_events import Usage
-from ralph.domain.budget import Budget
-from ralph.domain.decision import Outcome
-from ralph.domain.loop_events import RunEnded, RunStarted, Warned
-from ralph.domain.state import LoopState
-from ralph.domain.transcript import PriceOf, Transcript
-from ralph.engine.metering import Meter
+from ralph.domain.agent.events import Usage
+from ralph.domain.agent.transcript import PriceOf, Transcript
+from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import RunEnded, RunStarted, Warned
+from ralph.domain.loop.state import LoopState
+from ralph.engine.budget_meter import Meter
 from ralph.engine.ports import Agent, Check, Control, ProcessRunner, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
 from ralph.errors import RalphError
 from ralph.wiring.agents import ChosenAgents
-from ralph.wiring.isolation import Confinement
-from ralph.wiring.named_commands import named_commands
-from ralph.wiring.plan import Driven, Plan
+from ralph.wiring.announcement import named_commands
+from ralph.wiring.confinement import Confinement
+from ralph.wiring.launch import Driven, Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,13 +131,13 @@ class Kit:
             for adapter in chain
         ]
         if settings.continue_session:
-            from ralph.engine.continuing import ContinuingAgent
+            from ralph.engine.agents.continued_session import ContinuingAgent
 
             # Only the first was asked whether it can.
             sessions[0] = ContinuingAgent(sessions[0])
         if len(sessions) == 1:
             return sessions[0]
-        from ralph.engine.fallback import FallbackAgent
+        from ralph.engine.agents.fallback import FallbackAgent
 
         return FallbackAgent(sessions, self.clock, is_stopping=lambda: self.control.stopping)
 
@@ -184,7 +184,7 @@ def pricing(plan: Plan) -> PriceOf:
     """What tokens cost in this run. The table is loaded when the first agent leaves that open."""
 
     def price(usage: Usage, model: str) -> float | None:
-        from ralph.domain.prices import cost_of, with_own
+        from ralph.domain.agent.prices import cost_of, with_own
 
         return cost_of(usage, model, with_own(plan.own_prices))
 
@@ -192,7 +192,7 @@ def pricing(plan: Plan) -> PriceOf:
 
 
 def _reset_time(text: str) -> float | None:
-    from ralph.domain.reset_time import reset_time
+    from ralph.domain.agent.reset_time import reset_time
 
     now = time()
     return reset_time(text, now, utc_offset=localtime(now).tm_gmtoff)

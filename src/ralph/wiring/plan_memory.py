@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ralph.adapters.documents.plan_files import LARGEST_BYTES, TRUSTED, read_regular, writing
 from ralph.adapters.storage.run_request import load_request
-from ralph.engine.plan_ports import TrustedPlan, trusted_plan_from
+from ralph.engine.plans.ports import TrustedPlan, trusted_plan_from
 from ralph.errors import StoreError
 
 ASIDE = "plan"

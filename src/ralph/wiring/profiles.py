@@ -11,20 +11,20 @@ from typing import Protocol
 from ralph.config.root import Root
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
-from ralph.domain.decision import Acceptance
-from ralph.domain.profile import Profile
+from ralph.domain.loop.decision import Acceptance
+from ralph.domain.loop.profile import Profile
 from ralph.errors import UsageError
-from ralph.wiring.plan import Plan
+from ralph.wiring.launch import Plan
 
 PLANNERS = {
-    "basic": "prompted",
-    "promise": "prompted",
-    "verified": "working",
-    "reviewed": "reviewed",
-    "draft": "drafting",
-    "supervised": "supervised",
+    "basic": "prompt_run",
+    "promise": "prompt_run",
+    "verified": "work_run",
+    "reviewed": "plan_run",
+    "draft": "draft_run",
+    "supervised": "supervised_run",
 }
-"""Profile → the module beside this one whose ``plan_again`` makes a run of it from its arguments."""
+"""Profile → the module in ``runs`` whose ``plan_again`` makes a run of it from its arguments."""
 
 
 class Planner(Protocol):
@@ -69,6 +69,6 @@ def plan_again(
 ) -> Plan:
     """The plan of a run that is to go on, from what ``request.json`` says about it."""
     profile = load_profile(name)
-    module = importlib.import_module(f"ralph.wiring.{PLANNERS[name]}")
+    module = importlib.import_module(f"ralph.wiring.runs.{PLANNERS[name]}")
     planner: Planner = module.plan_again
     return planner(profile, arguments, settings, root, flags=flags, resumes=resumes)

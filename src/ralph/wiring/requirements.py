@@ -13,11 +13,11 @@ from ralph.adapters.checks.command import Guardrail
 from ralph.config.loading import missing_for_run
 from ralph.config.root import git_top
 from ralph.config.schema import Settings
-from ralph.domain.slug import unique_slugs
+from ralph.domain.text.slug import unique_slugs
 from ralph.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from ralph.domain.prices import Price
+    from ralph.domain.agent.prices import Price
 
 
 def require_system() -> None:
@@ -51,7 +51,7 @@ def guardrails_of(settings: Settings) -> tuple[Guardrail, ...]:
 
 def prices_of(settings: Settings) -> dict[str, Price]:
     """The user's own."""
-    from ralph.domain.prices import Price
+    from ralph.domain.agent.prices import Price
 
     return {
         model: Price(price.input, price.output, price.cache_read, price.cache_write)

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from ralph.config.profile_settings import RoleSettings, VerifiedSettings
 from ralph.config.schema import Settings
-from ralph.domain.role_defaults import CompletionDefaults
-from ralph.domain.role_settings import read_defaults
-from ralph.domain.task import TaskStatus
-from ralph.domain.workflows.pipeline import Pipeline
+from ralph.domain.tasks.pipeline import Pipeline
+from ralph.domain.tasks.roles import CompletionDefaults, read_defaults
+from ralph.domain.tasks.task import TaskStatus
 from ralph.errors import ConfigError
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 

@@ -13,9 +13,9 @@ import pytest
 
 from ralph.adapters.bus.loop_posts import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
-from ralph.domain.decision import Outcome
-from ralph.domain.loop_events import IterationStarted, RunEnded, RunStarted
-from ralph.domain.report import Spend
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import IterationStarted, RunEnded, RunStarted
+from ralph.domain.loop.session_report import Spend
 from ralph.errors import StoreError, UsageError
 
 PROGRAMS = Path(__file__).parents[2] / "data" / "processes"

@@ -10,12 +10,12 @@ import pytest
 from ralph.adapters.bus.message_bus import MessageBus, new_message
 from ralph.adapters.bus.outbox import Outbox
 from ralph.adapters.bus.postman import Postman
-from ralph.domain.agent_events import Usage
-from ralph.domain.bus_message import BusMessage
-from ralph.domain.bus_text import render_message
-from ralph.domain.decision import Outcome
-from ralph.domain.loop_events import RunEnded
-from ralph.domain.report import Spend
+from ralph.domain.agent.events import Usage
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import RunEnded
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.supervision.message import BusMessage
+from ralph.domain.supervision.message_text import render_message
 from ralph.errors import StoreError
 
 ENDED = RunEnded(

@@ -17,7 +17,7 @@ from ralph.adapters.isolation.runner import IsolatedRunner, opened
 from ralph.adapters.isolation.site import Site
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.domain.isolation import Network, SandboxPolicy
+from ralph.domain.sandbox.policy import Network, SandboxPolicy
 from ralph.engine.ports import Command, Exit
 
 from .stand_ins import StandIns

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph.domain.allow_list import parse_rule
-from ralph.domain.isolation import SandboxPolicy
+from ralph.domain.sandbox.allow_list import parse_rule
+from ralph.domain.sandbox.policy import SandboxPolicy
 
 from .conftest import Sandboxed
 

@@ -9,8 +9,8 @@ import pytest
 
 from ralph.adapters.isolation.bwrap import BwrapSandbox, trouble
 from ralph.adapters.isolation.site import Site
-from ralph.domain.isolation import Network, SandboxPolicy
-from ralph.domain.report import Ending
+from ralph.domain.loop.session_report import Ending
+from ralph.domain.sandbox.policy import Network, SandboxPolicy
 from ralph.errors import ConfigError
 
 from .conftest import OFF, Sandboxed, git

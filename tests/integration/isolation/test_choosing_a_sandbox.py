@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from ralph.adapters.isolation.choosing import Chosen, chosen_sandbox, troubles
-from ralph.domain.isolation import SandboxPolicy
-from ralph.domain.sandbox_kind import AUTO, STRONGEST, SandboxKind
+from ralph.domain.sandbox.kind import AUTO, STRONGEST, SandboxKind
+from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import AgentUnavailable, UsageError
 
 from .stand_ins import StandIns

@@ -14,9 +14,9 @@ from ralph.adapters.isolation.runner import IsolatedRunner, opened
 from ralph.adapters.isolation.sandbox import Sandbox
 from ralph.adapters.isolation.sbx import SbxSandbox
 from ralph.adapters.isolation.srt import SrtSandbox
-from ralph.domain.allow_list import parse_rule
-from ralph.domain.isolation import Limits, Network, SandboxPolicy
-from ralph.domain.report import Ending
+from ralph.domain.loop.session_report import Ending
+from ralph.domain.sandbox.allow_list import parse_rule
+from ralph.domain.sandbox.policy import Limits, Network, SandboxPolicy
 from ralph.engine.ports import Command, Exit
 from ralph.errors import AgentUnavailable, ConfigError
 

@@ -12,25 +12,25 @@ from pathlib import Path
 from typing import Any
 
 from ralph.adapters.checks.command import CommandCheck, Guardrail
-from ralph.adapters.checks.plan_audit import PlanAudit
-from ralph.adapters.checks.plan_proofs import PlanProofs
 from ralph.adapters.documents.plan_files import PlanFiles
 from ralph.adapters.documents.plan_templates import fresh_plan
+from ralph.adapters.files import write_atomic
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.processes.shell import shell_argv
-from ralph.adapters.storage.files import write_atomic
-from ralph.adapters.work.plan_work import PlanWork
+from ralph.adapters.shell import shell_argv
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
-from ralph.domain.budget import Budget
-from ralph.domain.decision import Rules
-from ralph.domain.iteration_mode import ReviewRules
-from ralph.domain.loop_events import CheckEnded
+from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.decision import Rules
+from ralph.domain.loop.events import CheckEnded
+from ralph.domain.plan.modes import ReviewRules
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
-from ralph.engine.plan_agent import PlanAgent
+from ralph.engine.plans.audit import PlanAudit
+from ralph.engine.plans.proofs import PlanProofs
+from ralph.engine.plans.session import PlanAgent
+from ralph.engine.plans.work import PlanWork
 from ralph.engine.ports import AgentRequest, Check
-from ralph.engine.stopping import StopToken
+from ralph.engine.stop_token import StopToken
 from ralph.testing.fake_clock import FakeClock
 from ralph.testing.memory_journal import MemoryJournal
 from ralph.testing.plan_documents import document_in, tasks_json

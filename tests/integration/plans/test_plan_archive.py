@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.documents.plan_archive import archive_plan
-from ralph.adapters.storage.files import write_atomic
+from ralph.adapters.files import write_atomic
 from ralph.errors import StoreError
 from ralph.testing.plan_documents import story_json, tasks_json
 

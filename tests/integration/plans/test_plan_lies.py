@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ralph.domain.decision import Outcome
-from ralph.domain.report import Transient
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.session_report import Transient
 from ralph.engine.ports import AgentRequest
 from ralph.errors import StoreError
 from ralph.testing.plan_documents import story_json

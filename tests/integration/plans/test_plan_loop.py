@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ralph.domain.decision import Outcome
-from ralph.domain.plan_correction import AT_CAP
-from ralph.domain.report import Transient
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.session_report import Transient
+from ralph.domain.plan.correction import AT_CAP
 from ralph.engine.ports import AgentRequest
 from ralph.testing.plan_documents import story_json
 from ralph.testing.scripted_agent import Turn

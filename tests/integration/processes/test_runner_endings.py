@@ -16,7 +16,7 @@ from ralph.adapters.processes.adoption import reap_orphans
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.process_table import read_table
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.domain.report import Ending
+from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, Exit, Running, Timeouts
 
 Child = Callable[..., Command]

@@ -14,7 +14,7 @@ import pytest
 
 from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.domain.report import Ending
+from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, ProcessRunner, Running, Timeouts
 from ralph.errors import StoreError
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ralph.adapters.agents.claude import ClaudeAdapter
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.domain.agent_events import Usage
-from ralph.domain.report import Ending
+from ralph.domain.agent.events import Usage
+from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import AgentRequest, Command
 from ralph.engine.session import AgentSession
 

@@ -13,7 +13,7 @@ import pytest
 
 from ralph.adapters.storage.child_runs import ChildRuns, cut_off, registered_child
 from ralph.adapters.storage.database import open_database
-from ralph.domain.claim import Owner
+from ralph.domain.holder import Owner
 
 HERE = Owner(1, "10", "boot", "host")
 STARTED = {7: "70", 8: "80", 9: "90"}

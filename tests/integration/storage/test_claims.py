@@ -20,7 +20,7 @@ from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.claims import Claims
 from ralph.adapters.storage.database import open_database
 from ralph.adapters.storage.modes import ModeRegistry
-from ralph.domain.claim import Mode, Owner
+from ralph.domain.holder import Mode, Owner
 from ralph.errors import StoreError, WorkspaceBusy
 
 EXECUTING, PLANNING, VERIFYING = Mode.EXECUTING, Mode.PLANNING, Mode.VERIFYING
@@ -33,7 +33,7 @@ RACER = textwrap.dedent(
     from ralph.adapters.processes.identity import started_of, this_process
     from ralph.adapters.storage.claims import Claims
     from ralph.adapters.storage.database import open_database
-    from ralph.domain.claim import Mode
+    from ralph.domain.holder import Mode
     from ralph.errors import WorkspaceBusy
 
     with closing(open_database(Path(sys.argv[1]))) as database:

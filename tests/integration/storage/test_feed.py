@@ -14,11 +14,10 @@ from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.feed import Feed
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_removal import RunRemover
-from ralph.domain.agent_events import Text, Usage
-from ralph.domain.claim import Owner
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.loop_events import (
+from ralph.domain.agent.events import Text, Usage
+from ralph.domain.holder import Owner
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     AgentActed,
     AgentEnded,
     AgentStarted,
@@ -32,10 +31,11 @@ from ralph.domain.loop_events import (
     Steered,
     Warned,
 )
-from ralph.domain.report import Spend
-from ralph.domain.run_view import RunState
-from ralph.domain.state import LoopState
-from ralph.engine.queries import CardKind, Head, Timeline
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
+from ralph.domain.views.iterations import CardKind, Head, Timeline
+from ralph.domain.views.runs import RunState
 from ralph.errors import StoreError
 
 HERE = Owner(99, "reader", "boot", "here")

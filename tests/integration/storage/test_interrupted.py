@@ -10,7 +10,7 @@ import pytest
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.interrupted import interrupted_run
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.domain.claim import Owner
+from ralph.domain.holder import Owner
 
 HERE = Owner(pid=1, process_started="1", boot_id="b", host="h")
 GONE = Owner(pid=2, process_started="2", boot_id="b", host="h")

@@ -15,15 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from ralph.adapters.files import point_link, write_atomic
 from ralph.adapters.storage.database import open_database, open_state_database
-from ralph.adapters.storage.files import point_link, write_atomic
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
-from ralph.domain.agent_events import SessionStarted, Text, Usage, UsageReported
-from ralph.domain.claim import Owner
-from ralph.domain.decision import Outcome
-from ralph.domain.feedback import Feedback, Placement
-from ralph.domain.loop_events import (
+from ralph.domain.agent.events import SessionStarted, Text, Usage, UsageReported
+from ralph.domain.holder import Owner
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     AgentActed,
     AgentEnded,
     AgentStarted,
@@ -32,8 +31,9 @@ from ralph.domain.loop_events import (
     RunEnded,
     Warned,
 )
-from ralph.domain.report import Spend
-from ralph.domain.state import LoopState
+from ralph.domain.loop.feedback import Feedback, Placement
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
 from ralph.errors import StoreError
 
 ME = Owner(pid=1, process_started="1", boot_id="b", host="h")
@@ -105,9 +105,9 @@ def test_what_was_committed_survives_sigkill_and_the_database_stays_sound(tmp_pa
         from pathlib import Path
         from ralph.adapters.storage.database import open_state_database
         from ralph.adapters.storage.journal import SqliteJournal
-        from ralph.domain.claim import Owner
-        from ralph.domain.loop_events import Warned
-        from ralph.domain.state import LoopState
+        from ralph.domain.holder import Owner
+        from ralph.domain.loop.events import Warned
+        from ralph.domain.loop.state import LoopState
         folder = Path(sys.argv[1])
         owner = Owner(pid=1, process_started="1", boot_id="b", host="h")
         record = SqliteJournal(folder, open_state_database(folder), "r1", owner=owner, now=1.0)

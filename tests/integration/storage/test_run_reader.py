@@ -15,11 +15,10 @@ from ralph.adapters.storage.controls import Ask, Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_reader import RECENT, RunReader, open_reader
-from ralph.domain.agent_events import Text, Usage
-from ralph.domain.claim import Owner
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.loop_events import (
+from ralph.domain.agent.events import Text, Usage
+from ralph.domain.holder import Owner
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     AgentActed,
     CheckEnded,
     IterationEnded,
@@ -28,9 +27,10 @@ from ralph.domain.loop_events import (
     RunEnded,
     RunStarted,
 )
-from ralph.domain.report import Spend
-from ralph.domain.run_view import LastCheck, RunState, RunView
-from ralph.domain.state import LoopState
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
+from ralph.domain.views.runs import LastCheck, RunState, RunView
 from ralph.errors import StoreError
 
 HERE = Owner(99, "reader", "boot", "here")

@@ -9,9 +9,9 @@ import pytest
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_removal import Belongings, RunRemover, belongings, run_folder
-from ralph.domain.claim import Owner
-from ralph.domain.loop_events import IterationStarted
-from ralph.domain.state import LoopState
+from ralph.domain.holder import Owner
+from ralph.domain.loop.events import IterationStarted
+from ralph.domain.loop.state import LoopState
 from ralph.errors import StoreError
 
 

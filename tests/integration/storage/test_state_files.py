@@ -11,9 +11,9 @@ import pytest
 
 from ralph.adapters.storage.loop_state_file import LoopStateListener, loop_state_file
 from ralph.adapters.storage.state_files import StateFile, global_folder, local_folder
-from ralph.domain.decision import Outcome
-from ralph.domain.loop_events import IterationStarted, RunEnded, Warned
-from ralph.domain.report import Spend
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import IterationStarted, RunEnded, Warned
+from ralph.domain.loop.session_report import Spend
 from ralph.errors import UsageError
 
 NOW = 1_700_000_000.0

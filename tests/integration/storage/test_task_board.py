@@ -19,12 +19,12 @@ from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.task_cards import MOST_CARDS
 from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.domain.completion import CompletionCriteria, TaskCompletionSpec
-from ralph.domain.task import Task, cancelled, iterated
-from ralph.domain.verification_record import VerificationRecord
-from ralph.engine.queries import Board, CardKind
+from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
+from ralph.domain.tasks.history import VerificationRecord
+from ralph.domain.tasks.task import Task, cancelled, iterated
+from ralph.domain.views.iterations import Board, CardKind
 from ralph.errors import UsageError
-from ralph.wiring.faces import TaskAsk, ask_of_task, open_feed
+from ralph.operations.watch import TaskAsk, ask_of_task, open_feed
 
 SPEC = TaskCompletionSpec(
     "totals are right", ["rounds half even"], coder=CompletionCriteria("CODED", max_iterations=7)

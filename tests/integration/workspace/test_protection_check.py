@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.checks.protection import ProtectionCheck
+from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.base_tree import BaseTree
-from ralph.adapters.workspace.git_command import Git
-from ralph.domain.assignment import Assignment
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.protected_paths import Protection
-from ralph.domain.report import AgentReport, Ending
+from ralph.domain.loop.assignment import Assignment
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import AgentReport, Ending
+from ralph.domain.proof.protected_paths import Protection
 from ralph.engine.ports import Judging
-from ralph.engine.stopping import StopToken
+from ralph.engine.stop_token import StopToken
 
 TEST = "def test_a():\n    assert 1 == 1\n"
 

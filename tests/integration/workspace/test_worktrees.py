@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.workspace.git_command import Git
 from ralph.adapters.workspace.integration import Conflict, Integration, Merged, NotTaken, Unverified
 from ralph.adapters.workspace.worktrees import Worktree, Worktrees
 from ralph.errors import GitFailed

@@ -11,7 +11,7 @@ import pytest
 
 from ralph.config.loading import effective, inspect, load
 from ralph.config.schema import json_schema
-from ralph.domain.agent_definition import OutputFormat, PromptWay
+from ralph.domain.agent.definition import OutputFormat, PromptWay
 
 
 def write(root: Path, agents: object, **more: Any) -> Path:

@@ -11,8 +11,8 @@ from ralph.config.kinds import Reading
 from ralph.config.problems import Problem
 from ralph.config.sandbox_settings import SandboxSettings
 from ralph.config.schema import SETTINGS, Settings, json_schema
-from ralph.domain.isolation import Limits, Network, SandboxPolicy
-from ralph.wiring.sandboxing import policy_of
+from ralph.domain.sandbox.policy import Limits, Network, SandboxPolicy
+from ralph.wiring.confinement import policy_of
 
 
 def read(sandbox: object) -> tuple[Settings, list[str]]:

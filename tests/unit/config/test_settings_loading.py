@@ -25,8 +25,8 @@ from ralph.config.schema import (
     Use,
 )
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE, Flag
-from ralph.domain.excerpt import Keep
-from ralph.domain.feedback import Placement
+from ralph.domain.loop.feedback import Placement
+from ralph.domain.text.excerpt import Keep
 
 SEED_EXAMPLE: dict[str, Any] = {
     "maximumIterations": 10,

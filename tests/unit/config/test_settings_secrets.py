@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralph.config.secrets import redacted
-from ralph.domain.secret_names import MASK, looks_secret
+from ralph.domain.text.secret_names import MASK, looks_secret
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 
 from ralph.adapters.signals.tag import TagProbe
-from ralph.adapters.work.prompt_work import PromptWork
-from ralph.domain.assignment import Assignment, Blocked, Offer
-from ralph.domain.budget import Budget, Pace
-from ralph.domain.decision import Decision, Outcome, Rules
-from ralph.domain.evidence import Evidence
-from ralph.domain.feedback import Feedback
-from ralph.domain.loop_events import IterationEnded, IterationStarted, LoopEvent, PauseBegan, RunEnded, Warned
-from ralph.domain.report import Fatal, RateLimited, Spend, Transient
-from ralph.domain.state import LoopState
+from ralph.domain.loop.assignment import Assignment, Blocked, Offer
+from ralph.domain.loop.budget import Budget, Pace
+from ralph.domain.loop.decision import Decision, Outcome, Rules
+from ralph.domain.loop.events import IterationEnded, IterationStarted, LoopEvent, PauseBegan, RunEnded, Warned
+from ralph.domain.loop.evidence import Evidence
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
+from ralph.domain.loop.state import LoopState
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import ActionResult, AgentRequest, Judging, Snapshot, Trigger, When
+from ralph.engine.prompts.work import PromptWork
 from ralph.engine.recording import Recorder
-from ralph.engine.stopping import StopToken
+from ralph.engine.stop_token import StopToken
 from ralph.errors import StoreError, UsageError
 from ralph.testing.fake_clock import FakeClock
 from ralph.testing.memory_journal import MemoryJournal

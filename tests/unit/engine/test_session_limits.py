@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph.domain.agent_events import AgentEvent, SessionStarted, Text, TurnEnded, Usage, UsageReported
-from ralph.domain.loop_events import AgentEnded, LoopEvent
-from ralph.domain.report import AgentReport, Ending, Fault, RateLimited, Spend, Transient
-from ralph.domain.transcript import Transcript
+from ralph.domain.agent.events import AgentEvent, SessionStarted, Text, TurnEnded, Usage, UsageReported
+from ralph.domain.agent.transcript import Transcript
+from ralph.domain.loop.events import AgentEnded, LoopEvent
+from ralph.domain.loop.session_report import AgentReport, Ending, Fault, RateLimited, Spend, Transient
 from ralph.engine.ports import UNLIMITED, AgentRequest, Command, Exit, Running, StreamParser, Timeouts
 from ralph.engine.session import AgentSession
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ralph.domain.health import Health
-from ralph.wiring.doctor import platform_finding
+from ralph.domain.views.health import Health
+from ralph.operations.doctor import platform_finding
 
 
 def test_a_system_with_process_groups_is_good() -> None:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ralph.domain.commit_message import COMMIT_PROMPT, commit_message
-from ralph.domain.excerpt import Excerpt, Keep
-from ralph.domain.feedback import Feedback
-from ralph.domain.report import Ending, Spend
+from ralph.domain.agent.commit_message import COMMIT_PROMPT, commit_message
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import Ending, Spend
+from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import (
     ActionResult,
     Agent,

@@ -11,7 +11,7 @@ from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.report import Fault, Transient
+from ralph.domain.loop.session_report import Fault, Transient
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 ALLOW_ALL: Final = "--dangerously-allow-all"

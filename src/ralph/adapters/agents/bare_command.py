@@ -9,8 +9,8 @@ from pathlib import PurePath
 
 from ralph.adapters.agents.arguments import program
 from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.domain.agent_events import AgentEvent
-from ralph.domain.report import Ending, Fatal, Fault, Transient
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.session_report import Ending, Fatal, Fault, Transient
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 
 _PASSING = tuple(

@@ -12,7 +12,7 @@ from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.report import Fatal, Fault, RateLimited, Transient
+from ralph.domain.loop.session_report import Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 SKIP_PERMISSIONS: Final = "--dangerously-skip-permissions"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
-from ralph.domain.agent_events import Usage
+from ralph.domain.agent.events import Usage
 
 
 class Part(Struct, gc=False):

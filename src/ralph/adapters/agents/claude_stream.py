@@ -35,7 +35,7 @@ from ralph.adapters.agents.excerpts import count_lines, head, one_line
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
 from ralph.adapters.agents.todo_list import TODO_TOOLS, TodoList
 from ralph.adapters.agents.tool_summary import tool_summary
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     Notice,

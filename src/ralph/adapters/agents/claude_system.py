@@ -8,7 +8,7 @@ from typing import Final
 from ralph.adapters.agents.claude_lines import LimitInfo, RetryData, SystemLine, decode_retry
 from ralph.adapters.agents.excerpts import one_line
 from ralph.adapters.agents.json_lines import UNREADABLE
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     LimitReported,

@@ -15,8 +15,8 @@ from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.agent_events import AgentEvent
-from ralph.domain.report import Fatal, Fault, RateLimited
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.session_report import Fatal, Fault, RateLimited
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 
 BYPASS: Final = "--dangerously-bypass-approvals-and-sandbox"

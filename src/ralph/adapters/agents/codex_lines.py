@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ralph.domain.agent_events import Usage
+from ralph.domain.agent.events import Usage
 
 
 class Message(Struct, gc=False):

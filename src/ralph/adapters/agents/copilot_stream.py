@@ -16,7 +16,7 @@ from ralph.adapters.agents.faults import INTERRUPTED
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
 from ralph.adapters.agents.open_tools import OpenTools
 from ralph.adapters.agents.tool_summary import tool_summary
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     Notice,

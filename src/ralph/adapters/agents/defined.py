@@ -9,9 +9,9 @@ from ralph.adapters.agents.final_words import FinalWordsParser
 from ralph.adapters.agents.options import SessionOptions
 from ralph.adapters.agents.plain import PlainAdapter
 from ralph.adapters.agents.registry import adapter_for
-from ralph.domain.agent_definition import AgentDefinition, OutputFormat
-from ralph.domain.agent_events import AgentEvent
-from ralph.domain.report import Fault
+from ralph.domain.agent.definition import AgentDefinition, OutputFormat
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.session_report import Fault
 from ralph.engine.ports import AgentAdapter, AgentRequest, Command, Exit, OutputMode, StreamParser
 
 

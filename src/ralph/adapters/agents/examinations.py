@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ralph.domain.health import KnownGood
+from ralph.domain.views.health import KnownGood
 
 IsLoggedIn = Callable[[int, str], bool | None]
 """(exit status, output) of asking the program itself; None: it does not know."""

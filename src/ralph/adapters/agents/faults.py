@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from ralph.adapters.agents.excerpts import one_line, without_ansi
-from ralph.domain.agent_events import AgentEvent, ErrorReported, LimitReported, TurnEnded
-from ralph.domain.report import Ending, Fatal, Fault, RateLimited, Transient
+from ralph.domain.agent.events import AgentEvent, ErrorReported, LimitReported, TurnEnded
+from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
 EMPTY_RESPONSE = Transient("empty response")

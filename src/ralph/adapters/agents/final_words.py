@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ralph.domain.agent_events import AgentEvent, Text, ToolStarted, TurnEnded
+from ralph.domain.agent.events import AgentEvent, Text, ToolStarted, TurnEnded
 from ralph.engine.ports import StreamParser
 
 

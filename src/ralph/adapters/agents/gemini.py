@@ -14,8 +14,8 @@ from ralph.adapters.agents.gemini_stream import GeminiStreamParser, status_in
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.agent_events import AgentEvent, ErrorReported, TurnEnded
-from ralph.domain.report import Ending, Fatal, Fault, RateLimited
+from ralph.domain.agent.events import AgentEvent, ErrorReported, TurnEnded
+from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 
 YOLO: Final = "--yolo"

@@ -15,7 +15,7 @@ from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknow
 from ralph.adapters.agents.open_tools import OpenTools
 from ralph.adapters.agents.todo_list import MAX_ITEMS, status_of
 from ralph.adapters.agents.tool_summary import tool_summary
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     Notice,

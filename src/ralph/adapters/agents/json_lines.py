@@ -7,7 +7,7 @@ import json
 import msgspec
 
 from ralph.adapters.agents.excerpts import MAX_OUTPUT_CHARS
-from ralph.domain.agent_events import AgentEvent, Noise, Unknown
+from ralph.domain.agent.events import AgentEvent, Noise, Unknown
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Everything a msgspec decoder raises on bad input; a wrong type (ValidationError) is a DecodeError too."""

@@ -13,7 +13,7 @@ from ralph.adapters.agents.opencode_stream import OpencodeStreamParser
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.report import Fatal, Fault
+from ralph.domain.loop.session_report import Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 AUTO: Final = "--auto"

@@ -15,7 +15,7 @@ from ralph.adapters.agents.excerpts import count_lines, head
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
 from ralph.adapters.agents.todo_list import TodoList
 from ralph.adapters.agents.tool_summary import tool_summary
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     Reasoning,

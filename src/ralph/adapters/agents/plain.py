@@ -11,9 +11,9 @@ from ralph.adapters.agents.arguments import MAX_ARGUMENT_BYTES, fits_in_argument
 from ralph.adapters.agents.options import NO_OPTIONS, SessionOptions
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN
-from ralph.domain.agent_definition import PromptWay
-from ralph.domain.agent_events import AgentEvent
-from ralph.domain.report import Ending, Fatal, Fault, Transient
+from ralph.domain.agent.definition import PromptWay
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.session_report import Ending, Fatal, Fault, Transient
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 from ralph.errors import ConfigError
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ralph.adapters.agents.echo import echo_filters
 from ralph.adapters.agents.excerpts import without_ansi
-from ralph.domain.agent_events import AgentEvent, Text
+from ralph.domain.agent.events import AgentEvent, Text
 
 
 class PlainTextParser:

@@ -15,8 +15,8 @@ from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.qwen_stream import QwenStreamParser, status_in
 from ralph.adapters.agents.registry import KNOWN_AGENTS
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.agent_events import AgentEvent, ErrorReported
-from ralph.domain.report import Fatal, Fault
+from ralph.domain.agent.events import AgentEvent, ErrorReported
+from ralph.domain.loop.session_report import Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 
 YOLO: Final = "--yolo"

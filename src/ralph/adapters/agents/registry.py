@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Final, cast
 
 from ralph.adapters.agents.options import NO_OPTIONS, Option, SessionOptions
-from ralph.domain.agent_definition import AgentDefinition
+from ralph.domain.agent.definition import AgentDefinition
 from ralph.engine.ports import AgentAdapter
 from ralph.errors import ConfigError
 

@@ -10,8 +10,8 @@ from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import gives
 from ralph.adapters.agents.faults import Advice, Failure
 from ralph.adapters.agents.options import NO_OPTIONS, SessionOptions
-from ralph.domain.agent_events import AgentEvent
-from ralph.domain.report import Fault
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.session_report import Fault
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 
 LINGER_SECONDS = 10.0

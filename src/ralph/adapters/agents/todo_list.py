@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ralph.adapters.agents.excerpts import one_line
 from ralph.adapters.agents.json_lines import UNREADABLE
-from ralph.domain.agent_events import TodoChanged, TodoItem, TodoStatus
+from ralph.domain.agent.events import TodoChanged, TodoItem, TodoStatus
 
 TODO_TOOLS: Final = frozenset(("TodoWrite", "todo_write", "TaskCreate", "TaskUpdate"))
 """The tools whose calls change the list."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ralph.adapters.bus.message_bus import MessageBus
-from ralph.domain.bus_message import ERROR, FACT, RESTART, RUN_START, RUN_STOP
-from ralph.domain.decision import Outcome
-from ralph.domain.loop_events import IterationStarted, LoopEvent, RunEnded, RunStarted
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import IterationStarted, LoopEvent, RunEnded, RunStarted
+from ralph.domain.supervision.message import ERROR, FACT, RESTART, RUN_START, RUN_STOP
 from ralph.errors import RalphError
 
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.domain.bus_message import MAX_BODY_CHARS, BusMessage, problem_with
-from ralph.domain.bus_text import parse_bus, render_message
-from ralph.domain.task_folder import OUTBOX
+from ralph.domain.supervision.message import MAX_BODY_CHARS, BusMessage, problem_with
+from ralph.domain.supervision.message_text import parse_bus, render_message
+from ralph.domain.supervision.task_folder import OUTBOX
 from ralph.errors import StoreError
 
 MAX_FILE_BYTES = 8 * MAX_BODY_CHARS

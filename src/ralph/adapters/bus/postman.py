@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.bus.outbox import Outbox
-from ralph.domain.bus_message import BusMessage
-from ralph.domain.loop_events import AgentEnded, LoopEvent, RunEnded
+from ralph.domain.loop.events import AgentEnded, LoopEvent, RunEnded
+from ralph.domain.supervision.message import BusMessage
 from ralph.engine.ports import Running
 from ralph.errors import RalphError
 

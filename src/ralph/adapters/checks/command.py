@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.excerpt import Excerpt, Keep
-from ralph.domain.feedback import Feedback, Placement, guardrail_failure
-from ralph.domain.loop_events import ProcessesEnded
-from ralph.domain.report import Ending
+from ralph.domain.loop.events import ProcessesEnded
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback, Placement, guardrail_failure
+from ralph.domain.loop.session_report import Ending
+from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import Command, Exit, Journal, Judging, ProcessRunner, Timeouts, When
 
 TIMED_OUT_CODE = 124  # what timeout(1) says

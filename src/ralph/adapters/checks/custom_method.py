@@ -11,8 +11,8 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any
 
-from ralph.adapters.checks.verifying import MethodVerdict, Verifying
-from ralph.domain.evidence import Verdict
+from ralph.domain.loop.evidence import Verdict
+from ralph.engine.tasks.verifying import MethodVerdict, Verifying
 from ralph.errors import ConfigError
 
 GROUP = "ralph.verification"

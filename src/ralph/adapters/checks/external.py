@@ -10,16 +10,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ralph.adapters.checks.verifying import MethodVerdict, Verifying
-from ralph.domain.completion import CompletionCriteria, VerificationMethod
-from ralph.domain.evidence import Verdict
-from ralph.domain.excerpt import Excerpt, Keep
-from ralph.domain.loop_events import ProcessesEnded
-from ralph.domain.report import Ending
-from ralph.domain.slug import slug
-from ralph.domain.tests_ran import failures_in, nothing_was_tested
-from ralph.domain.verification_config import is_outside
+from ralph.domain.loop.events import ProcessesEnded
+from ralph.domain.loop.evidence import Verdict
+from ralph.domain.loop.session_report import Ending
+from ralph.domain.proof.tests_ran import failures_in, nothing_was_tested
+from ralph.domain.proof.verification_config import is_outside
+from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
+from ralph.domain.text.excerpt import Excerpt, Keep
+from ralph.domain.text.slug import slug
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
+from ralph.engine.tasks.verifying import MethodVerdict, Verifying
 
 TIMEOUT = 300.0
 EXCERPT = 5_000

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from ralph.domain.added_lines import added_lines
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.feedback import Feedback
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.proof.judge import added_lines
 from ralph.engine.ports import Judging, When
 from ralph.errors import GitFailed
 

@@ -9,10 +9,10 @@ from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Protocol
 
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.feedback import Feedback
-from ralph.domain.protected_paths import FOREIGN, Protection, is_test
-from ralph.domain.protection_findings import FileState, findings, summary, told
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.proof.protected_paths import FOREIGN, Protection, is_test
+from ralph.domain.proof.protection import FileState, findings, summary, told
 from ralph.engine.ports import Judging, When
 from ralph.errors import GitFailed
 

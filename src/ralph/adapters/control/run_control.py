@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from ralph.domain.loop_events import RunPaused, RunUnpaused, StopRequested
+from ralph.domain.loop.events import RunPaused, RunUnpaused, StopRequested
 from ralph.engine.ports import Clock, Publish
-from ralph.engine.stopping import StopToken
+from ralph.engine.stop_token import StopToken
 from ralph.errors import RalphError
 
 LOOK_EVERY = 0.25

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ralph.adapters.documents.plan_files import Write, make_way, writing
-from ralph.domain.active_marker import MARKER_FILE, ActiveMarker
+from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker
 
 
 def write_marker(root: Path, marker: ActiveMarker, write: Write) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ralph.domain.task_problems import KeyPath, Problem
+from ralph.domain.tasks.entry_problems import KeyPath, Problem
 
 LARGEST = 20_000_000
 """Bytes: ten thousand tasks with every role spelled out."""

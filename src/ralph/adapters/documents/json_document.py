@@ -8,7 +8,7 @@ import re
 from typing import NoReturn
 
 from ralph.adapters.documents.document import BadDocument, Document, check_values
-from ralph.domain.task_problems import KeyPath, Problem
+from ralph.domain.tasks.entry_problems import KeyPath, Problem
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:\n]|[^\s{}\[\],:"]+')
 

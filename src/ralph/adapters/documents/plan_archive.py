@@ -18,8 +18,8 @@ from ralph.adapters.documents.plan_files import (
     read_regular,
 )
 from ralph.adapters.documents.plan_templates import fresh_plan, is_scaffold
-from ralph.domain.plan_summary import plan_summary
-from ralph.domain.tasks_document import TasksDocument, parse_tasks, read_document
+from ralph.domain.plan.document import TasksDocument, parse_tasks, read_document
+from ralph.domain.plan.summary import plan_summary
 from ralph.errors import StoreError, UsageError
 
 ARCHIVE = "ralph-archive"

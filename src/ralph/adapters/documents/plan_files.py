@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from ralph.domain.tasks_document import LARGEST_CHARS
+from ralph.domain.plan.document import LARGEST_CHARS
 from ralph.errors import StoreError, UsageError
 
 PRD = "prd.md"

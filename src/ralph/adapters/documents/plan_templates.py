@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph.adapters.documents.plan_files import PRD, PROGRESS, PROMPT, TASKS
-from ralph.domain.prompt import fill
+from ralph.domain.loop.prompt import fill
 
 _TEMPLATES = Path(__file__).parents[2] / "profiles" / "templates" / "plan"
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ralph.adapters.documents.document import LARGEST, BadDocument, Document
 from ralph.adapters.documents.json_document import read_json
-from ralph.domain.task import Task
+from ralph.domain.tasks.task import Task
 from ralph.errors import UsageError
 
 STDIN = "-"

@@ -9,7 +9,7 @@ import yaml
 
 from ralph.adapters.documents.document import DEEPEST, MOST_VALUES, BadDocument, Document
 from ralph.adapters.documents.yaml_scalars import plain_value
-from ralph.domain.task_problems import KeyPath, Problem
+from ralph.domain.tasks.entry_problems import KeyPath, Problem
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where it was built
 _PREFIX = "tag:yaml.org,2002:"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import PurePath
 from urllib.parse import urlsplit
 
-from ralph.domain.allow_list import HostRule, parse_rule
+from ralph.domain.sandbox.allow_list import HostRule, parse_rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,10 @@ from ralph.adapters.isolation.places import (
 )
 from ralph.adapters.isolation.proxy import AllowListProxy
 from ralph.adapters.isolation.site import Site
-from ralph.domain.allow_list import HostRule
-from ralph.domain.isolation import Guarantees, Network, SandboxPolicy
-from ralph.domain.report import Ending
-from ralph.domain.sandbox_kind import SandboxKind
+from ralph.domain.loop.session_report import Ending
+from ralph.domain.sandbox.allow_list import HostRule
+from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.sandbox.policy import Guarantees, Network, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
 
 PROXY_PORT = 3128

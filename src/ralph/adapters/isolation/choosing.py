@@ -12,8 +12,8 @@ from ralph.adapters.isolation.sandbox import Sandbox
 from ralph.adapters.isolation.sbx import SbxSandbox
 from ralph.adapters.isolation.site import Site
 from ralph.adapters.isolation.srt import SrtSandbox
-from ralph.domain.isolation import NO_GUARANTEES, Guarantees, SandboxPolicy
-from ralph.domain.sandbox_kind import ASKABLE, AUTO, STRONGEST, SandboxKind
+from ralph.domain.sandbox.kind import ASKABLE, AUTO, STRONGEST, SandboxKind
+from ralph.domain.sandbox.policy import NO_GUARANTEES, Guarantees, SandboxPolicy
 from ralph.engine.ports import ProcessRunner
 from ralph.errors import AgentUnavailable, UsageError
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from ralph.adapters.isolation.agent_needs import AgentNeeds
 from ralph.adapters.isolation.environment import kept_variables
 from ralph.adapters.isolation.site import Site
-from ralph.domain.isolation import SandboxPolicy
+from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.engine.ports import Command
 
 # What describes the machine outside.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ralph.adapters.isolation.git_places import git_folders
-from ralph.domain.safe_text import clean_line
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError
 
 _MOST_TOLD = 5

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from ralph.domain.isolation import Limits, size_text
+from ralph.domain.sandbox.policy import Limits, size_text
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 
 _GROUPS = Path("/sys/fs/cgroup")

@@ -16,7 +16,7 @@ from pathlib import Path
 from ralph.adapters.isolation.agent_needs import AgentNeeds
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.site import Site
-from ralph.domain.isolation import SandboxPolicy
+from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import ConfigError
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ralph.domain.allow_list import HostRule, Reach, is_within_reach, matching_rule, normal_host
+from ralph.domain.sandbox.allow_list import HostRule, Reach, is_within_reach, matching_rule, normal_host
 
 _LONGEST_HEAD = 65536
 _CHUNK = 65536

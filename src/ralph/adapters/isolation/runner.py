@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.isolation.sandbox import Sandbox
-from ralph.domain.report import Ending
+from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import UNLIMITED, Command, Exit, ProcessRunner, Running, Timeouts
 
 _STDERR_KEPT = 2_000

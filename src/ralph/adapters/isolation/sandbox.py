@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ralph.domain.isolation import Guarantees
-from ralph.domain.sandbox_kind import SandboxKind
+from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.sandbox.policy import Guarantees
 from ralph.engine.ports import Command, Exit, ProcessRunner
 
 

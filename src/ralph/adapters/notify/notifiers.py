@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from ralph.domain.loop_events import LoopEvent
-from ralph.domain.notice import Notification, notification
-from ralph.domain.safe_text import clean_line
+from ralph.domain.loop.events import LoopEvent
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.notice import Notification, notification
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 from ralph.errors import ConfigError
 

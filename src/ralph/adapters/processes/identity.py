@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ralph.adapters.processes.process_table import LINUX, read_process
-from ralph.domain.claim import Owner
+from ralph.domain.holder import Owner
 
 
 def this_process() -> Owner:

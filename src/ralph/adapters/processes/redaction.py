@@ -7,8 +7,8 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from ralph.domain.secret_names import MASK, Secrecy, secrecy
-from ralph.domain.secret_shapes import mask_block, mask_text, undecided_length
+from ralph.domain.text.secret_names import MASK, Secrecy, secrecy
+from ralph.domain.text.secret_shapes import mask_block, mask_text, undecided_length
 
 SHORTEST_SECRET = 8
 

@@ -18,7 +18,7 @@ from ralph.adapters.processes.ladder import QUICK, USUAL, Ladder
 from ralph.adapters.processes.output import LogFile, Sink
 from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.starting import PIPE_SIZE, CannotStart, Started, start
-from ralph.domain.report import Ending
+from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, Exit, Running, Timeouts
 from ralph.errors import RalphError
 

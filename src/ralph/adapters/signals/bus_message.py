@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ralph.domain.bus_message import in_one_line
-from ralph.domain.bus_text import BusReading
-from ralph.domain.signals import Claim, Signal
+from ralph.domain.loop.claims import Claim, Signal
+from ralph.domain.supervision.message import in_one_line
+from ralph.domain.supervision.message_text import BusReading
 from ralph.engine.ports import Judging
 from ralph.errors import RalphError
 

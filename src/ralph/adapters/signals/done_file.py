@@ -6,8 +6,8 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralph.domain.signals import Claim, Signal
-from ralph.domain.task_folder import rejected_name
+from ralph.domain.loop.claims import Claim, Signal
+from ralph.domain.supervision.task_folder import rejected_name
 from ralph.engine.ports import Judging
 from ralph.errors import StoreError
 

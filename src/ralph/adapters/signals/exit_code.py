@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ralph.domain.report import Ending
-from ralph.domain.signals import Claim, Signal
+from ralph.domain.loop.claims import Claim, Signal
+from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Judging
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralph.domain.signals import Claim, Signal
+from ralph.domain.loop.claims import Claim, Signal
 from ralph.engine.ports import Judging
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ralph.domain.signals import Claim, Signal, any_tag_claims, first_tag_claims
+from ralph.domain.loop.claims import Claim, Signal, any_tag_claims, first_tag_claims
 from ralph.engine.ports import Judging
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ralph.adapters.storage.plain_file import read_plain
+from ralph.adapters.files import read_plain
 from ralph.adapters.storage.task_cards import TaskCards
-from ralph.domain.role_defaults import CompletionDefaults
-from ralph.engine.queries import Board, Card, CardDetail, CardKind, laned
+from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.domain.views.iterations import Board, Card, CardDetail, CardKind, laned
 
 MOST_PLAN_BYTES = 8 * 1024 * 1024
 STORY_LANES = (

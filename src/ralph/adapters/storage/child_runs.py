@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ralph.adapters.files import write_atomic
 from ralph.adapters.storage.database import store_errors
-from ralph.adapters.storage.files import write_atomic
-from ralph.domain.claim import Owner, is_stale
+from ralph.domain.holder import Owner, is_stale
 
 RUN_FOLDER_VARIABLE = "RUN_FOLDER"
 TASK_FOLDER_VARIABLE = "TASK_FOLDER"

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import gmtime, strftime
 
 from ralph.adapters.storage.database import store_errors, transaction
-from ralph.domain.claim import Claim, Mode, Owner, is_stale
+from ralph.domain.holder import Claim, Mode, Owner, is_stale
 from ralph.errors import WorkspaceBusy
 
 READ = "SELECT workspace, mode, run_id, pid, process_started, boot_id, host, since FROM claims"

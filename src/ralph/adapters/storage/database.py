@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ralph.adapters.storage.files import make_state_folder
+from ralph.adapters.files import make_state_folder
 from ralph.errors import StoreError
 
 BUSY_TIMEOUT = 10.0

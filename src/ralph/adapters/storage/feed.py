@@ -12,10 +12,9 @@ from ralph.adapters.storage.board_reader import BoardReader, BoardRules
 from ralph.adapters.storage.restored_events import restore
 from ralph.adapters.storage.run_reader import RunReader, StartedOf, open_reader
 from ralph.adapters.storage.task_cards import TaskCards
-from ralph.domain.claim import Owner
-from ralph.domain.loop_events import IterationStarted
-from ralph.domain.run_view import RunView
-from ralph.engine.queries import (
+from ralph.domain.holder import Owner
+from ralph.domain.loop.events import IterationStarted
+from ralph.domain.views.iterations import (
     Board,
     CardDetail,
     CardKind,
@@ -24,7 +23,7 @@ from ralph.engine.queries import (
     IterationSummary,
     Timeline,
 )
-from ralph.engine.run_labels import RunLabel, label_of
+from ralph.domain.views.runs import RunLabel, RunView, label_of
 
 DEFAULT_LIMIT = 500
 LANDMARKS_AT_ONCE = 1000

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ralph.adapters.storage.database import store_errors
-from ralph.domain.claim import Owner, is_stale
+from ralph.domain.holder import Owner, is_stale
 
 OPEN_RUNS = """SELECT id, pid, process_started, boot_id, host FROM runs
     WHERE outcome IS NULL AND pid <> 0 AND root = ? AND parent_id NOT IN (SELECT id FROM runs)

@@ -10,14 +10,14 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Self
 
+from ralph.adapters.files import point_link
 from ralph.adapters.storage.database import store_errors, transaction
-from ralph.adapters.storage.files import point_link
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
-from ralph.domain.agent_events import SessionStarted, TurnEnded, UsageReported
-from ralph.domain.claim import Owner
-from ralph.domain.loop_events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded, Warned
-from ralph.domain.state import LoopState
-from ralph.domain.transcript import PriceOf, unpriced
+from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
+from ralph.domain.agent.transcript import PriceOf, unpriced
+from ralph.domain.holder import Owner
+from ralph.domain.loop.events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded, Warned
+from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import SessionFiles
 from ralph.errors import StoreError
 

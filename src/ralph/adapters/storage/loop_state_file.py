@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ralph.adapters.storage.state_files import StateFile, local_folder
-from ralph.domain.loop_events import IterationStarted, LoopEvent, RunEnded
-from ralph.domain.ralph_loop import (
+from ralph.domain.loop.events import IterationStarted, LoopEvent, RunEnded
+from ralph.domain.promise.loop_state import (
     RALPH_LOOP_STATE_FILE,
     RalphLoopState,
     state_from_document,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ralph.adapters.storage.claims import Claims
-from ralph.domain.claim import Claim, Mode
+from ralph.domain.holder import Claim, Mode
 from ralph.errors import WorkspaceBusy
 
 

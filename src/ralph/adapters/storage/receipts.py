@@ -6,10 +6,10 @@ import json
 import sqlite3
 from pathlib import Path
 
+from ralph.adapters.files import write_atomic
 from ralph.adapters.storage.database import store_errors
-from ralph.adapters.storage.files import write_atomic
 from ralph.adapters.storage.wire import decode_event
-from ralph.domain.receipt import KINDS, receipt
+from ralph.domain.views.receipt import KINDS, receipt
 
 RUN = "SELECT id, profile, agent, root, started_at, ended_at FROM runs WHERE id = ?"
 EVENTS = f"SELECT data FROM events WHERE run_id = ? AND kind IN ({', '.join('?' * len(KINDS))}) ORDER BY seq"  # noqa: S608 (our own words)

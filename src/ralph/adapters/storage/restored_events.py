@@ -8,9 +8,9 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from ralph.domain.agent_events import AgentEvent
-from ralph.domain.loop_events import AgentActed, AgentEnded, LoopEvent
-from ralph.domain.report import Fault
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
+from ralph.domain.loop.session_report import Fault
 
 
 def restore(data: bytes) -> LoopEvent | None:

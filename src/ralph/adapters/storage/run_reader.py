@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from ralph.adapters.storage.database import APPLICATION_ID, store_errors
-from ralph.domain.claim import Owner
-from ralph.domain.run_view import LastCheck, RunView, arranged, is_alive, state_of
+from ralph.domain.holder import Owner
+from ralph.domain.views.runs import LastCheck, RunView, arranged, is_alive, state_of
 from ralph.errors import StoreError
 
 StartedOf = Callable[[int], str | None]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ralph.adapters.storage.files import write_atomic
+from ralph.adapters.files import write_atomic
 from ralph.errors import StoreError
 
 VERSION = 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import gmtime, strftime
 from typing import Generic, NoReturn, TypeVar
 
-from ralph.adapters.storage.files import make_state_folder, write_atomic
+from ralph.adapters.files import make_state_folder, write_atomic
 from ralph.errors import UsageError
 
 T = TypeVar("T")

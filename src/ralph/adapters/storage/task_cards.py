@@ -7,14 +7,22 @@ from dataclasses import replace
 from typing import Any
 
 from ralph.adapters.storage.task_rows import COLUMNS, task_of
-from ralph.domain.claim import Owner
-from ralph.domain.completion import Role
-from ralph.domain.criteria import criteria_for
-from ralph.domain.role_defaults import CompletionDefaults
-from ralph.domain.run_view import is_alive
-from ralph.domain.task import Task, TaskStatus
-from ralph.domain.task_view import TaskView, view_of
-from ralph.engine.queries import Board, Card, CardDetail, CardKind, HistoryEntry, StageCriteria, laned
+from ralph.domain.holder import Owner
+from ralph.domain.tasks.completion import Role
+from ralph.domain.tasks.criteria import criteria_for
+from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.views.iterations import (
+    Board,
+    Card,
+    CardDetail,
+    CardKind,
+    HistoryEntry,
+    StageCriteria,
+    laned,
+)
+from ralph.domain.views.runs import is_alive
+from ralph.domain.views.tasks import TaskView, view_of
 from ralph.errors import StoreError
 
 Query = Callable[..., list[tuple[Any, ...]]]

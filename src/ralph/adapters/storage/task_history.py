@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.storage.database import store_errors
-from ralph.domain.task_change import TaskEvent
-from ralph.domain.verification_record import StageRecord, VerificationRecord
+from ralph.domain.tasks.history import StageRecord, TaskEvent, VerificationRecord
 
 VERIFICATION = "task_id, at, role, iteration, method, promise_found, verified, reason, seconds, run_id"
 STAGE = "task_id, at, role, method, accepted, iterations, seconds, cost_usd, tokens, reason, run_id"

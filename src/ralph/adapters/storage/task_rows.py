@@ -6,8 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from ralph.domain.completion import TaskCompletionSpec
-from ralph.domain.task import Task, TaskBudget, TaskStatus
+from ralph.domain.tasks.completion import TaskCompletionSpec
+from ralph.domain.tasks.task import Task, TaskBudget, TaskStatus
 from ralph.errors import StoreError
 
 CHANGEABLE = (

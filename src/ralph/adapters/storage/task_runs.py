@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ralph.adapters.storage.database import store_errors
 from ralph.adapters.storage.wire import decode_state
-from ralph.domain.report import Spend
+from ralph.domain.loop.session_report import Spend
 
 NEWEST = """SELECT id, outcome FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
     ORDER BY started_at DESC, id DESC LIMIT 1"""

@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 
 from ralph.adapters.storage.task_rows import COLUMNS, PLACES, row_of
 from ralph.adapters.storage.tasks import EVENT, TaskStore
-from ralph.domain.decision import Accept, Decision, GiveUp
-from ralph.domain.evidence import Evidence
-from ralph.domain.task import Task, with_progress_of
-from ralph.domain.task_change import changes
-from ralph.domain.verification_record import why_not
+from ralph.domain.loop.decision import Accept, Decision, GiveUp
+from ralph.domain.loop.evidence import Evidence
+from ralph.domain.tasks.history import changes, why_not
+from ralph.domain.tasks.task import Task, with_progress_of
 
 Statement = tuple[str, tuple[object, ...]]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from ralph.adapters.storage.database import store_errors
 from ralph.adapters.storage.task_rows import CHANGEABLE, CHANGEABLE_PLACES, COLUMNS, PLACES, row_of, task_of
-from ralph.domain.claim import Owner, is_stale
-from ralph.domain.dependencies import circle, twice, unknown
-from ralph.domain.task import Task, TaskStatus
-from ralph.domain.task_change import TaskEvent, changes
+from ralph.domain.holder import Owner, is_stale
+from ralph.domain.tasks.dependencies import circle, twice, unknown
+from ralph.domain.tasks.history import TaskEvent, changes
+from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.errors import UsageError
 
 SELECT = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608 - a constant

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 
 from ralph.adapters.storage.restored_events import restore
-from ralph.domain.loop_events import AgentActed, AgentEnded, AgentStarted
-from ralph.domain.report import Spend
-from ralph.domain.transcript import PriceOf, Transcript
+from ralph.domain.agent.transcript import PriceOf, Transcript
+from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted
+from ralph.domain.loop.session_report import Spend
 
 EVENTS = """SELECT data FROM events WHERE run_id = ? AND seq > ?
     AND kind IN ('agent_started', 'agent_acted', 'agent_ended') ORDER BY seq"""

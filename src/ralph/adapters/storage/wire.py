@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from ralph.domain.loop_events import LoopEvent
-from ralph.domain.state import LoopState
+from ralph.domain.loop.events import LoopEvent
+from ralph.domain.loop.state import LoopState
 from ralph.errors import StoreError
 
 MOST_ITERATIONS = 2**40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.git import Git
 
 
 class BaseTree:

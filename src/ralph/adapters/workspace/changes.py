@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralph.engine.changes import Changes, CommitLine, FileChange
+from ralph.domain.views.changes import Changes, CommitLine, FileChange
+from ralph.domain.views.iterations import IterationSummary
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
-from ralph.engine.queries import IterationSummary
 
 SECONDS = 30.0
 MOST_PATCH = 300_000

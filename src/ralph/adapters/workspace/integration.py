@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.workspace.git_command import OWN, Git
+from ralph.adapters.git import OWN, Git
 from ralph.adapters.workspace.worktrees import Worktree, Worktrees
 
 PLACE = "_integration"

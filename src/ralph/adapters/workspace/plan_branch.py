@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from ralph.adapters.workspace.git_command import Git
-from ralph.engine.plan_ports import Return, TreeState
+from ralph.adapters.git import Git
+from ralph.engine.plans.ports import Return, TreeState
 
 KEPT = "refs/ralph/kept/"
 """Commits that no branch leads to any more."""

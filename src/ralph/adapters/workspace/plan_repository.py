@@ -8,9 +8,9 @@ from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISREG
 
-from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.git import Git
 from ralph.adapters.workspace.plan_branch import NOBODY, come_back
-from ralph.engine.plan_ports import Return, TreeState
+from ralph.engine.plans.ports import Return, TreeState
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 
 SECONDS = 120.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import time
 
-from ralph.adapters.workspace.git_command import Git
+from ralph.adapters.git import Git
 from ralph.errors import GitFailed
 
 BRANCHES = "ralph/"

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ralph.domain.decision import Outcome
+    from ralph.domain.loop.decision import Outcome
 
 
 class ExitCode(IntEnum):

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.figures import compact, duration, money, plural, totals
-from ralph.domain.iteration_view import IterationView
-from ralph.domain.run_view import RunView
-from ralph.domain.safe_text import clean, clean_line
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.text.figures import compact, duration, money, plural, totals
+from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.iteration_view import IterationView
+from ralph.domain.views.runs import RunView
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.terminal import Look
 from ralph.interfaces.cli.run_table import why

@@ -10,12 +10,12 @@ from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
 
 if TYPE_CHECKING:
-    from ralph.wiring.prompted import Prompt
+    from ralph.wiring.runs.prompt_run import Prompt
 
 
 def prompt_argument(text: str | None, file: Path | None) -> Prompt | None:
     """None if neither was given. Raises UsageError for what cannot be a prompt."""
-    from ralph.wiring.prompted import Prompt
+    from ralph.wiring.runs.prompt_run import Prompt
 
     if text is None and file is None:
         return None

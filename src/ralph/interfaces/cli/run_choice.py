@@ -5,8 +5,8 @@ from __future__ import annotations
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.run_reader import open_reader
 from ralph.config.root import STATE_FOLDER, Root
-from ralph.domain import run_choice
-from ralph.domain.run_view import RunState, RunView
+from ralph.domain.views import runs as run_choice
+from ralph.domain.views.runs import RunState, RunView
 from ralph.errors import UsageError
 from ralph.interfaces.cli.stored_runs import reading, view_of
 

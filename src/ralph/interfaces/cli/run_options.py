@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ralph.domain.sandbox_kind import ASKABLE, STRONGEST
+from ralph.domain.sandbox.kind import ASKABLE, STRONGEST
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ralph.domain.figures import compact, money
-from ralph.domain.run_view import RunState, RunView
-from ralph.domain.safe_text import clean_line
+from ralph.domain.text.figures import compact, money
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.cli.console.marks import Colors, colors_of, marks_of
 from ralph.interfaces.cli.console.terminal import Look, display_width, fit
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.control.run_control import RunControl
 from ralph.config.schema import OutputSettings
-from ralph.domain.loop_events import StopRequested
-from ralph.domain.safe_text import clean_line
+from ralph.domain.loop.events import StopRequested
+from ralph.domain.text.safe_text import clean_line
 from ralph.engine.loop import RunResult
 from ralph.engine.ports import Publish
 from ralph.engine.recording import Listener
@@ -22,7 +22,7 @@ from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import StatusLine
 from ralph.interfaces.cli.console.terminal import Look, detect_look
 from ralph.wiring.assembly import drive, opened
-from ralph.wiring.plan import Plan
+from ralph.wiring.launch import Plan
 
 TICK_SECONDS = 0.5
 GARBAGE_THRESHOLD = 20_000

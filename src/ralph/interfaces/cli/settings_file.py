@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ralph.adapters.storage.files import make_state_folder, write_atomic
+from ralph.adapters.files import make_state_folder, write_atomic
 from ralph.config.root import STATE_FOLDER
 from ralph.config.sources import SETTINGS_FILE
 from ralph.errors import ConfigError, StoreError

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ralph.domain.figures import compact, money, whole_duration
-from ralph.domain.learning import Suggestion
-from ralph.domain.safe_text import clean_line
-from ralph.domain.stage_figures import StageFigures, spark
+from ralph.domain.tasks.statistics import StageFigures, Suggestion, spark
+from ralph.domain.text.figures import compact, money, whole_duration
+from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.terminal import display_width, fit
 
 GAP = "  "

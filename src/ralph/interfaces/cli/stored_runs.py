@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.config.root import STATE_FOLDER, find_root
-from ralph.domain.run_view import LAST, matching
-from ralph.domain.safe_text import clean_line
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.runs import LAST, matching
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
     from ralph.adapters.storage.run_reader import RunReader
-    from ralph.domain.run_view import RunView
+    from ralph.domain.views.runs import RunView
 
 SHOWN_CANDIDATES = 10
 

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ralph.domain.safe_text import clean_line
-from ralph.domain.work_result import TaskResult
+from ralph.domain.tasks.work_result import TaskResult
+from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.terminal import display_width, fit
 
 if TYPE_CHECKING:
-    from ralph.wiring.plan import Plan
+    from ralph.wiring.launch import Plan
 
 GAP = "  "
 _HEAD = ("task", "result", "iterations", "sent back", "why")
@@ -31,7 +31,7 @@ def result_lines(results: Sequence[TaskResult], *, width: int | None = None) -> 
 
 def print_results(plan: Plan) -> None:
     """After a ``ralph work``, also one that was resumed; nothing for other runs."""
-    from ralph.wiring.working import WorkComposition
+    from ralph.wiring.runs.work_run import WorkComposition
 
     if isinstance(plan.composition, WorkComposition) and plan.composition.results:
         width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None

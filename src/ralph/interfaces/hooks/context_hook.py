@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ralph.domain.context_use import (
+from ralph.domain.plan.context_use import (
     DEFAULT_DIVISOR,
     alert,
     estimated_tokens,

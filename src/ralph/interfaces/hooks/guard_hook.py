@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ralph.domain.danger.guard import judge
-from ralph.domain.danger.judgement import GuardRules
+from ralph.guard.guard import judge
+from ralph.guard.judgement import GuardRules
 from ralph.interfaces.hooks.answers import deny
 from ralph.interfaces.hooks.places import STATE_FOLDER, project_of, read_plain
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ralph.interfaces.hooks.places import STATE_FOLDER, project_of, read_plain
 
 if TYPE_CHECKING:
-    from ralph.domain.ralph_loop import RalphLoopState
+    from ralph.domain.promise.loop_state import RalphLoopState
     from ralph.interfaces.hooks.event import HookEvent
 
 STATE_FILE = f"{STATE_FOLDER}/state/ralph-loop.json"
@@ -38,7 +38,7 @@ def read_loop(path: str) -> RalphLoopState | None:
     """None if it cannot be understood; ``ralph`` keeps such a file aside, a hook leaves it alone."""
     import json
 
-    from ralph.domain.ralph_loop import state_from_document
+    from ralph.domain.promise.loop_state import state_from_document
 
     data = read_plain(path, LARGEST_STATE)
     try:
@@ -53,8 +53,8 @@ def write_loop(path: str, state: RalphLoopState) -> None:
     import json
     from pathlib import Path
 
-    from ralph.adapters.storage.files import make_state_folder, write_atomic
-    from ralph.domain.ralph_loop import state_to_document
+    from ralph.adapters.files import make_state_folder, write_atomic
+    from ralph.domain.promise.loop_state import state_to_document
 
     file = Path(path)
     make_state_folder(file.parent.parent)

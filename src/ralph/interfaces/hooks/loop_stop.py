@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ralph.domain.session_loop import belongs_to, next_turn
+from ralph.domain.promise.session_loop import belongs_to, next_turn
 from ralph.interfaces.hooks.answers import block, say
 from ralph.interfaces.hooks.loop_files import loop_file, read_loop, remove_loop, write_loop
 from ralph.interfaces.hooks.transcript_tail import Transcript

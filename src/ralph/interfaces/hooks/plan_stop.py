@@ -7,8 +7,8 @@ import subprocess  # noqa: TID251 (a hook is one file without adapters; git alon
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ralph.domain.active_marker import MARKER_FILE, ActiveMarker, active_marker_from
-from ralph.domain.stop_checks import SNAPSHOT_MISSING, stop_reasons
+from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker, active_marker_from
+from ralph.domain.plan.stop_checks import SNAPSHOT_MISSING, stop_reasons
 from ralph.interfaces.hooks.places import nearest_with, read_plain
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ def take_prompt(event: HookEvent) -> Answer | None:
     prompt = event.text("prompt")
     if not prompt.lstrip().startswith(PREFIX):
         return None
-    from ralph.domain.session_loop import loop_command
+    from ralph.domain.promise.session_loop import loop_command
 
     command = loop_command(prompt)
     if command is None:
@@ -27,7 +27,7 @@ def take_prompt(event: HookEvent) -> Answer | None:
 def _start(event: HookEvent, arguments: str) -> Answer:
     from time import gmtime, strftime
 
-    from ralph.domain.session_loop import in_the_way, loop_request, opening, started_loop
+    from ralph.domain.promise.session_loop import in_the_way, loop_request, opening, started_loop
     from ralph.interfaces.hooks.answers import add_context, block
     from ralph.interfaces.hooks.loop_files import loop_file, new_loop_file, read_loop, write_loop
 
@@ -46,7 +46,7 @@ def _start(event: HookEvent, arguments: str) -> Answer:
 
 def _cancel(event: HookEvent) -> Answer:
     """The model is not asked: there is nothing for it to do."""
-    from ralph.domain.session_loop import SESSION_KEY
+    from ralph.domain.promise.session_loop import SESSION_KEY
     from ralph.interfaces.hooks.answers import block
     from ralph.interfaces.hooks.loop_files import loop_file, read_loop, remove_loop
 

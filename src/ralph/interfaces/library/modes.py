@@ -12,7 +12,7 @@ from ralph.adapters.storage.claims import Claims
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.modes import ModeCheck, ModeRegistry
 from ralph.config.root import STATE_FOLDER
-from ralph.domain.claim import Mode
+from ralph.domain.holder import Mode
 from ralph.errors import UsageError
 from ralph.interfaces.library.project import inherited_run, project
 

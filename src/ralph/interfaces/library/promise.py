@@ -7,8 +7,8 @@ from pathlib import Path
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.storage.loop_state_file import iso_time, loop_state_file
 from ralph.adapters.storage.state_files import StateFile
-from ralph.domain.claim import Mode
-from ralph.domain.ralph_loop import (
+from ralph.domain.holder import Mode
+from ralph.domain.promise.loop_state import (
     RALPH_LOOP_STATE_FILE,
     RalphLoopConfig,
     RalphLoopState,

@@ -11,27 +11,34 @@ from pathlib import Path
 from ralph.adapters.bus.loop_posts import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.clock import SystemClock
+from ralph.adapters.documents.task_place import clear_marker, make_task_folder
 from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.adapters.signals.done_file import DoneFile
 from ralph.adapters.signals.exit_code import ExitCodeProbe
 from ralph.adapters.signals.marker_file import MarkerFileProbe
-from ralph.adapters.work.launches import RootAgent
-from ralph.adapters.work.supervised import SupervisedWork
-from ralph.adapters.work.task_place import clear_marker, make_task_folder
-from ralph.domain.budget import Budget
-from ralph.domain.bus_message import WAIT_WITHOUT_RESTART
-from ralph.domain.decision import Rules
-from ralph.domain.loop_events import LoopEvent, RunStarted, Warned
-from ralph.domain.report import AgentReport, Ending, Fatal, Spend, Transient
-from ralph.domain.signals import Claim
-from ralph.domain.state import LoopState
-from ralph.domain.supervision import WAIT_EXIT_CODE, Launches, RestartPace, Supervision
-from ralph.domain.task_folder import DONE, ID_HINT, PROJECT_BUS, TASK_BUS, WAIT_MARKER, problem_with_id
+from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.claims import Claim
+from ralph.domain.loop.decision import Rules
+from ralph.domain.loop.events import LoopEvent, RunStarted, Warned
+from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, Spend, Transient
+from ralph.domain.loop.state import LoopState
+from ralph.domain.supervision.message import WAIT_WITHOUT_RESTART
+from ralph.domain.supervision.rules import WAIT_EXIT_CODE, Launches, RestartPace, Supervision
+from ralph.domain.supervision.task_folder import (
+    DONE,
+    ID_HINT,
+    PROJECT_BUS,
+    TASK_BUS,
+    WAIT_MARKER,
+    problem_with_id,
+)
+from ralph.engine.agents.restarted import RootAgent
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Clock, Control, Publish, SessionFiles
 from ralph.engine.recording import Listener, Recorder
-from ralph.engine.stopping import StopToken
+from ralph.engine.stop_token import StopToken
+from ralph.engine.supervision.work import SupervisedWork
 from ralph.errors import RalphError, UsageError
 from ralph.interfaces.library.project import Report, warn
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.figures import compact, duration, money, plural
-from ralph.domain.run_view import RunState, RunView
-from ralph.domain.safe_text import clean, clean_line
-from ralph.engine.changes import Changes
-from ralph.engine.decision_words import decision_words
-from ralph.engine.queries import IterationSummary
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.text.figures import compact, duration, money, plural
+from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.changes import Changes
+from ralph.domain.views.decisions import decision_words
+from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.report.charts import Bar, bars
 from ralph.interfaces.report.content import ReportContent
 

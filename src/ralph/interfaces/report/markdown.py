@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ralph.domain.figures import compact, duration, money, plural
-from ralph.domain.safe_text import clean, clean_line
-from ralph.engine.changes import Changes
-from ralph.engine.decision_words import decision_words
-from ralph.engine.queries import IterationSummary
+from ralph.domain.text.figures import compact, duration, money, plural
+from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.changes import Changes
+from ralph.domain.views.decisions import decision_words
+from ralph.domain.views.iterations import IterationSummary
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 30

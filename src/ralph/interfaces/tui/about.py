@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 from textual.widgets import Static
 
-from ralph.domain.figures import compact, money, whole_duration
-from ralph.domain.run_view import RunView
+from ralph.domain.text.figures import compact, money, whole_duration
+from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.details import field, title
 from ralph.interfaces.tui.marks import line, reason_of
 from ralph.interfaces.tui.watch import Limits, RunLook

@@ -14,9 +14,9 @@ from textual.binding import Binding, BindingType
 from textual.worker import WorkerFailed
 
 from ralph.adapters.storage.feed import Feed
-from ralph.domain.run_tree import TreeRow
-from ralph.domain.run_view import RunView
-from ralph.engine.queries import Card, IterationSummary
+from ralph.domain.views.iterations import Card, IterationSummary
+from ralph.domain.views.run_tree import TreeRow
+from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError
 from ralph.interfaces.tui.asking import Asking
 from ralph.interfaces.tui.board_view import BoardView
@@ -26,7 +26,7 @@ from ralph.interfaces.tui.logs import LogsDialog
 from ralph.interfaces.tui.main_screen import MainScreen
 from ralph.interfaces.tui.table import Table
 from ralph.interfaces.tui.watch import RUNS_LOOKED_AT, RUNS_SHOWN, Follower, Look, RunLook, Watch
-from ralph.wiring.faces import prompt_of
+from ralph.operations.watch import prompt_of
 
 LOOK_EVERY = 0.2
 LOOK_AGAIN = 2.0

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ralph.domain.run_view import RunView
-from ralph.domain.safe_text import clean_line
-from ralph.engine.queries import Card, CardKind
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.iterations import Card, CardKind
+from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError
 from ralph.interfaces.tui.dialogs import Question, SteerDialog
-from ralph.wiring.faces import Answer, Ask, TaskAsk, ask, ask_of_task
+from ralph.operations.watch import Answer, Ask, TaskAsk, ask, ask_of_task
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -12,8 +12,8 @@ from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
 
-from ralph.domain.figures import plural
-from ralph.engine.queries import Board, Card, CardKind, Lane
+from ralph.domain.text.figures import plural
+from ralph.domain.views.iterations import Board, Card, CardKind, Lane
 from ralph.interfaces.tui.marks import line
 from ralph.interfaces.tui.wrapping import wrapped
 

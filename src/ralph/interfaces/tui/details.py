@@ -14,9 +14,9 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
-from ralph.domain.figures import compact, duration, money
-from ralph.domain.safe_text import clean
-from ralph.engine.queries import Card, CardDetail, HistoryEntry, IterationSummary, StageCriteria
+from ralph.domain.text.figures import compact, duration, money
+from ralph.domain.text.safe_text import clean
+from ralph.domain.views.iterations import Card, CardDetail, HistoryEntry, IterationSummary, StageCriteria
 from ralph.interfaces.tui.marks import DECISION_STYLES, clock_time, line, verdict_mark
 
 LONGEST_TEXT = 20_000

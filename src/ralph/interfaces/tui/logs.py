@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ralph.domain.safe_text import clean
+from ralph.domain.text.safe_text import clean
 from ralph.interfaces.tui.marks import line
 from ralph.interfaces.tui.stream_line import LONGEST_LINE, Kind, Line
 from ralph.interfaces.tui.stream_view import StreamView

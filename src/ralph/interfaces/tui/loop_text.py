@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import tzinfo
 
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.figures import compact, duration, money, plural
-from ralph.domain.loop_events import (
+from ralph.domain.loop.events import (
     ActionEnded,
     AgentEnded,
     AgentStarted,
@@ -27,7 +25,9 @@ from ralph.domain.loop_events import (
     StopRequested,
     Warned,
 )
-from ralph.domain.safe_text import clean_line
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.text.figures import compact, duration, money, plural
+from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.tui.marks import clock_time
 from ralph.interfaces.tui.stream_line import LONGEST_LINE, OUTPUT_LINES, Kind, Line
 

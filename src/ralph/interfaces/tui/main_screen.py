@@ -15,10 +15,10 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static, Tab, Tabs
 
-from ralph.domain.run_tree import TreeRow, run_tree
-from ralph.domain.run_view import RunView
-from ralph.domain.safe_text import clean_line
-from ralph.engine.queries import Board, Card, CardKind, IterationSummary
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.iterations import Board, Card, CardKind, IterationSummary
+from ralph.domain.views.run_tree import TreeRow, run_tree
+from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.about import AboutRun
 from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.charts import sparkline

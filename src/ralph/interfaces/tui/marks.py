@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
-from ralph.domain.evidence import Verdict
-from ralph.domain.run_view import RunState, RunView
-from ralph.domain.safe_text import clean_line
+from ralph.domain.loop.evidence import Verdict
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.runs import RunState, RunView
 
 STATE_MARKS = {
     RunState.RUNNING: ("●", "$text-success"),

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ralph.domain.run_view import matching
+from ralph.domain.views.runs import matching
 from ralph.errors import UsageError
 from ralph.interfaces.tui.app import RalphApp
-from ralph.wiring.faces import open_feed
+from ralph.operations.watch import open_feed
 
 
 def open_ui(state_folder: Path, run_id: str | None = None) -> None:

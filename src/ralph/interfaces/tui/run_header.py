@@ -7,8 +7,8 @@ from pathlib import PurePath
 from textual.content import Content
 from textual.widgets import Static
 
-from ralph.domain.figures import compact, money, whole_duration
-from ralph.domain.run_view import RunState, RunView
+from ralph.domain.text.figures import compact, money, whole_duration
+from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.tui.charts import bar
 from ralph.interfaces.tui.marks import STATE_MARKS, line, reason_of
 from ralph.interfaces.tui.watch import Limits, RunLook

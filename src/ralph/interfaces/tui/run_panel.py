@@ -8,10 +8,10 @@ from datetime import tzinfo
 from textual.content import Content
 from textual.widgets import Static
 
-from ralph.domain.agent_events import TodoItem, TodoStatus
-from ralph.domain.evidence import Verdict
-from ralph.domain.figures import duration, money, plural
-from ralph.engine.queries import IterationSummary
+from ralph.domain.agent.events import TodoItem, TodoStatus
+from ralph.domain.loop.evidence import Verdict
+from ralph.domain.text.figures import duration, money, plural
+from ralph.domain.views.iterations import IterationSummary
 from ralph.interfaces.tui.charts import sparkline
 from ralph.interfaces.tui.marks import clock_time, line, verdict_mark
 from ralph.interfaces.tui.watch import RunLook

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import tzinfo
 
 from ralph.adapters.storage.restored_events import restore
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     LimitReported,
@@ -22,10 +22,10 @@ from ralph.domain.agent_events import (
     ToolStarted,
     TurnEnded,
 )
-from ralph.domain.figures import plural
-from ralph.domain.loop_events import AgentActed, AgentEnded, IterationStarted, LoopEvent
-from ralph.domain.safe_text import clean, clean_line
-from ralph.engine.queries import FeedEvent
+from ralph.domain.loop.events import AgentActed, AgentEnded, IterationStarted, LoopEvent
+from ralph.domain.text.figures import plural
+from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.iterations import FeedEvent
 from ralph.interfaces.tui.loop_text import loop_lines
 from ralph.interfaces.tui.marks import clock_time
 from ralph.interfaces.tui.stream_line import LONGEST_LINE, OUTPUT_LINES, Kind, Line

@@ -12,14 +12,14 @@ from typing import TypeVar
 
 from ralph.adapters.storage.feed import Feed
 from ralph.adapters.storage.run_request import load_request
-from ralph.domain.agent_events import TodoItem
-from ralph.domain.loop_events import RunStarted
-from ralph.domain.run_view import RunView
-from ralph.engine.queries import Board, CheckRate, Head, IterationSummary, Note
+from ralph.domain.agent.events import TodoItem
+from ralph.domain.loop.events import RunStarted
+from ralph.domain.views.iterations import Board, CheckRate, Head, IterationSummary, Note
+from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError
 from ralph.interfaces.tui.stream_line import Kind, Line
 from ralph.interfaces.tui.stream_text import StreamText
-from ralph.wiring.faces import open_feed
+from ralph.operations.watch import open_feed
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from ralph import __version__
 from ralph.adapters.storage.feed import Feed
-from ralph.engine.queries import CardKind, FeedEvent, IterationSummary, is_newest
+from ralph.domain.views.iterations import CardKind, FeedEvent, IterationSummary, is_newest
 from ralph.errors import RalphError, StoreError
 from ralph.interfaces.report.content import RUNS_LOOKED_AT, recorded, with_changes
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
@@ -28,7 +28,7 @@ from ralph.interfaces.web.guarding import Access, Guard
 from ralph.interfaces.web.hub import Hub, encode, standing
 from ralph.interfaces.web.shown import changes_data, detail_data, event_data
 from ralph.interfaces.web.streaming import stream
-from ralph.wiring.faces import Ask, TaskAsk, ask, ask_of_task, changes_in
+from ralph.operations.watch import Ask, TaskAsk, ask, ask_of_task, changes_in
 
 STATIC = Path(__file__).with_name("static")
 TYPES = {

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import msgspec.json
 
 from ralph.adapters.storage.feed import Feed
-from ralph.engine.queries import Head
+from ralph.domain.views.iterations import Head
 from ralph.errors import RalphError
 from ralph.interfaces.web.shown import board_data, event_data, run_data, timeline_data
-from ralph.wiring.faces import open_feed
+from ralph.operations.watch import open_feed
 
 LOOK_EVERY = 0.2
 LOOK_AGAIN_AT_PROCESSES = 2.0

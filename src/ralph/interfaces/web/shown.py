@@ -6,13 +6,20 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ralph.domain.evidence import CheckResult
-from ralph.domain.run_view import RunState, RunView
-from ralph.domain.safe_text import clean, clean_line
-from ralph.engine.changes import Changes
-from ralph.engine.decision_words import decision_words
-from ralph.engine.queries import Board, Card, CardDetail, CardKind, FeedEvent, IterationSummary, Timeline
-from ralph.engine.run_labels import RunLabel
+from ralph.domain.loop.evidence import CheckResult
+from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.changes import Changes
+from ralph.domain.views.decisions import decision_words
+from ralph.domain.views.iterations import (
+    Board,
+    Card,
+    CardDetail,
+    CardKind,
+    FeedEvent,
+    IterationSummary,
+    Timeline,
+)
+from ralph.domain.views.runs import RunLabel, RunState, RunView
 
 LONGEST_TEXT = 4_000
 LONGEST_LINE = 500

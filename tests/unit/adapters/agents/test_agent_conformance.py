@@ -16,9 +16,9 @@ import pytest
 
 from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.domain.agent_events import AgentEvent, SessionStarted, ToolStarted, Usage
-from ralph.domain.loop_events import AgentActed, LoopEvent
-from ralph.domain.report import AgentReport, Ending, Fatal, RateLimited, Transient
+from ralph.domain.agent.events import AgentEvent, SessionStarted, ToolStarted, Usage
+from ralph.domain.loop.events import AgentActed, LoopEvent
+from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, RateLimited, Transient
 from ralph.engine.ports import AgentRequest, OutputMode
 from ralph.engine.session import AgentSession
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for
-from ralph.domain.agent_events import AgentEvent, ErrorReported, LimitReported, TurnEnded
-from ralph.domain.report import Ending, Fatal, Fault, RateLimited, Transient
+from ralph.domain.agent.events import AgentEvent, ErrorReported, LimitReported, TurnEnded
+from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
 STREAMING = tuple(name for name in KNOWN_AGENTS if name != PLAIN)

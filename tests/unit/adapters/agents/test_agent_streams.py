@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     LimitReported,
@@ -26,8 +26,8 @@ from ralph.domain.agent_events import (
     Usage,
     UsageReported,
 )
-from ralph.domain.report import Ending, Fault
-from ralph.domain.transcript import Transcript
+from ralph.domain.agent.transcript import Transcript
+from ralph.domain.loop.session_report import Ending, Fault
 from ralph.engine.ports import AgentRequest, Exit
 
 STREAMS = Path(__file__).parents[3] / "data" / "streams"

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from ralph.adapters.agents.bare_command import BareCommandAdapter
-from ralph.domain.report import Ending, Fatal, Fault, Transient
+from ralph.domain.loop.session_report import Ending, Fatal, Fault, Transient
 from ralph.engine.ports import Exit
 
 

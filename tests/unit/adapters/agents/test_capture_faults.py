@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from ralph.adapters.agents.registry import adapter_for
-from ralph.domain.report import AgentReport, Ending, Fatal, RateLimited, Transient
-from ralph.domain.reset_time import reset_time
+from ralph.domain.agent.reset_time import reset_time
+from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, RateLimited, Transient
 from ralph.engine.ports import UNLIMITED, AgentRequest, Command, Exit, OutputMode, Running, Timeouts
 from ralph.engine.session import AgentSession
 

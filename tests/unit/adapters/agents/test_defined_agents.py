@@ -17,9 +17,9 @@ from ralph.adapters.agents.options import SessionOptions
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.qwen_stream import QwenStreamParser
 from ralph.adapters.agents.registry import defined_adapter
-from ralph.domain.agent_definition import AgentDefinition, OutputFormat, PromptWay
-from ralph.domain.agent_events import ErrorReported
-from ralph.domain.report import Ending, Fatal, RateLimited, Transient
+from ralph.domain.agent.definition import AgentDefinition, OutputFormat, PromptWay
+from ralph.domain.agent.events import ErrorReported
+from ralph.domain.loop.session_report import Ending, Fatal, RateLimited, Transient
 from ralph.engine.ports import AgentAdapter, AgentRequest, Exit, OutputMode
 from ralph.errors import ConfigError
 

@@ -17,7 +17,7 @@ from ralph.adapters.agents.copilot_stream import CopilotStreamParser
 from ralph.adapters.agents.gemini_stream import GeminiStreamParser
 from ralph.adapters.agents.opencode_stream import OpencodeStreamParser
 from ralph.adapters.agents.qwen_stream import QwenStreamParser
-from ralph.domain.agent_events import AgentEvent, Noise, Notice, Text, ToolEnded, ToolStarted, TurnEnded
+from ralph.domain.agent.events import AgentEvent, Noise, Notice, Text, ToolEnded, ToolStarted, TurnEnded
 from ralph.engine.ports import StreamParser
 
 STREAMS = Path(__file__).parents[3] / "data" / "streams"

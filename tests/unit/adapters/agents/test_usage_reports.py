@@ -10,7 +10,7 @@ import pytest
 from ralph.adapters.agents.claude_stream import ClaudeStreamParser
 from ralph.adapters.agents.codex import chosen_model
 from ralph.adapters.agents.codex_stream import CodexStreamParser
-from ralph.domain.agent_events import AgentEvent, SessionStarted, TurnEnded, Usage, UsageReported
+from ralph.domain.agent.events import AgentEvent, SessionStarted, TurnEnded, Usage, UsageReported
 
 USED = {
     "input_tokens": 10,

@@ -14,8 +14,8 @@ from ralph.adapters.documents.document import LARGEST, BadDocument
 from ralph.adapters.documents.json_document import read_json
 from ralph.adapters.documents.task_file import as_json, as_yaml, read_file, read_text
 from ralph.adapters.documents.yaml_document import read_yaml
-from ralph.domain.task_entry import read_document
-from ralph.domain.task_problems import KeyPath
+from ralph.domain.tasks.entry import read_document
+from ralph.domain.tasks.entry_problems import KeyPath
 from ralph.errors import UsageError
 
 DATA = Path(__file__).parents[3] / "data" / "documents"

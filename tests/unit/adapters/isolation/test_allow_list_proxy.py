@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.isolation.proxy import AllowListProxy
-from ralph.domain.allow_list import parse_rule
+from ralph.domain.sandbox.allow_list import parse_rule
 
 
 async def answer(proxy: AllowListProxy, request: bytes) -> bytes:

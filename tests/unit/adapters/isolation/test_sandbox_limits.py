@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from ralph.adapters.isolation.limits import ControlGroup, PerProcess, SystemdScope
-from ralph.domain.isolation import Limits
+from ralph.domain.sandbox.policy import Limits
 
 BOTH = Limits(memory=2**30, pids=50)
 

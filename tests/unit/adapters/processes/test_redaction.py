@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.adapters.processes.redaction import Redactor, redact_argv, secrets_in
-from ralph.domain.secret_names import MASK
+from ralph.domain.text.secret_names import MASK
 
 SECRET = "sk-ant-0123456789abcdef"
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ralph.adapters.processes.shell import shell_argv
+from ralph.adapters.shell import shell_argv
 
 
 def test_a_command_line_goes_to_the_platforms_shell() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.signals.bus_message import BusMessageProbe
-from ralph.domain.bus_text import BusReading
-from ralph.domain.signals import Claim, Signal
+from ralph.domain.loop.claims import Claim, Signal
+from ralph.domain.supervision.message_text import BusReading
 
 KIND = "wait_without_restart"
 

@@ -9,7 +9,7 @@ import pytest
 
 from ralph.adapters.storage.restored_events import restore
 from ralph.adapters.storage.wire import encode_event
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     LimitReported,
@@ -28,10 +28,8 @@ from ralph.domain.agent_events import (
     Usage,
     UsageReported,
 )
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.feedback import Feedback, Placement
-from ralph.domain.loop_events import (
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
     AgentActed,
@@ -53,7 +51,9 @@ from ralph.domain.loop_events import (
     StopRequested,
     Warned,
 )
-from ralph.domain.report import Fatal, RateLimited, Spend, Transient
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback, Placement
+from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
 
 SPEND = Spend(0.5, Usage(1, 2, 3, 4), 5.0)
 ACTED: list[AgentEvent] = [

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ralph.domain.run_view import LastCheck, RunState, RunView
+from ralph.domain.views.runs import LastCheck, RunState, RunView
 from ralph.interfaces.cli.console.terminal import Look, display_width
 from ralph.interfaces.cli.run_table import age, render_table, why
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.storage.files import make_state_folder
+from ralph.adapters.files import make_state_folder
 from ralph.config.sources import SETTINGS_FILE
 from ralph.errors import ConfigError, StoreError
 from ralph.interfaces.cli.settings_file import check_writable, write_settings

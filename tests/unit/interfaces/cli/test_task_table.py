@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.task import Task, TaskStatus
-from ralph.domain.task_view import TaskView, view_of
+from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.views.tasks import TaskView, view_of
 from ralph.interfaces.cli.console.terminal import Look, display_width
 from ralph.interfaces.cli.tasks.table import render_tasks
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     LimitReported,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from ralph.domain.agent_events import Usage
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.loop_events import (
+from ralph.domain.agent.events import Usage
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     CheckEnded,
     IterationEnded,
     IterationStarted,
@@ -17,7 +16,8 @@ from ralph.domain.loop_events import (
     RunStarted,
     Warned,
 )
-from ralph.domain.report import Spend
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend
 from ralph.interfaces.cli.console.github import GithubActions, is_github
 
 SPEND = Spend(0.5, Usage(), 1.0)

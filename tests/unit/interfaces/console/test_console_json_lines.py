@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     LimitReported,
@@ -25,10 +25,8 @@ from ralph.domain.agent_events import (
     Unknown,
     Usage,
 )
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.feedback import Feedback, Placement
-from ralph.domain.loop_events import (
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
     AgentActed,
@@ -47,7 +45,9 @@ from ralph.domain.loop_events import (
     StopRequested,
     Warned,
 )
-from ralph.domain.report import Fatal, Fault, RateLimited, Spend, Transient
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback, Placement
+from ralph.domain.loop.session_report import Fatal, Fault, RateLimited, Spend, Transient
 from ralph.interfaces.cli.console.json_lines import JsonLines
 
 AT = 1_700_000_000.1234

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from ralph.domain.agent_events import AgentEvent
-from ralph.domain.loop_events import LoopEvent
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.events import LoopEvent
 
 PAGE = (Path(__file__).parents[4] / "docs" / "console.md").read_text(encoding="utf-8")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| `")]

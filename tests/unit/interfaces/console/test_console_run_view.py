@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.agent_events import AgentEvent, Notice, Text, ToolEnded, ToolStarted, TurnEnded, Usage
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.feedback import Feedback, Placement
-from ralph.domain.loop_events import (
+from ralph.domain.agent.events import AgentEvent, Notice, Text, ToolEnded, ToolStarted, TurnEnded, Usage
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
     AgentActed,
@@ -36,7 +34,9 @@ from ralph.domain.loop_events import (
     StopRequested,
     Warned,
 )
-from ralph.domain.report import Fatal, RateLimited, Spend, Transient
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback, Placement
+from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.terminal import Look, display_width
 

@@ -6,10 +6,9 @@ from datetime import UTC
 
 import pytest
 
-from ralph.domain.agent_events import Text, ToolStarted
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.loop_events import (
+from ralph.domain.agent.events import Text, ToolStarted
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     ActionStarted,
     AgentActed,
     AgentEnded,
@@ -21,7 +20,8 @@ from ralph.domain.loop_events import (
     RunEnded,
     StopRequested,
 )
-from ralph.domain.report import Spend
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import ERASE, StatusLine
 from ralph.interfaces.cli.console.terminal import Look, display_width

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-import ralph.domain.danger.guard
+import ralph.guard.guard
 from ralph.interfaces.hooks.build import TARGET, build
 
-ALLOWED = ("ralph.domain.", "ralph.interfaces.hooks.", "ralph.adapters.storage.files")
+ALLOWED = ("ralph.domain.", "ralph.guard.", "ralph.interfaces.hooks.", "ralph.adapters.files")
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,6 @@ def test_it_needs_the_standard_library_only(built: ModuleType) -> None:
     ],
 )
 def test_its_guard_judges_as_ours(built: ModuleType, command: str) -> None:
-    theirs = module_of(built, "ralph.domain.danger.guard")["judge"](command)
-    ours = ralph.domain.danger.guard.judge(command)
+    theirs = module_of(built, "ralph.guard.guard")["judge"](command)
+    ours = ralph.guard.guard.judge(command)
     assert (str(theirs.decision), theirs.reason) == (str(ours.decision), ours.reason)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ralph.domain.active_marker import MARKER_FILE
+from ralph.domain.plan.active_marker import MARKER_FILE
 from ralph.interfaces.hooks.stop_hook import MARKER
 from ralph.testing.plan_documents import story_json, tasks_json
 

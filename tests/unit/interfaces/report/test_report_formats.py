@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.agent_events import Usage
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.loop_events import ActionEnded
-from ralph.domain.report import Spend
-from ralph.domain.run_view import RunState, RunView
-from ralph.engine.changes import Changes, CommitLine, FileChange
-from ralph.engine.queries import IterationSummary, Note, figures_of
-from ralph.engine.run_labels import RunLabel
+from ralph.domain.agent.events import Usage
+from ralph.domain.loop.events import ActionEnded
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.views.changes import Changes, CommitLine, FileChange
+from ralph.domain.views.iterations import IterationSummary, Note, figures_of
+from ralph.domain.views.runs import RunLabel, RunState, RunView
 from ralph.interfaces.report.content import Part, ReportContent
 from ralph.interfaces.report.html_page import html_report
 from ralph.interfaces.report.json_data import json_report

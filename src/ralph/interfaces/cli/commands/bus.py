@@ -17,8 +17,8 @@ from ralph.interfaces.cli.stored_runs import project_dir_option
 
 if TYPE_CHECKING:
     from ralph.adapters.bus.message_bus import MessageBus
-    from ralph.domain.bus_message import BusMessage, Selection
-    from ralph.domain.bus_text import BusReading
+    from ralph.domain.supervision.message import BusMessage, Selection
+    from ralph.domain.supervision.message_text import BusReading
 
 EVERY = 0.25
 SHOWN_BY_TAIL = 10
@@ -103,8 +103,8 @@ def post(
     """Post BODY, or what comes on standard input, and print the message's id."""
     from ralph.adapters.bus.message_bus import new_message
     from ralph.adapters.bus.outbox import Outbox
+    from ralph.adapters.files import make_state_folder
     from ralph.adapters.storage.database import store_errors
-    from ralph.adapters.storage.files import make_state_folder
     from ralph.config.root import STATE_FOLDER
 
     if body is None or body == "-":
@@ -214,7 +214,13 @@ def tail(
 
 def _bus(task: str | None, task_dir: Path | None, project_bus: bool, project_dir: Path | None) -> MessageBus:
     from ralph.adapters.bus.message_bus import MessageBus
-    from ralph.domain.task_folder import ID_HINT, PROJECT_BUS, TASK_BUS, TASKS_FOLDER, problem_with_id
+    from ralph.domain.supervision.task_folder import (
+        ID_HINT,
+        PROJECT_BUS,
+        TASK_BUS,
+        TASKS_FOLDER,
+        problem_with_id,
+    )
     from ralph.interfaces.cli.stored_runs import state_folder
 
     if (task is not None) + (task_dir is not None) + project_bus > 1:
@@ -234,7 +240,7 @@ def _bus(task: str | None, task_dir: Path | None, project_bus: bool, project_dir
 
 
 def _selection(types: tuple[str, ...], since: str | None) -> Selection:
-    from ralph.domain.bus_message import Selection, is_message_id, moment
+    from ralph.domain.supervision.message import Selection, is_message_id, moment
 
     wanted = frozenset(name.upper() for name in types)
     if since is None:
@@ -276,7 +282,7 @@ class _Page:
 
 
 def _text(message: BusMessage) -> str:
-    from ralph.domain.safe_text import clean, clean_line
+    from ralph.domain.text.safe_text import clean, clean_line
 
     about = [f"{name} {value}" for name, value in (("task", message.task), ("run", message.run)) if value]
     lines = [clean_line("  ".join([_iso(message.time), message.type, *about, message.id]))]

@@ -24,8 +24,8 @@ def command(tasks: tuple[str, ...], as_json: bool, project_dir: Path | None) -> 
     from ralph.adapters.storage.database import open_state_database
     from ralph.adapters.storage.tasks import TaskStore
     from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.domain.safe_text import clean_line
-    from ralph.domain.task import can_be_cancelled, cancelled
+    from ralph.domain.tasks.task import can_be_cancelled, cancelled
+    from ralph.domain.text.safe_text import clean_line
     from ralph.errors import UsageError
     from ralph.interfaces.cli.tasks.opening import print_json, refuse_inside_a_task
 

@@ -37,7 +37,7 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
     from ralph.config.root import Root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.prompted import Prompt, plan_run
+    from ralph.wiring.runs.prompt_run import Prompt, plan_run
 
     if shutil.which("git") is None:
         message = "the demo needs git"
@@ -70,7 +70,7 @@ def _empty_directory(directory: Path | None) -> Path:
 def _make_project(project: Path) -> None:
     import asyncio
 
-    from ralph.adapters.storage.files import make_state_folder
+    from ralph.adapters.files import make_state_folder
     from ralph.interfaces.cli import demo_project
 
     for name, content in demo_project.project_files().items():

@@ -14,7 +14,7 @@ from ralph.interfaces.cli.exit_codes import ExitCode
 from ralph.interfaces.cli.stored_runs import project_dir_option
 
 if TYPE_CHECKING:
-    from ralph.domain.health import Finding
+    from ralph.domain.views.health import Finding
     from ralph.interfaces.cli.console.terminal import Look
 
 HELP = """Look at everything a run here depends on: the agents (installed? which version? logged in? do they know the flags?),
@@ -41,8 +41,8 @@ def command(as_json: bool, project_dir: Path | None) -> int:
     import asyncio
 
     from ralph.config.root import find_root
-    from ralph.domain.health import Area, stands_in_the_way
-    from ralph.wiring.doctor import examination
+    from ralph.domain.views.health import Area, stands_in_the_way
+    from ralph.operations.doctor import examination
     from ralph.wiring.requirements import require_system
 
     require_system()
@@ -80,8 +80,8 @@ def _json(findings: Sequence[Finding], *, ready: bool) -> str:
 
 
 def _lines(findings: Sequence[Finding], in_the_way: Sequence[Finding], look: Look) -> Iterator[str]:
-    from ralph.domain.health import Area, Health
-    from ralph.domain.safe_text import clean_line
+    from ralph.domain.text.safe_text import clean_line
+    from ralph.domain.views.health import Area, Health
     from ralph.interfaces.cli.console.marks import colors_of, marks_of
     from ralph.interfaces.cli.console.terminal import display_width
 

@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import click
 
-from ralph.domain.danger.guard import judge
-from ralph.domain.danger.judgement import PACKS, GuardDecision, GuardRules, Judgement
+from ralph.guard.guard import judge
+from ralph.guard.judgement import PACKS, GuardDecision, GuardRules, Judgement
 
 MAX_LINE_BYTES = 4_000_000
 """A longer line of a batch is not kept in memory: it is answered with an error."""
@@ -92,7 +92,7 @@ def _show(text: str, judgement: Judgement, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"command": text, **_as_data(judgement)}))
         return
-    from ralph.domain.safe_text import clean_line
+    from ralph.domain.text.safe_text import clean_line
 
     print(clean_line(f"{judgement.decision}: {judgement.reason}" if judgement.reason else judgement.decision))
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.domain.run_view import LAST, RunState
+from ralph.domain.views.runs import LAST, RunState
 from ralph.errors import UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option, reading, state_folder, view_of
 
 if TYPE_CHECKING:
     from ralph.adapters.storage.run_reader import RunReader
-    from ralph.domain.loop_events import LoopEvent
-    from ralph.domain.run_view import RunView
+    from ralph.domain.loop.events import LoopEvent
+    from ralph.domain.views.runs import RunView
     from ralph.interfaces.cli.console.outlet import Outlet
 
 EVERY = 0.2
@@ -224,7 +224,7 @@ class _RawLogs:
 def _write_raw(chunk: bytes) -> None:
     """Every byte into a pipe or file. A terminal would obey some of them, so there they are made visible."""
     if sys.stdout.isatty():
-        from ralph.domain.safe_text import clean
+        from ralph.domain.text.safe_text import clean
 
         sys.stdout.write(clean(chunk.decode(errors="replace")))
     else:

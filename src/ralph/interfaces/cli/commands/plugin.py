@@ -171,7 +171,7 @@ def _run(*argv: str, cwd: str = "", stdin: Path | None = None) -> Ran:
 
 
 def _last_line(output: str) -> str:
-    from ralph.domain.safe_text import clean_line
+    from ralph.domain.text.safe_text import clean_line
 
     lines = [line for line in output.splitlines() if line.strip()]
     return clean_line(lines[-1].strip()) if lines else "it said nothing"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ralph.domain.run_view import LAST
+from ralph.domain.views.runs import LAST
 from ralph.errors import StoreError, UsageError
 from ralph.interfaces.cli.stored_runs import find_run, project_dir_option, reading, state_folder
 
@@ -42,7 +42,7 @@ def command(run: str, output: Path | None, form: str | None, project_dir: Path |
     import asyncio
 
     from ralph.interfaces.report.writing import Format, format_for, report_text
-    from ralph.wiring.faces import open_feed
+    from ralph.operations.watch import open_feed
 
     folder = state_folder(project_dir)
     with reading(folder) as reader:
@@ -63,7 +63,7 @@ def command(run: str, output: Path | None, form: str | None, project_dir: Path |
 
 
 def _write(path: Path, text: str) -> None:
-    from ralph.adapters.storage.files import write_atomic
+    from ralph.adapters.files import write_atomic
 
     if path.is_dir():
         message = f"{path} is a directory"

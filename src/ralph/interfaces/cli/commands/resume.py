@@ -50,7 +50,7 @@ def command(
     from ralph.adapters.storage.run_request import load_request
     from ralph.config.loading import effective, load
     from ralph.config.root import STATE_FOLDER, Root, find_root
-    from ralph.domain.run_view import RunState
+    from ralph.domain.views.runs import RunState
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.run_choice import resumable_run
     from ralph.interfaces.cli.running import run_on_console

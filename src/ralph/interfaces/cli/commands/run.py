@@ -16,8 +16,8 @@ from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
-    from ralph.wiring.plan import Plan
-    from ralph.wiring.prompted import Prompt
+    from ralph.wiring.launch import Plan
+    from ralph.wiring.runs.prompt_run import Prompt
 
 
 class Positive(click.ParamType[float]):
@@ -191,7 +191,7 @@ def command(
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.loading import load
     from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.wiring.prompted import plan_run, profile_of_run
+    from ralph.wiring.runs.prompt_run import plan_run, profile_of_run
 
     profile_of_run(profile)
     given = _prompt(prompt, prompt_file)
@@ -267,7 +267,7 @@ def _say_settings(loaded: Loaded) -> None:
 def _say_plan(plan: Plan) -> None:
     """``--dry-run``: everything that would happen in the first iteration, as text."""
     from ralph.adapters.processes.redaction import redact_argv
-    from ralph.wiring.prompted import PromptComposition
+    from ralph.wiring.runs.prompt_run import PromptComposition
 
     composition = plan.composition
     assert isinstance(composition, PromptComposition)

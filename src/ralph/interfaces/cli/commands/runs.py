@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.domain.safe_text import clean_line
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import RalphError, UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
 from ralph.interfaces.cli.stored_runs import find_run, project_dir_option, reading, state_folder
 
 if TYPE_CHECKING:
     from ralph.adapters.storage.run_reader import RunReader
-    from ralph.domain.run_view import RunView
+    from ralph.domain.views.runs import RunView
 
 KEEP = 20
 DAY = 86_400.0
@@ -63,7 +63,7 @@ def rm(names: tuple[str, ...], yes: bool, project_dir: Path | None) -> int:
 @project_dir_option
 def prune(keep: int | None, older_than: float | None, yes: bool, project_dir: Path | None) -> int:
     """Remove all but the newest runs. A run that is alive always stays."""
-    from ralph.domain.run_view import prunable
+    from ralph.domain.views.runs import prunable
 
     folder = state_folder(project_dir)
     if keep is None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ralph.domain.run_view import LAST
+from ralph.domain.views.runs import LAST
 from ralph.errors import StoreError, UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option, reading, state_folder, view_of
 
 if TYPE_CHECKING:
     from ralph.adapters.storage.run_reader import RunReader
-    from ralph.domain.iteration_view import IterationView
-    from ralph.domain.run_view import RunView
+    from ralph.domain.views.iteration_view import IterationView
+    from ralph.domain.views.runs import RunView
 
 MAX_RECEIPT = 64 * 1024 * 1024
 
@@ -56,7 +56,7 @@ def command(run: str, iteration: int | None, as_json: bool, receipt: bool, proje
 
 def _iterations(reader: RunReader, view: RunView, iteration: int | None) -> Iterator[IterationView]:
     from ralph.adapters.storage.restored_events import restore
-    from ralph.domain.iteration_view import iterations_of
+    from ralph.domain.views.iteration_view import iterations_of
 
     rows = reader.events(view.id, iteration=iteration)
     events = ((event, row.at) for row in rows if (event := restore(row.data)) is not None)

@@ -21,8 +21,7 @@ which limit of iterations the past suggests. The plot shows how many stages need
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
 def command(role: str | None, as_json: bool, project_dir: Path | None) -> int:
-    from ralph.domain.learning import suggestions
-    from ralph.domain.stage_figures import figures
+    from ralph.domain.tasks.statistics import figures, suggestions
     from ralph.interfaces.cli.tasks.opening import known_names, opened, print_json
 
     _, defaults = known_names(project_dir)

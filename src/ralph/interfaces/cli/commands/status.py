@@ -16,7 +16,7 @@ from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.adapters.storage.run_reader import RunReader
-    from ralph.domain.run_view import RunView
+    from ralph.domain.views.runs import RunView
 
 LIMIT = 20
 EVERY = 1.0
@@ -130,7 +130,7 @@ def _table(runs: list[RunView], count: int) -> str:
 def _tree(runs: list[RunView], count: int) -> str:
     from dataclasses import replace
 
-    from ralph.domain.run_tree import branch, run_tree
+    from ralph.domain.views.run_tree import branch, run_tree
 
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
     return _table(

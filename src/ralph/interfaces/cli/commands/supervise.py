@@ -149,7 +149,7 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.prompt_argument import prompt_argument
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.supervised import plan_supervised
+    from ralph.wiring.runs.supervised_run import plan_supervised
 
     if not all(map(is_text, command_line)):
         message = "the command behind `--` holds bytes that are not UTF-8 text"

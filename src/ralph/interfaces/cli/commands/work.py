@@ -70,7 +70,7 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
     from ralph.interfaces.cli.work_table import print_results
-    from ralph.wiring.working import plan_work
+    from ralph.wiring.runs.work_run import plan_work
 
     root = find_root(Path.cwd(), project_dir)
     if ui:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from typing import Any
 
-from ralph.domain.agent_events import (
+from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
     LimitReported,
@@ -22,8 +22,8 @@ from ralph.domain.agent_events import (
     TurnEnded,
     Unknown,
 )
-from ralph.domain.figures import plural, totals
-from ralph.domain.safe_text import clean, clean_line, is_harmless
+from ralph.domain.text.figures import plural, totals
+from ralph.domain.text.safe_text import clean, clean_line, is_harmless
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.terminal import Look
 from ralph.interfaces.cli.console.timestamps import Timestamps

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.figures import duration, money, plural
-from ralph.domain.loop_events import CheckEnded, IterationStarted, LoopEvent, RunEnded, RunStarted, Warned
-from ralph.domain.safe_text import clean_line
-from ralph.engine.decision_words import decision_words
-from ralph.engine.queries import IterationSummary, Timeline
+from ralph.domain.loop.events import CheckEnded, IterationStarted, LoopEvent, RunEnded, RunStarted, Warned
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.text.figures import duration, money, plural
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.decisions import decision_words
+from ralph.domain.views.iterations import IterationSummary, Timeline
 from ralph.interfaces.cli.console.outlet import Outlet
 
 ROWS = 100

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, TextIO
 
-from ralph.domain.agent_events import Unknown
-from ralph.domain.loop_events import AgentActed, AgentEnded, LoopEvent
+from ralph.domain.agent.events import Unknown
+from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
 from ralph.interfaces.cli.console.outlet import Outlet
 
 

@@ -6,12 +6,8 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any, TextIO
 
-from ralph.domain.completion import VerificationMethod
-from ralph.domain.decision import Outcome
-from ralph.domain.evidence import CheckResult, Verdict
-from ralph.domain.feedback import Placement
-from ralph.domain.figures import duration, plural, totals
-from ralph.domain.loop_events import (
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
     AgentActed,
@@ -33,8 +29,12 @@ from ralph.domain.loop_events import (
     StopRequested,
     Warned,
 )
-from ralph.domain.report import Ending, Fatal, RateLimited
-from ralph.domain.safe_text import clean, clean_line
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Placement
+from ralph.domain.loop.session_report import Ending, Fatal, RateLimited
+from ralph.domain.tasks.completion import VerificationMethod
+from ralph.domain.text.figures import duration, plural, totals
+from ralph.domain.text.safe_text import clean, clean_line
 from ralph.interfaces.cli.console.agent_view import AgentView
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.outlet import Outlet

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import Protocol, TextIO
 
-from ralph.domain.agent_events import ToolStarted
-from ralph.domain.figures import money, plural, whole_duration
-from ralph.domain.loop_events import (
+from ralph.domain.agent.events import ToolStarted
+from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
     AgentActed,
@@ -22,7 +21,8 @@ from ralph.domain.loop_events import (
     RunEnded,
     StopRequested,
 )
-from ralph.domain.safe_text import clean_line
+from ralph.domain.text.figures import money, plural, whole_duration
+from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.outlet import Outlet
 from ralph.interfaces.cli.console.terminal import Look, fit, terminal_width

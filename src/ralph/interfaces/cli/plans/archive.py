@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 from ralph.adapters.documents.plan_archive import ARCHIVE, MOVED, NothingToArchive, archive_plan
+from ralph.adapters.files import write_atomic
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.storage.files import write_atomic
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.config.root import STATE_FOLDER, find_root, git_top
 from ralph.errors import StoreError, UsageError

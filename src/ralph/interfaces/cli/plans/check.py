@@ -9,10 +9,10 @@ import click
 
 from ralph.adapters.documents.plan_files import PRD, PROMPT, PlanFiles
 from ralph.adapters.documents.plan_templates import is_scaffold
-from ralph.domain.plan_draft import title_problems
-from ralph.domain.safe_text import clean_line
-from ralph.domain.stop_checks import check_invariants, flat
-from ralph.domain.tasks_document import TasksDocument, problems, read_document
+from ralph.domain.plan.document import TasksDocument, problems, read_document
+from ralph.domain.plan.draft import title_problems
+from ralph.domain.plan.stop_checks import check_invariants, flat
+from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.plans.place import (
     HELP_NAMES,
     plan_files,

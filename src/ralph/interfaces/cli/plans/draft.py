@@ -116,7 +116,7 @@ def _converse(
     """Draft, show, ask, until there is an answer. Whether the draft stays, and the exit code."""
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.drafting import plan_draft
+    from ralph.wiring.runs.draft_run import plan_draft
 
     remarks: list[str] = []
     has_prd: bool | None = None
@@ -149,8 +149,8 @@ def _converse(
 
 
 def _show(files: PlanFiles) -> None:
-    from ralph.domain.iteration_mode import DEFAULT_REVIEW_CAP, estimate_text
-    from ralph.domain.safe_text import clean_line
+    from ralph.domain.plan.modes import DEFAULT_REVIEW_CAP, estimate_text
+    from ralph.domain.text.safe_text import clean_line
     from ralph.interfaces.cli.plans.place import sound_document
     from ralph.interfaces.cli.plans.status import table
 
@@ -168,8 +168,8 @@ def _show(files: PlanFiles) -> None:
 
 
 def _refuse_a_plan_under_way(files: PlanFiles) -> None:
-    from ralph.domain.plan_draft import is_untouched
-    from ralph.domain.tasks_document import TasksDocument, read_document
+    from ralph.domain.plan.document import TasksDocument, read_document
+    from ralph.domain.plan.draft import is_untouched
 
     read = read_document(files.read_tasks() or "")
     if isinstance(read, TasksDocument) and not is_untouched(read):

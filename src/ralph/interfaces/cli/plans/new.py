@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ralph.adapters.documents.plan_making import MadePlan, make_plan
-from ralph.adapters.storage.files import write_atomic
+from ralph.adapters.files import write_atomic
 from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, plan_place

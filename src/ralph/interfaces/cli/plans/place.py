@@ -12,12 +12,12 @@ from typing import Any
 import click
 
 from ralph.adapters.documents.plan_files import PlanFiles, plan_folder, require_plan
-from ralph.adapters.storage.files import write_atomic
+from ralph.adapters.files import write_atomic
 from ralph.config.loading import load
 from ralph.config.profile_settings import ReviewedSettings
 from ralph.config.root import STATE_FOLDER, find_root
-from ralph.domain.iteration_mode import ReviewRules
-from ralph.domain.tasks_document import TasksDocument, read_document
+from ralph.domain.plan.document import TasksDocument, read_document
+from ralph.domain.plan.modes import ReviewRules
 from ralph.errors import UsageError
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -67,7 +67,7 @@ def without_a_run(project_dir: Path | None) -> Iterator[None]:
     from ralph.adapters.processes.identity import started_of, this_process
     from ralph.adapters.storage.claims import Claims
     from ralph.adapters.storage.database import open_state_database
-    from ralph.domain.claim import Mode
+    from ralph.domain.holder import Mode
 
     with closing(open_state_database(root.state / STATE_FOLDER)) as database:
         claims = Claims(database, me=this_process(), started_of=started_of)

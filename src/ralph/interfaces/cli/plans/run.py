@@ -101,7 +101,7 @@ def command(
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.reviewed import estimated, plan_reviewed
+    from ralph.wiring.runs.plan_run import estimated, plan_reviewed
 
     root = find_root(Path.cwd(), project_dir)
     if ui:

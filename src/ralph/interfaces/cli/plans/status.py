@@ -10,15 +10,15 @@ from pathlib import Path
 import click
 
 from ralph.config.root import STATE_FOLDER, find_root
-from ralph.domain.iteration_mode import (
+from ralph.domain.plan.document import TasksDocument
+from ralph.domain.plan.modes import (
     estimate_text,
     estimated_iterations,
     mode_for,
     waits_for,
 )
-from ralph.domain.safe_text import clean_line
-from ralph.domain.story import Review, Story
-from ralph.domain.tasks_document import TasksDocument
+from ralph.domain.plan.story import Review, Story
+from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.terminal import display_width, fit
 from ralph.interfaces.cli.plans.place import (
     HELP_NAMES,

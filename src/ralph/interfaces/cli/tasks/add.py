@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from ralph.domain.safe_text import clean_line
-from ralph.domain.task import Task
-from ralph.domain.task_problems import KeyPath, Problem
+from ralph.domain.tasks.entry_problems import KeyPath, Problem
+from ralph.domain.tasks.task import Task
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.tasks.opening import (
     CONTEXT,
@@ -73,7 +73,7 @@ def _judge(found: TaskText, existing: Sequence[str]) -> None:
 
 
 def _together(tasks: Sequence[tuple[KeyPath, Task]], existing: Sequence[str]) -> list[Problem]:
-    from ralph.domain.dependencies import circle, twice, unknown
+    from ralph.domain.tasks.dependencies import circle, twice, unknown
 
     named = [(path, task) for path, task in tasks if task.id]
     return [*twice(named, existing), *unknown(named, existing), *circle(named, {})]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ralph.domain.completion import CompletionCriteria, VerificationMethod
-from ralph.domain.criteria import concerns_about, criteria_for
-from ralph.domain.figures import duration, money
-from ralph.domain.role_defaults import CompletionDefaults
-from ralph.domain.safe_text import clean, clean_line
-from ralph.domain.task import Task, TaskBudget
-from ralph.domain.task_change import TaskEvent
-from ralph.domain.task_view import TaskView
-from ralph.domain.verification_record import VerificationRecord
+from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
+from ralph.domain.tasks.criteria import concerns_about, criteria_for
+from ralph.domain.tasks.history import TaskEvent, VerificationRecord
+from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.domain.tasks.task import Task, TaskBudget
+from ralph.domain.text.figures import duration, money
+from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.tasks import TaskView
 from ralph.interfaces.cli.console.marks import Colors, Marks, colors_of, marks_of
 from ralph.interfaces.cli.console.terminal import Look
 from ralph.interfaces.cli.run_table import age

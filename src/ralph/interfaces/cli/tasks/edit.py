@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from ralph.domain.safe_text import clean_line
-from ralph.domain.task import Task
-from ralph.domain.task_entry import Known
+from ralph.domain.tasks.entry import Known
+from ralph.domain.tasks.task import Task
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.tasks.flags import description_options, entry_from
 from ralph.interfaces.cli.tasks.making import made

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from ralph.domain.completion import Role, VerificationMethod
-from ralph.domain.safe_text import clean_line
-from ralph.domain.task_problems import KeyPath, Problem
+from ralph.domain.tasks.completion import Role, VerificationMethod
+from ralph.domain.tasks.entry_problems import KeyPath, Problem
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
 

@@ -32,7 +32,7 @@ Example:
 def command(
     task_id: str, title: str, own_id: str | None, as_json: bool, project_dir: Path | None, **flags: Any
 ) -> None:
-    from ralph.domain.task_id import followup_id
+    from ralph.domain.tasks.entry import followup_id
 
     known, _ = known_names(project_dir)
     with opened(project_dir, writes=True) as tasks:

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from ralph.domain.task import TaskStatus
-from ralph.domain.task_view import TaskView, view_of
+from ralph.domain.tasks.task import TaskStatus
+from ralph.domain.views.tasks import TaskView, view_of
 from ralph.interfaces.cli.tasks.opening import (
     CONTEXT,
     Tasks,

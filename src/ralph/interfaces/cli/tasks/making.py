@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ralph.domain.safe_text import clean_line
-from ralph.domain.task import Task
-from ralph.domain.task_entry import Known, read_document
+from ralph.domain.tasks.entry import Known, read_document
+from ralph.domain.tasks.task import Task
+from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.tasks.flags import refuse
 from ralph.interfaces.cli.tasks.opening import print_json
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.config.root import STATE_FOLDER, find_root
-from ralph.domain.safe_text import clean_line
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option
 
 if TYPE_CHECKING:
     from ralph.adapters.storage.task_history import TaskHistory
     from ralph.adapters.storage.tasks import TaskStore
-    from ralph.domain.role_defaults import CompletionDefaults
-    from ralph.domain.task_entry import Known
+    from ralph.domain.tasks.entry import Known
+    from ralph.domain.tasks.roles import CompletionDefaults
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
@@ -75,7 +75,7 @@ def known_names(project_dir: Path | None) -> tuple[Known, CompletionDefaults]:
     """Roles by the settings, methods by what is installed. Raises ConfigError if the settings are wrong."""
     from ralph.adapters.checks.custom_method import is_custom_method
     from ralph.config.loading import load
-    from ralph.domain.task_entry import Known
+    from ralph.domain.tasks.entry import Known
     from ralph.wiring.roles import completion_defaults
 
     root = find_root(Path.cwd(), project_dir).state

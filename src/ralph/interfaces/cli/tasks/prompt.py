@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ralph.domain.completion import VerificationMethod
-from ralph.domain.verification_templates import TEMPLATES
+from ralph.domain.proof.verification_config import TEMPLATES
+from ralph.domain.tasks.completion import VerificationMethod
 from ralph.interfaces.cli.tasks.opening import CONTEXT, known_names, project_dir_option
 
 HELP = """Print what an agent needs to know to write tasks for `ralph task add`: put it in front of your specification.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ralph.domain.safe_text import clean_line
-from ralph.domain.task import Task
-from ralph.domain.task_entry import Known, read_document
-from ralph.domain.task_problems import KeyPath, Problem
+from ralph.domain.tasks.entry import Known, read_document
+from ralph.domain.tasks.entry_problems import KeyPath, Problem
+from ralph.domain.tasks.task import Task
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ralph.domain.safe_text import clean_line
-from ralph.domain.task import can_be_reopened, reopened
+from ralph.domain.tasks.task import can_be_reopened, reopened
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.tasks.opening import (
     CONTEXT,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ralph.domain.safe_text import clean_line
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.tasks.opening import CONTEXT, json_option, opened, print_json, project_dir_option
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from ralph.domain.criteria import concerns_about, criteria_for
-from ralph.domain.role_defaults import CompletionDefaults
-from ralph.domain.task_view import TaskView, view_of
+from ralph.domain.tasks.criteria import concerns_about, criteria_for
+from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.domain.views.tasks import TaskView, view_of
 from ralph.interfaces.cli.tasks.list import view_data
 from ralph.interfaces.cli.tasks.opening import (
     CONTEXT,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ralph.domain.safe_text import clean_line
-from ralph.domain.task_view import TaskState, TaskView
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.tasks import TaskState, TaskView
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.terminal import Look, display_width, fit
 

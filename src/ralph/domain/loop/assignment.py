@@ -1,0 +1,49 @@
+"""What one iteration is asked to do, and the other two answers ``Work`` can give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ralph.domain.loop.decision import Acceptance
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """``key`` names it in journal and screens; ``used`` of ``limit`` are its own iterations.
+
+    ``subject`` is the task or story as the work saw it *before* the session: the trusted snapshot that
+    checks and ``settle`` compare with.
+    """
+
+    key: str
+    objective: str
+    role: str = ""
+    limit: int | None = None
+    used: int = 0
+    promise: str = ""
+    acceptance: Acceptance | None = None
+    subject: object = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self.limit is not None and self.used >= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """Nothing is left to do. ``unfinished`` names what was given up on the way: then the run is not complete."""
+
+    reason: str = ""
+    unfinished: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Something is left, but nothing can be done now."""
+
+    reason: str
+
+
+Offer = Assignment | Drained | Blocked

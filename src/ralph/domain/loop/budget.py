@@ -1,0 +1,79 @@
+"""Limits of a run, and how long to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ralph.domain.loop.session_report import Spend
+
+if TYPE_CHECKING:
+    from ralph.domain.loop.state import LoopState
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Exponential, without chance: 5 s, 10 s, 20 s … up to ``longest``."""
+
+    first: float = 5.0
+    factor: float = 2.0
+    longest: float = 120.0
+
+    def delay(self, attempt: int) -> float:
+        exponent = min(max(attempt, 1) - 1, 60)  # beyond that every factor has reached the longest
+        return min(self.longest, self.first * self.factor**exponent)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may use; None is unlimited. ``stuck_after``: iterations in a row without progress; 0 is off."""
+
+    iterations: int | None = None
+    cost_usd: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    stuck_after: int | None = None
+
+    def exceeded(self, state: LoopState) -> str | None:
+        """Why no further launch is allowed, or None."""
+        spend = state.spend
+        if self.iterations is not None and state.iteration >= self.iterations:
+            still = f"; still failing: {', '.join(state.failing)}" if state.failing else ""
+            return f"maximum iterations reached ({self.iterations}){still}"
+        if self.cost_usd is not None and spend.cost_usd is not None and spend.cost_usd >= self.cost_usd:
+            return f"budget reached: ${spend.cost_usd:.2f} of ${self.cost_usd:.2f}"
+        if self.tokens is not None and spend.usage.total >= self.tokens:
+            return f"budget reached: {spend.usage.total} of {self.tokens} tokens"
+        if self.seconds is not None and state.seconds >= self.seconds:
+            return f"time is over: {self.seconds:g} s"
+        if self.stuck_after and state.standstill >= self.stuck_after:
+            what = "changed nothing" if state.unchanged >= state.repeated else "failed in the same way"
+            return f"stuck: {state.standstill} iterations in a row {what}"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast iterations follow each other."""
+
+    delay: float = 0.0
+
+    def delay_after(self, state: LoopState) -> float:
+        return self.delay
+
+
+def _no_limit() -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class PartBudget(Budget):
+    """``whole`` says why nothing more may be begun at all, or None. ``before`` is what earlier runs of the same part used."""
+
+    whole: Callable[[], str | None] = _no_limit
+    before: Spend = Spend()
+
+    def exceeded(self, state: LoopState) -> str | None:
+        used = replace(state, spend=state.spend + self.before, seconds=state.seconds + self.before.seconds)
+        return Budget.exceeded(self, used) or self.whole()

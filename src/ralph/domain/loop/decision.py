@@ -1,0 +1,201 @@
+"""What next? One pure function, ``decide``, from evidence to decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from ralph.domain.loop.budget import Backoff
+from ralph.domain.loop.claims import Claim
+from ralph.domain.loop.evidence import Evidence, Verdict
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, Fault, RateLimited, Transient
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    COMPLETED = "completed"  #: the work is drained
+    EXHAUSTED = "exhausted"  #: a limit was reached: iterations, money, time, stuck
+    WAITING = "waiting"  #: something outside must happen first
+    CANCELLED = "cancelled"  #: the user said stop
+    FAILED = "failed"  #: it cannot go on
+
+
+class Acceptance(StrEnum):
+    """What an assignment needs to be accepted."""
+
+    CLAIM = "claim"
+    PROOF = "proof"
+    CLAIM_AND_PROOF = "claim_and_proof"
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """The assignment is done."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Another iteration, with this feedback in its prompt."""
+
+    reason: str
+    feedback: tuple[Feedback, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The same iteration again, not counted: after ``delay`` seconds, and not before ``until`` (epoch)."""
+
+    reason: str
+    delay: float = 0.0
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """This assignment will not be accepted as it is; its work decides what becomes of it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The run ends here."""
+
+    outcome: Outcome
+    reason: str
+    hint: str = ""
+
+
+Decision = Accept | Continue | Retry | GiveUp | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a profile demands. ``max_attempts``: launches per iteration before a passing fault ends the run."""
+
+    acceptance: Acceptance = Acceptance.CLAIM_AND_PROOF
+    max_attempts: int = 4
+    faults_count: bool = False  # a faulty session counts as an iteration instead of being retried (003)
+    wait_for_limits: bool = True
+    longest_limit: float = 8 * 86_400.0  # a reset farther away than any limit we know of is not believed
+    backoff: Backoff = Backoff()
+    limit_backoff: Backoff = Backoff(first=60.0, longest=900.0)
+
+
+def is_judgeable(report: AgentReport, rules: Rules) -> bool:
+    """A session that was cut off or failed for outside reasons says nothing about the work: no checks then."""
+    if report.ending in (Ending.STOPPED, Ending.LIMITED):
+        return False
+    return report.fault is None or (rules.faults_count and isinstance(report.fault, Transient))
+
+
+@dataclass(frozen=True, slots=True)
+class Troubles:
+    """How often in a row a launch of this iteration met a passing fault, or a limit, before this one."""
+
+    faults: int = 0
+    limits: int = 0
+
+
+NO_TROUBLES = Troubles()
+
+
+def decide(
+    evidence: Evidence,
+    rules: Rules,
+    *,
+    now: float,
+    troubles: Troubles = NO_TROUBLES,
+    acceptance: Acceptance | None = None,
+) -> Decision:
+    """``acceptance`` is the assignment's own demand, if it has one; ``now`` is for the limits' reset times."""
+    report = evidence.report
+    if report.ending is Ending.STOPPED:
+        return Stop(Outcome.CANCELLED, "stopped by the user")
+    if report.ending is Ending.LIMITED:
+        return Stop(Outcome.EXHAUSTED, report.reason)
+    if report.fault is not None:
+        decision = _decide_fault(report.fault, rules, troubles, now)
+        if decision is not None:
+            return decision
+    demand = rules.acceptance if acceptance is None else acceptance
+    if rejected := evidence.claim(Claim.REJECTED):
+        return GiveUp(rejected.reason or "rejected")
+    if _accepts(evidence, demand):
+        return Accept(_why_accepted(evidence, demand))
+    if waiting := evidence.claim(Claim.WAITING):
+        return Stop(Outcome.WAITING, waiting.reason or f"the agent waits ({waiting.source})")
+    return Continue(_why_not(evidence, demand, rules), evidence.feedback)
+
+
+def _decide_fault(fault: Fault, rules: Rules, troubles: Troubles, now: float) -> Decision | None:
+    match fault:
+        case Fatal(reason, hint):
+            return Stop(Outcome.FAILED, reason, hint)
+        case RateLimited(reason, until):
+            if not rules.wait_for_limits:
+                return Stop(Outcome.WAITING, reason)
+            if until is not None and now < until <= now + rules.longest_limit:
+                return Retry(reason, delay=rules.backoff.first, until=until)
+            # No reset time, or one that cannot be right (it is over and we are still refused): look now and then.
+            return Retry(reason, delay=rules.limit_backoff.delay(troubles.limits + 1))
+        case Transient(reason):
+            if rules.faults_count:
+                return None
+            tried = troubles.faults + 1
+            if tried >= rules.max_attempts:
+                return Stop(Outcome.FAILED, f"{reason} ({tried} times in a row)")
+            return Retry(reason, delay=rules.backoff.delay(tried))
+        case _:  # pragma: no cover
+            assert_never(fault)
+
+
+def _accepts(evidence: Evidence, demand: Acceptance) -> bool:
+    match demand:
+        case Acceptance.CLAIM:
+            return evidence.claimed
+        case Acceptance.PROOF:
+            return evidence.proven and evidence.has_proof
+        case Acceptance.CLAIM_AND_PROOF:
+            return evidence.claimed and evidence.proven
+
+
+def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
+    signal = evidence.claim(Claim.DONE)
+    word = f"claimed by {signal.source}" if signal is not None else "not claimed"
+    number = sum(result.verdict is Verdict.PASSED for result in evidence.results)
+    passed = "1 check passed" if number == 1 else f"{number} checks passed"
+    match demand:
+        case Acceptance.CLAIM:
+            return word
+        case Acceptance.PROOF:
+            return passed
+        case Acceptance.CLAIM_AND_PROOF:
+            return (
+                f"{word}, {passed}"
+                if evidence.has_proof
+                else f"{word}, on its word alone: nothing was checked"
+            )
+
+
+def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules) -> str:
+    if evidence.failing and demand is not Acceptance.CLAIM:
+        failing = ", ".join(evidence.failing)
+        return f"claimed done, but failing: {failing}" if evidence.claimed else f"failing: {failing}"
+    if evidence.report.ending is Ending.TIMED_OUT:
+        return "the session ran out of time"
+    if evidence.report.ending is Ending.IDLE:
+        return "the session went silent and was ended"
+    if not evidence.report.is_orderly:
+        if rules.faults_count:  # its claim is a file, which counts whatever the exit code
+            return f"exit code {evidence.report.exit_code}; DONE is not there"
+        return f"the agent failed (exit code {evidence.report.exit_code}): what it said does not count"
+    if evidence.report.tags:
+        said = ", ".join(f"<{tag.name}>{tag.content[:40]}</{tag.name}>" for tag in evidence.report.tags[:3])
+        return f"no claim of completion (it said {said})"
+    return "no claim of completion"

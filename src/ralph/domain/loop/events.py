@@ -1,0 +1,230 @@
+"""What the engine tells its listeners, in the past tense. Everything a screen shows is one of these first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.evidence import CheckResult
+from ralph.domain.loop.session_report import Fault, Spend
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """The first event of a run."""
+
+    run_id: str
+    profile: str
+    agent: str
+    root: str
+    maximum: int | None = None
+    notes: tuple[str, ...] = ()  # what the user should know before leaving it alone: permissions
+    sandbox: tuple[str, ...] = ()  # which one, why, and what it promises
+    commands: tuple[str, ...] = ()  # that will be run besides the agent, and who says so
+    kind: str = field(default="run_started", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IterationStarted:
+    """Recorded before the launch; without its end it is an interrupted attempt."""
+
+    iteration: int
+    attempt: int
+    maximum: int | None
+    assignment: str
+    role: str = ""
+    prompt: str = ""  # the beginning of it; the file has the whole
+    prompt_chars: int = 0
+    prompt_file: str = ""
+    commit: str = ""  # that it began with; empty: not known
+    kind: str = field(default="iteration_started", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStarted:
+    """The agent's process is there."""
+
+    command: str  # shell-quoted and redacted
+    pid: int
+    purpose: str = "iteration"
+    kind: str = field(default="agent_started", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentActed:
+    """A batch of the agent's events, as they came out of one read."""
+
+    events: tuple[AgentEvent, ...]
+    kind: str = field(default="agent_acted", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEnded:
+    """The agent's process is gone; what it did in figures."""
+
+    ending: str
+    exit_code: int | None
+    seconds: float
+    spend: Spend
+    tools: int = 0
+    tool_errors: int = 0
+    fault: Fault | None = None
+    noise_lines: int = 0
+    unknown_events: int = 0
+    purpose: str = "iteration"
+    stderr: str = ""
+    denials: tuple[str, ...] = ()  # tools it was not permitted to use
+    kind: str = field(default="agent_ended", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessesEnded:
+    """Processes an agent or check left behind, ended by the harness; each named."""
+
+    left_behind: tuple[str, ...]
+    kind: str = field(default="processes_ended", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckStarted:
+    """A check begins."""
+
+    name: str
+    command: str = ""
+    kind: str = field(default="check_started", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckEnded:
+    """A check is over."""
+
+    result: CheckResult
+    kind: str = field(default="check_ended", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsSought:
+    """The probes were asked. ``found`` names each claim and its source."""
+
+    found: tuple[str, ...]
+    kind: str = field(default="claims_sought", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStarted:
+    """An action begins."""
+
+    name: str
+    kind: str = field(default="action_started", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionEnded:
+    """An action is over."""
+
+    name: str
+    ok: bool
+    message: str = ""
+    seconds: float = 0.0
+    kind: str = field(default="action_ended", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IterationEnded:
+    """Recorded after judging. ``decision`` is its name, ``reason`` its sentence."""
+
+    iteration: int
+    attempt: int
+    decision: str
+    reason: str
+    claimed: bool
+    proven: bool
+    spend: Spend
+    seconds: float
+    commit: str = ""  # that was checked; empty: not known
+    kind: str = field(default="iteration_ended", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PauseBegan:
+    """The loop waits: a delay, a backoff, a limit that resets at ``until``."""
+
+    reason: str
+    until: float
+    kind: str = field(default="pause_began", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    """The user wants it to wait; it does so between two sessions."""
+
+    kind: str = field(default="run_paused", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunUnpaused:
+    """The user lets it go on."""
+
+    kind: str = field(default="run_unpaused", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """A word of the user's went into the prompt of the next session."""
+
+    text: str
+    kind: str = field(default="steered", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    """The user wants it to end: after this step, or ``now``."""
+
+    now: bool
+    kind: str = field(default="stop_requested", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something the user should know."""
+
+    message: str
+    kind: str = field(default="warned", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The last event of a run."""
+
+    outcome: Outcome
+    reason: str
+    iterations: int
+    spend: Spend
+    seconds: float
+    concerns: tuple[str, ...] = ()
+    hint: str = ""
+    kind: str = field(default="run_ended", init=False)
+
+
+LoopEvent = (
+    RunStarted
+    | IterationStarted
+    | AgentStarted
+    | AgentActed
+    | AgentEnded
+    | ProcessesEnded
+    | CheckStarted
+    | CheckEnded
+    | ClaimsSought
+    | ActionStarted
+    | ActionEnded
+    | IterationEnded
+    | PauseBegan
+    | RunPaused
+    | RunUnpaused
+    | Steered
+    | StopRequested
+    | Warned
+    | RunEnded
+)

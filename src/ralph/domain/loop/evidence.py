@@ -1,0 +1,129 @@
+"""What is known after a session: the agent's word and the harness's proof, kept apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+
+from ralph.domain.loop.claims import Claim, Signal
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import AgentReport, Spend
+
+_PASSING = re.compile(
+    r"(?P<path>/[^\s'\"]+)"  # looked at by itself: only temporary ones differ each time
+    r"|\b\d+(?:[.,]\d+)?\s?(?:ns|us|µs|ms|s|sec|secs|seconds?|m|min|minutes?)\b"  # 0.12s, 3 ms
+    r"|\b\d+:\d\d(?::\d\d)?(?:[.,]\d+)?\b"  # 12:34:56
+    r"|\b\d{4}-\d\d-\d\d\b"
+    r"|\b0x[0-9a-fA-F]+\b"
+    r"|\bpid \d+\b|\[\d+\]"
+)
+_OWN_FILE = re.compile(r"\b(?:guardrail|agent|prompt)_\d{3,}")
+"""Files of ours have the iteration's number in their names."""
+
+
+class Verdict(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    ERRORED = "errored"  #: the check itself could not be carried out; never counts as passed
+    SKIPPED = "skipped"  #: did not apply; counts as passed only where it is not required
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check found."""
+
+    name: str
+    verdict: Verdict
+    required: bool = True
+    feedback: Feedback | None = None
+    command: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    log_file: str = ""
+    output_sha256: str = ""
+    reason: str = ""
+    last_lines: tuple[str, ...] = ()  # the end of its output, for the screen
+    spend: Spend = Spend()  # of agent calls the check made
+    concern: str = ""  # what the user should know even if it passed
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict is Verdict.PASSED or not self.required
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything a decision is made from."""
+
+    report: AgentReport
+    signals: tuple[Signal, ...] = ()
+    results: tuple[CheckResult, ...] = ()
+    remarks: tuple[Feedback, ...] = ()  # for the next prompt, besides what the checks say
+    fingerprint: str = ""  # of the workspace after the session; empty: not taken
+    commit: str = ""  # that was checked
+
+    @property
+    def proven(self) -> bool:
+        """Every required check passed. Without checks there is nothing to deny the claim."""
+        return all(result.holds for result in self.results)
+
+    @property
+    def has_proof(self) -> bool:
+        """Something was really checked."""
+        return any(result.required and result.verdict is Verdict.PASSED for result in self.results)
+
+    def claim(self, claim: Claim) -> Signal | None:
+        return next((signal for signal in self.signals if signal.claim is claim), None)
+
+    @property
+    def claimed(self) -> bool:
+        return self.claim(Claim.DONE) is not None
+
+    @property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """What the checks have to say to the agent, in their order, then everything else."""
+        denied = [
+            result.feedback
+            for result in self.results
+            if result.feedback is not None and result.verdict is not Verdict.PASSED
+        ]
+        return (*denied, *self.remarks)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """How the failing checks failed, one digest each: of all that is known of their output, since many tools end
+        with the same lines whatever went wrong before, but without what differs each time: how long it took, when,
+        and where in memory.
+
+        Other figures count: two failed tests where there were five are progress.
+        """
+        return tuple(
+            _digest(result)
+            for result in self.results
+            if not result.holds and result.verdict is not Verdict.SKIPPED
+        )
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """What was checked and did not hold; a check that was not run says nothing."""
+        return tuple(
+            result.name
+            for result in self.results
+            if not result.holds and result.verdict is not Verdict.SKIPPED
+        )
+
+
+def _digest(result: CheckResult) -> str:
+    told = result.feedback.text if result.feedback is not None else ""
+    lasting = [_PASSING.sub(_lasting, text) for text in (result.reason, told, *result.last_lines)]
+    said = "\n".join((result.name, str(result.exit_code), *lasting))
+    return sha256(said.encode(errors="replace")).hexdigest()[:16]
+
+
+def _lasting(found: re.Match[str]) -> str:
+    path = found["path"] or ""
+    if "/tmp/" in path or "/T/" in path:  # noqa: S108 (a word in a message)
+        return ""
+    return _OWN_FILE.sub("", path)

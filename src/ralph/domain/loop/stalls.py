@@ -1,0 +1,54 @@
+"""Sessions that get nowhere: nothing was permitted, or nothing changes. The user and the next session are told."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.feedback import Feedback, Placement
+from ralph.domain.loop.session_report import AgentReport
+from ralph.domain.loop.state import LoopState
+
+WARN_BEFORE = 2
+"""So many chances are left when the agent is told."""
+
+
+def made_useless(report: AgentReport, *, claimed: bool, changed: bool = False) -> bool:
+    """Tools were denied, none did its work, nothing was claimed and nothing is changed.
+
+    ``changed``: the workspace is not as it was before the session, where that is known.
+    """
+    has_worked = report.tools > report.tool_errors
+    return bool(report.denials) and not has_worked and not claimed and not changed
+
+
+def denials_warning(report: AgentReport, *, agent: str) -> str:
+    """For the user, who alone can change it."""
+    return (
+        f"{agent} could do nothing in this session: not permitted to use {_listed(report)}; "
+        f"permit it in agent.flags, or leave the choice of permissions to ralph"
+    )
+
+
+def denials_remark(report: AgentReport) -> Feedback:
+    """For the next session, which may find another way."""
+    return Feedback(
+        f"The previous session could do nothing: it was not permitted to use {_listed(report)}. "
+        "Use other tools, or say what you need."
+    )
+
+
+def _listed(report: AgentReport) -> str:
+    counts = Counter(report.denials)
+    return ", ".join(f"{name} ({count} times)" if count > 1 else name for name, count in counts.items())
+
+
+def stuck_warning(state: LoopState, budget: Budget) -> Feedback | None:
+    if not budget.stuck_after or state.standstill < max(1, budget.stuck_after - WARN_BEFORE):
+        return None
+    left = budget.stuck_after - state.standstill
+    return Feedback(
+        f"The last {state.standstill} sessions made no progress: the work is as it was, or fails in exactly the same"
+        f" way. Try something else. After {left} more like these the run is ended.",
+        Placement.PREPEND,
+    )

@@ -1,0 +1,102 @@
+"""Where a run stands between two iterations: everything a resumed run needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ralph.domain.loop.decision import Accept, Continue, Decision, Outcome, Retry, Stop, Troubles
+from ralph.domain.loop.evidence import Evidence
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import Ending, RateLimited, Spend
+
+
+@dataclass(frozen=True, slots=True)
+class LoopState:
+    """Immutable; each step of the loop makes the next one."""
+
+    iteration: int = 0  # judged sessions so far; the next one is iteration + 1
+    attempt: int = 0  # launches of the next iteration so far
+    troubles: Troubles = Troubles()
+    spend: Spend = Spend()
+    assignment: str = ""  # whose feedback this is
+    feedback: tuple[Feedback, ...] = ()  # for the next prompt
+    failing: tuple[str, ...] = ()  # the checks that did not hold last time
+    failures: tuple[str, ...] = ()  # and how
+    concerns: tuple[str, ...] = ()
+    accepted: str = ""  # the assignment that was accepted last, and why: a resumed run must not do it again
+    fingerprint: str = ""
+    commit: str = ""  # that the workspace stands at; empty: not known
+    unchanged: int = 0  # iterations in a row that left the workspace as it was
+    repeated: int = 0  # iterations in a row that failed in exactly the same words
+    seconds: float = 0.0  # the run has taken so far, all its processes together
+
+    def timed(self, seconds: float) -> LoopState:
+        return replace(self, seconds=seconds)
+
+    def launching(self, assignment: str) -> LoopState:
+        """What was said about another assignment is not for this one."""
+        feedback = self.feedback if assignment == self.assignment else ()
+        return replace(self, attempt=self.attempt + 1, assignment=assignment, feedback=feedback)
+
+    def spending(self, spend: Spend) -> LoopState:
+        """Money and time count whatever becomes of the session: commit messages and retries too."""
+        return replace(self, spend=self.spend + spend)
+
+    def concerned(self, concern: str) -> LoopState:
+        """Each concern is told once, however often it came up."""
+        return self if concern in self.concerns else replace(self, concerns=(*self.concerns, concern))
+
+    def after(self, evidence: Evidence, decision: Decision) -> LoopState:
+        """The state after a session. Only a judged one counts; the others leave the feedback for the next."""
+        if isinstance(decision, Retry):
+            return replace(self, troubles=self._more_troubles(evidence))
+        report = evidence.report
+        if isinstance(decision, Stop) and (
+            decision.outcome is Outcome.CANCELLED
+            or report.fault is not None
+            or report.ending is Ending.LIMITED
+        ):
+            return self
+        unchanged = bool(evidence.fingerprint) and evidence.fingerprint == self.fingerprint
+        repeated = bool(evidence.failures) and evidence.failures == self.failures
+        return replace(
+            self,
+            iteration=self.iteration + 1,
+            attempt=0,
+            troubles=Troubles(),
+            feedback=decision.feedback if isinstance(decision, Continue) else (),
+            failing=evidence.failing,
+            failures=evidence.failures,
+            accepted=self.assignment if isinstance(decision, Accept) else self.accepted,
+            fingerprint=evidence.fingerprint,
+            commit=evidence.commit or self.commit,
+            # Who accepts somebody else's work has nothing to change, and is a step forward all the same.
+            unchanged=self.unchanged + 1 if unchanged and not isinstance(decision, Accept) else 0,
+            repeated=self.repeated + 1 if repeated else 0,
+        )
+
+    def resumed(self, uncounted: Spend, *, unsaved_seconds: float) -> LoopState:
+        """As a later process takes it up: with what was spent and how long it took since it was saved last.
+
+        Somebody wants it to go on: standing still and passing faults are counted afresh.
+        """
+        return replace(
+            self,
+            spend=self.spend + uncounted,
+            # A clock that was set back must not give time back.
+            seconds=self.seconds + max(0.0, unsaved_seconds),
+            troubles=Troubles(),
+            unchanged=0,
+            repeated=0,
+        )
+
+    @property
+    def standstill(self) -> int:
+        """Iterations in a row without any sign of progress."""
+        return max(self.unchanged, self.repeated)
+
+    def _more_troubles(self, evidence: Evidence) -> Troubles:
+        # A limit says nothing about passing faults: having waited one out must not use up the retries.
+        if isinstance(evidence.report.fault, RateLimited):
+            return Troubles(limits=self.troubles.limits + 1)
+        return Troubles(faults=self.troubles.faults + 1)

@@ -1,0 +1,293 @@
+"""What stands of an agent's edit of tasks.json: legal changes stay, illegal ones are undone and named.
+
+Only a judged session may move a story, only one story, and only as its mode allows; what proves the work (acceptance
+criteria, verifyCommands) may be added to, never weakened; stories never vanish.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ralph.domain.plan.document import TasksDocument, merged_story
+from ralph.domain.plan.document_problems import Raw
+from ralph.domain.plan.modes import DEFAULT_REVIEW_RULES, IterationMode, Mode, ReviewRules
+from ralph.domain.plan.stop_checks import (
+    changes_between,
+    illegal_review,
+    invariants_broken,
+    newcomer_broken,
+    transition_broken,
+)
+from ralph.domain.plan.story import Review, Story
+from ralph.domain.plan.violation import Violation
+
+AT_CAP = "[AUTO-APPROVED AT CAP]"
+PLAN = "tasks.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """``document`` is what stands. ``moved``: the one story that the session legally moved on.
+
+    ``at_cap``: it was approved only because it has had all its reviews.
+    """
+
+    document: TasksDocument
+    violations: tuple[Violation, ...] = ()
+    moved: str | None = None
+    at_cap: bool = False
+
+
+def audit(
+    before: TasksDocument, after: TasksDocument, mode: Mode | None, rules: ReviewRules = DEFAULT_REVIEW_RULES
+) -> tuple[Violation, ...]:
+    """What the session did that its mode does not allow."""
+    return correct(before, after, mode, rules).violations
+
+
+def correct(
+    before: TasksDocument,
+    after: TasksDocument,
+    mode: Mode | None,
+    rules: ReviewRules = DEFAULT_REVIEW_RULES,
+    *,
+    code_changed: bool = False,
+) -> Correction:
+    """``mode`` None: nothing was judged, so no story may have moved. Both documents are without problems.
+
+    ``code_changed``: a review session touched more than the plan; what it approved was not what is there now.
+    """
+    violations: list[Violation] = []
+    document = _with_its_proofs(before, after, violations)
+    moved = [key for key, story in before.by_id.items() if document.by_id[key].state != story.state]
+    kept = _kept(before, document, moved, mode, rules, code_changed=code_changed)
+    raws: list[Raw] = list(document.data["userStories"])
+    for number, story in enumerate(document.stories):
+        earlier = before.by_id.get(story.id)
+        if earlier is None:
+            right = _as_newcomer(story, violations)
+        elif story.id == kept:
+            right = _settled(earlier, story, mode, rules)
+        else:
+            right = _undone(earlier, story, mode, rules, violations, code_changed=code_changed, kept=kept)
+        if right != story:
+            raws[number] = merged_story(raws[number], right)
+    document = document.with_stories(raws)
+    at_cap = kept is not None and document.story(kept).review_feedback.startswith(AT_CAP)
+    return Correction(document, tuple(violations), kept, at_cap and document.story(kept or "").passes)
+
+
+# --- what proves the work ----------------------------------------------------------------------------------
+
+
+def _with_its_proofs(
+    before: TasksDocument, after: TasksDocument, violations: list[Violation]
+) -> TasksDocument:
+    """Vanished stories, criteria, commands and the branch are put back."""
+    document = after
+    if after.branch_name != before.branch_name:
+        violations.append(Violation(PLAN, "branchName is the user's: it was put back."))
+        document = document.with_field("branchName", before.branch_name)
+    if Counter(before.verify_commands) - Counter(after.verify_commands):
+        violations.append(
+            Violation(PLAN, "verifyCommands may be added to, never removed or changed: they were put back.")
+        )
+    # Those that were there come first: one that is put before them could make them pass.
+    commands = (*before.verify_commands, *_added(before.verify_commands, after.verify_commands))
+    if commands != after.verify_commands:
+        document = document.with_field("verifyCommands", list(commands))
+    gone = [key for key in before.by_id if key not in after.by_id]
+    if gone:
+        violations += [
+            Violation(key, f"Story {key} was removed from tasks.json: it was put back.") for key in gone
+        ]
+        document = document.with_stories(_with_vanished(before, document))
+    return _with_criteria(before, document, violations)
+
+
+def _with_criteria(
+    before: TasksDocument, document: TasksDocument, violations: list[Violation]
+) -> TasksDocument:
+    raws: list[Raw] = list(document.data["userStories"])
+    for number, story in enumerate(document.stories):
+        earlier = before.by_id.get(story.id)
+        if earlier is None:
+            continue
+        criteria = _at_least(earlier.acceptance_criteria, story.acceptance_criteria)
+        if criteria != story.acceptance_criteria:
+            message = (
+                f"The acceptance criteria of story {story.id} may be added to, never removed or changed: "
+                "they were put back."
+            )
+            violations.append(Violation(story.id, message))
+            raws[number] = merged_story(raws[number], replace(story, acceptance_criteria=criteria))
+    return document.with_stories(raws)
+
+
+def _at_least(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
+    """``after`` if nothing of ``before`` is missing in it; else all of ``before``, then what is new."""
+    if before == after or not Counter(before) - Counter(after):
+        return tuple(after)
+    return (*before, *_added(before, after))
+
+
+def _added(before: tuple[str, ...], after: tuple[str, ...]) -> list[str]:
+    left = Counter(before)
+    added = []
+    for item in after:
+        if left[item] > 0:
+            left[item] -= 1
+        else:
+            added.append(item)
+    return added
+
+
+def _with_vanished(before: TasksDocument, after: TasksDocument) -> list[Raw]:
+    """Each vanished story behind the one that it stood behind."""
+    raws = list(after.data["userStories"])
+    ids = [raw["id"] for raw in raws]
+    previous: str | None = None
+    for raw in before.data["userStories"]:
+        key = raw["id"]
+        if key not in after.by_id:
+            place = 0 if previous is None else ids.index(previous) + 1
+            raws.insert(place, raw)
+            ids.insert(place, key)
+        previous = key
+    return raws
+
+
+# --- who may move a story ----------------------------------------------------------------------------------
+
+
+def _kept(
+    before: TasksDocument,
+    after: TasksDocument,
+    moved: Sequence[str],
+    mode: Mode | None,
+    rules: ReviewRules,
+    *,
+    code_changed: bool,
+) -> str | None:
+    """The one story whose change stands: the assigned one, else the only one that was legally changed."""
+    if mode is None:
+        return None
+    legal = [
+        key
+        for key in moved
+        if not _broken(before.by_id[key], after.by_id[key], mode.mode, rules, code_changed=code_changed)
+    ]
+    if mode.story.id in legal:
+        return mode.story.id
+    return legal[0] if len(legal) == 1 else None
+
+
+def _broken(
+    before: Story, after: Story, mode: IterationMode, rules: ReviewRules, *, code_changed: bool
+) -> list[str]:
+    """Why this change of a story may not stand, whatever happened to the others."""
+    if rules.skip:
+        found = [
+            f"Story {after.id} had illegal transition: {change}. With reviews skipped an iteration sets passes=true "
+            "on its story and leaves the review fields alone."
+            for change in changes_between(replace(before, passes=True).state, after.state)
+        ]
+    else:
+        found = [*transition_broken(before.state, after, mode), *invariants_broken(after, rules.cap)]
+        if after.review_feedback.startswith(AT_CAP) and after.passes and after.review_count < rules.cap:
+            found.append(
+                illegal_review(
+                    after.id,
+                    f"it was auto-approved at review {after.review_count}, below the cap of {rules.cap}",
+                )
+            )
+        if code_changed and after.review is Review.APPROVED:
+            found.append(
+                illegal_review(
+                    after.id, "the session changed files itself, so what it approved is not what is there"
+                )
+            )
+    if after.passes and not after.notes.strip():
+        found.append(f"Story {after.id} passes but its notes are empty; write down what was done.")
+    return found
+
+
+def _as_newcomer(story: Story, violations: list[Violation]) -> Story:
+    violations += [Violation(story.id, message) for message in newcomer_broken(story)]
+    return replace(story, passes=False, review=None, review_count=0, review_feedback="")
+
+
+def _undone(
+    before: Story,
+    after: Story,
+    mode: Mode | None,
+    rules: ReviewRules,
+    violations: list[Violation],
+    *,
+    code_changed: bool,
+    kept: str | None,
+) -> Story:
+    """The story with its review fields as they were."""
+    if before.state != after.state:
+        if mode is None:
+            what = ", ".join(changes_between(before.state, after.state))
+            messages = [
+                f"Story {after.id} was changed outside of a judged session ({what}): it was put back."
+            ]
+        else:
+            messages = _broken(before, after, mode.mode, rules, code_changed=code_changed) or [
+                f"One story per iteration: the change of story {after.id} was undone"
+                + (f", {kept} was the one that counts." if kept else ".")
+            ]
+        violations += [Violation(after.id, message) for message in messages]
+    elif before.review_feedback != after.review_feedback:
+        violations.append(
+            Violation(after.id, f"reviewFeedback of story {after.id} is the reviewer's: it was put back.")
+        )
+    notes = after.notes
+    if before.passes and before.notes.strip() and not notes.strip():
+        violations.append(
+            Violation(after.id, f"The notes of story {after.id} were emptied: they were put back.")
+        )
+        notes = before.notes
+    return replace(
+        after,
+        passes=before.passes,
+        review=before.review,
+        review_count=before.review_count,
+        review_feedback=before.review_feedback,
+        notes=notes,
+    )
+
+
+def _settled(before: Story, story: Story, mode: Mode | None, rules: ReviewRules) -> Story:
+    """The legally moved story, as the harness leaves it."""
+    if rules.skip:
+        return replace(story, review_feedback=before.review_feedback)
+    if mode is None or mode.mode is not IterationMode.REVIEW:
+        return replace(story, review_feedback="")  # the next review begins with nothing
+    if story.review_count < rules.cap:
+        return story
+    if story.review is Review.CHANGES and not rules.block_at_cap:
+        return approved_at_cap(story)
+    if story.review is Review.APPROVED and story.review_feedback.startswith(AT_CAP) and rules.block_at_cap:
+        feedback = (
+            story.review_feedback.removeprefix(AT_CAP).strip() or "The reviewer did not say what is left."
+        )
+        return replace(story, passes=False, review=Review.CHANGES, review_feedback=feedback)
+    return story
+
+
+def approved_at_cap(story: Story) -> Story:
+    """What seed 004's review should have written itself."""
+    return replace(
+        story,
+        passes=True,
+        review=Review.APPROVED,
+        review_feedback=f"{AT_CAP} {story.review_feedback}",
+        notes=story.notes
+        if story.notes.strip()
+        else f"approved after {story.review_count} reviews, at the cap",
+    )

@@ -1,0 +1,195 @@
+"""Seed 004's tasks.json: reading it, everything that can be wrong with it, and writing it back.
+
+Fields that nobody here knows, and the order of all of them, survive reading and writing: the agent edits this file too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn
+
+from ralph.domain.plan.document_problems import Problem, Raw, structure_problems
+from ralph.domain.plan.story import Review, Story
+
+LARGEST_CHARS = 20_000_000
+
+Problems = tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class TasksDocument:
+    """A document that can be worked with. Immutable; ``data`` is the JSON as it was read."""
+
+    data: Raw
+
+    @cached_property
+    def stories(self) -> tuple[Story, ...]:
+        return tuple(story_of(raw) for raw in self.data["userStories"])
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Story]:
+        return {story.id: story for story in self.stories}
+
+    @property
+    def project(self) -> str:
+        return str(self.data["project"])
+
+    @property
+    def branch_name(self) -> str:
+        return str(self.data["branchName"])
+
+    @property
+    def description(self) -> str:
+        return str(self.data["description"])
+
+    @property
+    def verify_commands(self) -> tuple[str, ...]:
+        return tuple(self.data.get("verifyCommands") or ())
+
+    def story(self, key: str) -> Story:
+        return self.by_id[key]
+
+    def raw(self, key: str) -> Raw:
+        return next(raw for raw in self.data["userStories"] if raw["id"] == key)
+
+    def with_field(self, name: str, value: object) -> TasksDocument:
+        return TasksDocument({**self.data, name: value})
+
+    def with_stories(self, raws: Sequence[Raw]) -> TasksDocument:
+        return self.with_field("userStories", list(raws))
+
+    def with_story(self, story: Story) -> TasksDocument:
+        """The story in its place, with whatever of it is new."""
+        return self.with_stories(
+            [merged_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
+        )
+
+    def text(self) -> str:
+        text = json.dumps(self.data, indent=2, ensure_ascii=False)
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # half a character, which a file cannot hold
+            text = json.dumps(self.data, indent=2)
+        return text + "\n"
+
+
+def story_of(raw: Raw) -> Story:
+    """The story in an entry that has no problems."""
+    review = raw["reviewStatus"]
+    return Story(
+        id=raw["id"],
+        title=raw["title"],
+        passes=raw["passes"],
+        review=None if review is None else Review(review),
+        review_count=raw["reviewCount"],
+        review_feedback=raw["reviewFeedback"],
+        description=raw.get("description") or "",
+        acceptance_criteria=tuple(raw["acceptanceCriteria"]),
+        priority=raw["priority"],
+        notes=raw.get("notes") or "",
+        depends_on=tuple(raw.get("dependsOn") or ()),
+    )
+
+
+def merged_story(raw: Raw, story: Story) -> Raw:
+    """The entry with the story's values; what did not change is not touched, not even its spelling."""
+    before = story_of(raw)
+    values: dict[str, tuple[object, object, object]] = {
+        "title": (before.title, story.title, story.title),
+        "description": (before.description, story.description, story.description),
+        "acceptanceCriteria": (
+            before.acceptance_criteria,
+            story.acceptance_criteria,
+            list(story.acceptance_criteria),
+        ),
+        "priority": (before.priority, story.priority, story.priority),
+        "passes": (before.passes, story.passes, story.passes),
+        "reviewStatus": (before.review, story.review, None if story.review is None else story.review.value),
+        "reviewCount": (before.review_count, story.review_count, story.review_count),
+        "reviewFeedback": (before.review_feedback, story.review_feedback, story.review_feedback),
+        "notes": (before.notes, story.notes, story.notes),
+        "dependsOn": (before.depends_on, story.depends_on, list(story.depends_on)),
+    }
+    return {**raw, **{name: json_ for name, (old, new, json_) in values.items() if old != new}}
+
+
+def read_document(text: str) -> TasksDocument | Problems:
+    """The document, or everything that keeps it from being worked with."""
+    data = parse_tasks(text)
+    if isinstance(data, Problem):
+        return (data,)
+    found = structure_problems(data)
+    if found:
+        return tuple(found)
+    assert isinstance(data, dict)
+    return TasksDocument(data)
+
+
+def problems(document: TasksDocument) -> Problems:
+    """Everything check 1 of seed 004 finds: the structure, and stories that pass without a note."""
+    return (*structure_problems(document.data), *note_problems(document))
+
+
+def problems_of_text(text: str) -> Problems:
+    """The same of a file's text, readable or not."""
+    read = read_document(text)
+    return problems(read) if isinstance(read, TasksDocument) else read
+
+
+def note_problems(document: TasksDocument) -> Problems:
+    return tuple(
+        Problem(story.id, "passes is true but notes is empty; write down what was done")
+        for story in document.stories
+        if story.passes and not story.notes.strip()
+    )
+
+
+class UnreadableTasks(ValueError):
+    """Valid for Python's parser, but not JSON that can be kept."""
+
+
+def parse_tasks(text: str) -> object:
+    """The JSON value, or the one problem that there is with it."""
+    if len(text) > LARGEST_CHARS:
+        return Problem("", f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
+    try:
+        return json.loads(
+            text.removeprefix("\ufeff"),
+            object_pairs_hook=unrepeated_keys,
+            parse_constant=refuse_constant,
+            parse_float=finite_number,
+        )
+    except json.JSONDecodeError as error:
+        what = "the file is empty" if not text.strip() else error.msg[:1].lower() + error.msg[1:]
+        return Problem(f"line {error.lineno}, column {error.colno}", f"not valid JSON: {what}")
+    except RecursionError:
+        return Problem("", "not valid JSON: nested too deeply")
+    except ValueError as error:  # ours, or a number of thousands of digits
+        return Problem("", f"not valid JSON: {error}")
+
+
+def unrepeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in value if keys.count(key) > 1)
+        message = f"the field {twice!r} stands twice in one object"
+        raise UnreadableTasks(message)
+    return value
+
+
+def refuse_constant(word: str) -> NoReturn:
+    message = f"{word} is not JSON"
+    raise UnreadableTasks(message)
+
+
+def finite_number(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        message = f"the number {digits[:40]} is too large"
+        raise UnreadableTasks(message)
+    return number

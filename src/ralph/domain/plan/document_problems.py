@@ -1,0 +1,222 @@
+"""Everything that can be wrong with seed 004's tasks.json: types, required fields, ids, dependencies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ralph.domain.plan.story import Review
+
+DEEPEST_LEVEL = 64
+LONGEST_ID = 200
+LONGEST_PLACE = 200
+LONGEST_MESSAGE = 500
+
+Raw = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """``where`` is a story's id or a place in the document."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        """Bounded: what it quotes may have been written by an agent."""
+        message = (
+            self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]} …"
+        )
+        return f"{self.where[:LONGEST_PLACE]}: {message}" if self.where else message
+
+
+def structure_problems(data: object) -> list[Problem]:
+    """Types, required fields, duplicate ids, dependencies on nobody, dependencies in a circle."""
+    if not isinstance(data, Mapping):
+        return [Problem("", f"must be an object, not {json_kind(data)}")]
+    found = [
+        wrong
+        for name in ("project", "branchName", "description")
+        if (wrong := wrong_type("", data, name, "a string")) is not None
+    ]
+    found += string_list_problems("", data, "verifyCommands")
+    if (wrong := wrong_type("", data, "userStories", "an array")) is not None:
+        return [*found, wrong]
+    if depth_of(data) > DEEPEST_LEVEL:
+        return [*found, Problem("", f"nested deeper than {DEEPEST_LEVEL} levels")]
+    sound: list[Raw] = []
+    for number, raw in enumerate(data["userStories"]):
+        own = story_problems(number, raw)
+        found += own
+        if not own:
+            sound.append(raw)
+    found += duplicate_problems(data["userStories"])
+    found += dependency_problems(data["userStories"], sound)
+    return found
+
+
+def story_problems(number: int, raw: object) -> list[Problem]:
+    place = f"userStories[{number}]"
+    if not isinstance(raw, Mapping):
+        return [Problem(place, f"must be an object, not {json_kind(raw)}")]
+    where = raw["id"] if isinstance(raw.get("id"), str) and raw["id"].strip() else place
+    found = [
+        wrong
+        for name, kind in STORY_FIELDS.items()
+        if (wrong := wrong_type(where, raw, name, kind)) is not None
+    ]
+    if isinstance(raw.get("id"), str) and not is_visible_line(raw["id"]):
+        found.append(Problem(place, "id must be a short line of visible text"))
+    criteria = raw.get("acceptanceCriteria")
+    if isinstance(criteria, list):
+        if not criteria:
+            found.append(Problem(where, "acceptanceCriteria must not be empty"))
+        found += string_list_problems(where, raw, "acceptanceCriteria")
+    if "reviewStatus" not in raw:
+        found.append(Problem(where, "reviewStatus is missing"))
+    elif raw["reviewStatus"] is not None and raw["reviewStatus"] not in tuple(Review):
+        allowed = ", ".join(f'"{review}"' for review in Review)
+        found.append(
+            Problem(where, f"reviewStatus must be null or one of {allowed}, not {shown(raw['reviewStatus'])}")
+        )
+    if isinstance(raw.get("reviewCount"), int) and raw["reviewCount"] < 0:
+        found.append(Problem(where, f"reviewCount must not be negative, but is {shown(raw['reviewCount'])}"))
+    found += [
+        wrong
+        for name in ("notes", "description")
+        if raw.get(name) is not None and (wrong := wrong_type(where, raw, name, "a string")) is not None
+    ]
+    return [*found, *string_list_problems(where, raw, "dependsOn")]
+
+
+def is_visible_line(text: str) -> bool:
+    return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_ID
+
+
+STORY_FIELDS = {
+    "id": "a string",
+    "title": "a string",
+    "passes": "true or false",
+    "priority": "a number",
+    "acceptanceCriteria": "an array",
+    "reviewCount": "a whole number",
+    "reviewFeedback": "a string",
+}
+
+
+KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "a string": str,
+    "true or false": bool,
+    "a number": (int, float),
+    "a whole number": int,
+    "an array": list,
+}
+
+
+def wrong_type(where: str, raw: Raw, name: str, kind: str) -> Problem | None:
+    if name not in raw:
+        return Problem(where, f"{name} is missing")
+    value = raw[name]
+    # A bool is an int for Python, but no number for anybody else.
+    fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
+    return None if fits else Problem(where, f"{name} must be {kind}, not {json_kind(value)}")
+
+
+def string_list_problems(where: str, raw: Raw, name: str) -> list[Problem]:
+    """An optional array of strings with something in them."""
+    value = raw.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        return [Problem(where, f"{name} must be an array, not {json_kind(value)}")]
+    return [
+        Problem(where, f"{name}[{number}] must be a string that is not empty, not {shown(item)}")
+        for number, item in enumerate(value)
+        if not isinstance(item, str) or not item.strip()
+    ]
+
+
+def duplicate_problems(raws: Sequence[object]) -> list[Problem]:
+    seen: dict[str, int] = {}
+    for raw in raws:
+        if isinstance(raw, Mapping) and isinstance(raw.get("id"), str):
+            seen[raw["id"]] = seen.get(raw["id"], 0) + 1
+    return [
+        Problem(key, f"id stands {count} times; ids must be unique")
+        for key, count in seen.items()
+        if count > 1
+    ]
+
+
+def dependency_problems(raws: Sequence[object], sound: Sequence[Raw]) -> list[Problem]:
+    known = {raw["id"] for raw in raws if isinstance(raw, Mapping) and isinstance(raw.get("id"), str)}
+    needs = {raw["id"]: tuple(raw.get("dependsOn") or ()) for raw in sound}
+    unknown = [
+        Problem(key, f"dependsOn names {other!r}, which is no story")
+        for key, others in needs.items()
+        for other in others
+        if other not in known
+    ]
+    return unknown + [
+        Problem(circle[0], f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
+        for circle in dependency_circles(needs)
+    ]
+
+
+def dependency_circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
+    """Each circle once. Without recursion: a chain may be as long as the document."""
+    finished: set[str] = set()
+    circles: list[tuple[str, ...]] = []
+    for start in needs:
+        if start in finished:
+            continue
+        path = [start]
+        standing = {start: 0}
+        left = [list(reversed(needs[start]))]
+        while path:
+            if not left[-1]:
+                left.pop()
+                key = path.pop()
+                del standing[key]
+                finished.add(key)
+                continue
+            other = left[-1].pop()
+            if other in standing:
+                circles.append(tuple(path[standing[other] :]))
+            elif other in needs and other not in finished:
+                standing[other] = len(path)
+                path.append(other)
+                left.append(list(reversed(needs[other])))
+    return circles
+
+
+def depth_of(value: object) -> int:
+    """Levels of arrays and objects, looked at no further than is of interest."""
+    level = [value]
+    depth = 0
+    while depth <= DEEPEST_LEVEL:
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            break
+        depth += 1
+    return depth
+
+
+def json_kind(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    kinds = {str: "a string", int: "a number", float: "a number", list: "an array", dict: "an object"}
+    return kinds.get(type(value), "something else")
+
+
+def shown(value: object) -> str:
+    return json.dumps(value)[:80]

@@ -1,0 +1,191 @@
+"""The prompt of one iteration over a plan: the project's own prompt.md, then what this iteration is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ralph.domain.plan.document import TasksDocument
+from ralph.domain.plan.modes import IterationMode, Mode, ReviewRules
+from ralph.domain.plan.violation import Violation
+from ralph.domain.text.excerpt import Keep, truncate
+
+PROMISE = "COMPLETE"
+
+_VARIABLE = re.compile(r"\$(?:\{(RALPH_[A-Z_]+)\}|(RALPH_[A-Z_]+))")
+
+SKIP_REVIEW = """Reviews are skipped in this run. There is Implement mode only: after the verifyCommands pass, set
+`passes: true` on your story yourself and write its `notes`. Leave `reviewStatus` null and `reviewCount` 0. Your own
+review before the commit still applies. Where the steps above say otherwise, this paragraph is right; the loop is
+complete when ALL stories have `passes: true`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPrompt:
+    """What the parts of a prompt are made from. ``told``: what the harness has to say about the session before."""
+
+    template: str
+    folder: str
+    iteration: int
+    maximum: int | None
+    progress: str = ""
+    told: Sequence[str] = ()
+    promise: str = PROMISE
+
+
+def plan_prompt(prompt: PlanPrompt, document: TasksDocument, mode: Mode, rules: ReviewRules) -> str:
+    values = {
+        "RALPH_ITERATION": str(prompt.iteration),
+        "RALPH_MAX_ITERATIONS": "unlimited" if prompt.maximum is None else str(prompt.maximum),
+        "RALPH_DIR": prompt.folder,
+        "RALPH_REVIEW_CAP": str(rules.cap),
+    }
+    sections = [with_variables(prompt.template, values).rstrip(), _this_iteration(document, mode, rules)]
+    if prompt.promise != PROMISE:
+        sections.append(
+            f"When ALL stories are done, output `<promise>{prompt.promise}</promise>`, no other word."
+        )
+    if prompt.told:
+        said = "\n".join(f"- {message}" for message in prompt.told)
+        sections.append(f"## What the harness found after the previous session\n\n{said}")
+    if progress := bounded_progress(prompt.progress):
+        sections.append(f"## {prompt.folder}/progress.txt (patterns, newest entries)\n\n{progress}")
+    return "\n\n".join(sections) + "\n"
+
+
+def with_variables(template: str, values: Mapping[str, str]) -> str:
+    """``$NAME`` and ``${NAME}`` of known names; any other dollar sign is the user's."""
+    return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), template)
+
+
+def _this_iteration(document: TasksDocument, mode: Mode, rules: ReviewRules) -> str:
+    story = mode.story
+    lines = [
+        "## This iteration",
+        "",
+        f"Mode: **{_TITLES[mode.mode]}**",
+        f"Story: **{story.id}**: {story.title}",
+    ]
+    if story.description:
+        lines += ["", story.description]
+    lines += ["", "Acceptance criteria:", *(f"- {criterion}" for criterion in story.acceptance_criteria)]
+    if document.verify_commands:
+        lines += ["", "verifyCommands:", *(f"- `{command}`" for command in document.verify_commands)]
+    if rules.skip:
+        return "\n".join([*lines, "", SKIP_REVIEW])
+    if mode.mode is IterationMode.REVIEW:
+        lines += ["", _review_line(story.review_count + 1, rules)]
+    if mode.mode is IterationMode.REVIEW_FIX:
+        lines += ["", "reviewFeedback to address:", "", story.review_feedback]
+    return "\n".join(lines)
+
+
+_TITLES = {
+    IterationMode.IMPLEMENT: "Implement",
+    IterationMode.REVIEW: "Review",
+    IterationMode.REVIEW_FIX: "Review-Fix",
+}
+
+
+def _review_line(number: int, rules: ReviewRules) -> str:
+    line = f"This is review {number} of at most {rules.cap}: set `reviewCount` to {number}."
+    if number < rules.cap:
+        return line
+    if rules.block_at_cap:
+        return f"{line} It is the last one. If issues remain, request changes: a person decides then."
+    return f"{line} The cap is reached: remaining concerns go into `reviewFeedback` with the prefix."
+
+
+ENTRIES_CHARS = 6_000
+PATTERNS_CHARS = 40_000
+"""Nobody curates more than this; beyond it the section is no longer one."""
+
+_END_OF_PATTERNS = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_START_OF_ENTRY = re.compile(r"^## ", re.MULTILINE)
+
+
+def bounded_progress(text: str, *, entries_chars: int = ENTRIES_CHARS) -> str:
+    """Everything above the first ``---`` line, and as many of the newest entries below it as there is room for."""
+    text = text.replace("\r\n", "\n")
+    end = _END_OF_PATTERNS.search(text)
+    patterns, rest = (text, "") if end is None else (text[: end.start()], text[end.end() :])
+    kept = truncate(patterns.strip(), PATTERNS_CHARS, Keep.BOTH)
+    entries = _newest(_entries(rest.strip()), entries_chars)
+    return "\n\n---\n\n".join(part for part in (kept, entries) if part)
+
+
+def _entries(text: str) -> list[str]:
+    starts = [found.start() for found in _START_OF_ENTRY.finditer(text)]
+    if not starts or starts[0] > 0:
+        starts = [0, *starts]
+    return [
+        text[start:stop].strip()
+        for start, stop in zip(starts, [*starts[1:], len(text)], strict=True)
+        if text[start:stop].strip()
+    ]
+
+
+def _newest(entries: list[str], limit: int) -> str:
+    kept: list[str] = []
+    room = limit
+    for entry in reversed(entries):
+        if len(entry) > room:
+            break
+        kept.insert(0, entry)
+        room -= len(entry)
+    left_out = len(entries) - len(kept)
+    if entries and not kept:  # the newest alone is too long: its end is the newest of it
+        return truncate(entries[-1], limit, Keep.TAIL)
+    note = [f"[{left_out} earlier entr{'y' if left_out == 1 else 'ies'} left out]"] if left_out else []
+    return "\n\n".join([*note, *kept])
+
+
+NAMED = 10
+TOLD = 20
+
+
+def undone(violations: Sequence[Violation]) -> tuple[str, ...]:
+    """Bounded: a session that touched every story of a thousand must not fill the next one's context."""
+    told = [f"Undone: {violation.message}" for violation in violations[:TOLD]]
+    more = len(violations) - len(told)
+    return (*told, f"… and {more} more changes were undone.") if more else tuple(told)
+
+
+def in_short(violations: Sequence[Violation], *, plan: str) -> str:
+    """For people: each story once, with all that was changed of it. ``plan`` is no story: what it says differs."""
+    by_story: dict[str, list[str]] = {}
+    for violation in violations:
+        own = violation.message if violation.item == plan else violation.item
+        by_story.setdefault(own, []).append(violation.message)
+    return "; ".join(_merged(messages) for messages in list(by_story.values())[:NAMED])
+
+
+def _merged(messages: Sequence[str]) -> str:
+    """``Illegal: a.`` and ``Illegal: b.`` are one sentence; of other ones there is the number."""
+    head, colon, _ = messages[0].rpartition(": ")
+    alike = [message for message in messages if colon and message.startswith(f"{head}: ")] or [messages[0]]
+    first, *others = (message.rstrip(".") for message in alike)
+    text = ", ".join([first, *(other.removeprefix(f"{head}: ") for other in others)])
+    more = len(messages) - len(alike)
+    return f"{text} (and {more} more)" if more else text if others else messages[0]
+
+
+def left_alone(mode: Mode, rules: ReviewRules) -> str:
+    key = mode.story.id
+    if rules.skip:
+        return f"The session left story {key} as it was. When it is built and verified, set passes=true."
+    match mode.mode:
+        case IterationMode.IMPLEMENT | IterationMode.REVIEW_FIX:
+            return (
+                f'The session left story {key} as it was. When it is ready, set reviewStatus "needs_review".'
+            )
+        case IterationMode.REVIEW:
+            return (
+                f"The session reviewed nothing: story {key} is as it was. A review must increment reviewCount and "
+                'set reviewStatus "approved" with passes=true, or "changes_requested" with reviewFeedback.'
+            )
+
+
+def named(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")

@@ -1,0 +1,165 @@
+"""Seed 000's loop: its state, its promise and its continuation prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ralph.domain.loop.prompt import fill
+
+DEFAULT_MAX_ITERATIONS = 100
+DEFAULT_COMPLETION_PROMISE = "DONE"
+RALPH_LOOP_STATE_FILE = "ralph-loop"
+"""The name of its state file, without the ending."""
+
+COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
+"""The first promise in a text, whatever it says."""
+
+CONTINUATION_PROMPT = """[SYSTEM DIRECTIVE: ULTRA-PLANNING - RALPH LOOP {{ITERATION}}/{{MAX}}]
+
+Your previous attempt did not output the completion promise. Continue working on the task.
+
+IMPORTANT:
+- Review your progress so far
+- Continue from where you left off
+- When FULLY complete, output: <promise>{{PROMISE}}</promise>
+- Do not stop until the task is truly done
+
+Original task:
+{{PROMPT}}"""
+
+_SPECIAL: re.Pattern[str] = re.compile(r"[.*+?^${}()|\[\]\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class RalphLoopState:
+    """Where a loop stands. ``iteration`` counts from 1; ``started_at`` is ISO 8601."""
+
+    active: bool
+    iteration: int
+    max_iterations: int
+    completion_promise: str
+    started_at: str
+    prompt: str
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)  # others' keys in the file survive
+
+
+@dataclass(frozen=True, slots=True)
+class RalphLoopConfig:
+    """What differs from the defaults; None is the default."""
+
+    max_iterations: int | None = None
+    completion_promise: str | None = None
+
+
+def new_state(prompt: str, config: RalphLoopConfig, *, started_at: str) -> RalphLoopState:
+    maximum, promise = config.max_iterations, config.completion_promise
+    return RalphLoopState(
+        active=True,
+        iteration=1,
+        max_iterations=DEFAULT_MAX_ITERATIONS if maximum is None else maximum,
+        completion_promise=DEFAULT_COMPLETION_PROMISE if promise is None else promise,
+        started_at=started_at,
+        prompt=prompt,
+    )
+
+
+def config_problem(config: RalphLoopConfig) -> str | None:
+    """What would make a loop end at once or never; None if nothing."""
+    if config.max_iterations is not None and config.max_iterations < 1:
+        return f"max_iterations must be 1 or more, not {config.max_iterations}"
+    if config.completion_promise is not None and not config.completion_promise.strip():
+        return "completion_promise must not be empty"
+    return None
+
+
+def increment_iteration(state: RalphLoopState) -> RalphLoopState:
+    return replace(state, iteration=state.iteration + 1)
+
+
+def escape_regex(text: str) -> str:
+    """``text`` as a pattern that matches nothing but itself."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+def detect_completion(text: str, promise: str) -> bool:
+    """Any ``<promise>`` in the assistant's text that says this; case and white space around it do not matter.
+
+    Give it what the assistant said only: prompts and tool output name the tag without promising anything.
+    """
+    wanted = promise.strip()
+    if not wanted:
+        return False
+    # ASCII: without it IGNORECASE lets a long s (U+017F) stand for "s", and the tag would not be ours.
+    pattern = rf"(?a:<promise>)\s*{escape_regex(wanted)}\s*(?a:</promise>)"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def build_continuation_prompt(state: RalphLoopState) -> str:
+    return continuation_prompt(
+        state.prompt,
+        promise=state.completion_promise,
+        iteration=state.iteration,
+        maximum=state.max_iterations,
+    )
+
+
+def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int | None) -> str:
+    """Every value literally: a task that contains ``{{MAX}}`` comes out unchanged."""
+    values = {
+        "ITERATION": str(iteration),
+        "MAX": str(maximum) if maximum is not None else "unlimited",
+        "PROMISE": promise,
+        "PROMPT": task,
+    }
+    return fill(CONTINUATION_PROMPT, values)
+
+
+# --- as a document -----------------------------------------------------------------------------------------
+
+_FIELDS: dict[str, type] = {
+    "active": bool,
+    "iteration": int,
+    "maxIterations": int,
+    "completionPromise": str,
+    "startedAt": str,
+    "prompt": str,
+}
+_TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
+
+
+def state_to_document(state: RalphLoopState) -> dict[str, object]:
+    """The seed's keys, and behind them what others had in the file."""
+    known: dict[str, object] = {
+        "active": state.active,
+        "iteration": state.iteration,
+        "maxIterations": state.max_iterations,
+        "completionPromise": state.completion_promise,
+        "startedAt": state.started_at,
+        "prompt": state.prompt,
+    }
+    return known | {key: value for key, value in state.extra.items() if key not in known}
+
+
+def state_from_document(document: object) -> tuple[RalphLoopState | None, tuple[str, ...]]:
+    """The state, or None and what is wrong with it; foreign data never raises."""
+    if not isinstance(document, dict):
+        return None, ("it is not a JSON object",)
+    problems = tuple(
+        f"{key} must be {_TYPE_NAMES[kind]}" if key in document else f"{key} is missing"
+        for key, kind in _FIELDS.items()
+        if type(document.get(key)) is not kind  # not isinstance: to Python, true is a number
+    )
+    if problems:
+        return None, problems
+    state = RalphLoopState(
+        active=document["active"],
+        iteration=document["iteration"],
+        max_iterations=document["maxIterations"],
+        completion_promise=document["completionPromise"],
+        started_at=document["startedAt"],
+        prompt=document["prompt"],
+        extra={key: value for key, value in document.items() if key not in _FIELDS},
+    )
+    return state, ()

@@ -1,0 +1,144 @@
+"""Seed 000's loop inside one session of Claude Code: ``/ralph:loop`` starts it, Stop continues it, ``/ralph:cancel`` ends it.
+
+It belongs to the session that started it. States of ``ralph run`` name no session, so no hook ever touches them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from ralph.domain.promise.loop_state import (
+    RalphLoopConfig,
+    RalphLoopState,
+    build_continuation_prompt,
+    config_problem,
+    detect_completion,
+    increment_iteration,
+    new_state,
+)
+
+SESSION_KEY = "sessionId"
+"""In the state file, beside the seed's fields."""
+
+LONGEST_TASK = 100_000
+
+_COMMAND = re.compile(r"\s*/ralph:(loop|cancel)(?:\s+(.*))?\s*", re.DOTALL)
+_OPTION = re.compile(
+    r"""(?:^|(?<=\s))--(max-iterations|completion-promise)(?:=|\s+)(?:"([^"]*)"|'([^']*)'|(\S+))(?=\s|$)"""
+)
+_UNFINISHED_OPTION = re.compile(r"(?:^|\s)--(max-iterations|completion-promise)(?=\s|=|$)")
+_DIGITS = 9
+
+USAGE = "/ralph:loop [--max-iterations N] [--completion-promise TEXT] TASK"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRequest:
+    """What ``/ralph:loop`` was asked."""
+
+    task: str
+    config: RalphLoopConfig
+
+
+def loop_command(prompt: str) -> tuple[str, str] | None:
+    """``("loop", arguments)`` or ``("cancel", …)``; None if the prompt is neither."""
+    found = _COMMAND.fullmatch(prompt)
+    return (found[1], (found[2] or "").strip()) if found is not None else None
+
+
+def loop_request(arguments: str) -> LoopRequest | str:
+    """The request, or what is wrong with it. Options may stand anywhere; the rest is the task, word for word."""
+    values: dict[str, str] = {}
+    for option in _OPTION.finditer(arguments):
+        values[option[1]] = next(value for value in option.groups()[1:] if value is not None)
+    task = _OPTION.sub("", arguments).strip()
+    if unfinished := _UNFINISHED_OPTION.search(task):
+        return f"--{unfinished[1]} needs a value: {USAGE}"
+    if not task:
+        return f"there is no task: {USAGE}"
+    if len(task) > LONGEST_TASK:
+        return f"the task is longer than {LONGEST_TASK:,} characters: put it into a file and name that"
+    maximum = values.get("max-iterations")
+    if maximum is not None and not (maximum.isascii() and maximum.isdigit() and len(maximum) <= _DIGITS):
+        return f"--max-iterations must be a whole number, not {maximum[:40]!r}"
+    config = RalphLoopConfig(
+        max_iterations=None if maximum is None else int(maximum),
+        completion_promise=values.get("completion-promise"),
+    )
+    return config_problem(config) or LoopRequest(task, config)
+
+
+def started_loop(request: LoopRequest, *, session: str, started_at: str) -> RalphLoopState:
+    state = new_state(request.task, request.config, started_at=started_at)
+    return replace(state, extra={SESSION_KEY: session})
+
+
+def belongs_to(state: RalphLoopState, session: str) -> bool:
+    return state.active and bool(session) and state.extra.get(SESSION_KEY) == session
+
+
+def in_the_way(state: RalphLoopState | None, session: str) -> str:
+    """Why no new loop can start here; empty if one can. One's own is simply begun anew."""
+    if state is None or not state.active or belongs_to(state, session):
+        return ""
+    if SESSION_KEY not in state.extra:
+        return "a run of `ralph` is under way here: wait for it, or end it with `ralph stop`"
+    return (
+        "another session has a loop here "
+        f"({_progress(state)}): end it there, or with /ralph:cancel if that session is gone"
+    )
+
+
+def opening(state: RalphLoopState) -> str:
+    """What the agent is told besides the user's prompt."""
+    return (
+        f"[RALPH LOOP {_progress(state)}] You are in a loop: whenever you stop, you are asked to go on, until the task "
+        f"is done. When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
+        f"Task:\n{state.prompt}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTurn:
+    """What becomes of a loop when its session wants to stop.
+
+    ``state`` None: it is over. ``prompt`` empty: the session may stop. ``told`` is for the user.
+    """
+
+    state: RalphLoopState | None
+    prompt: str = ""
+    told: str = ""
+
+
+def next_turn(state: RalphLoopState, said: str, *, blocks: int, cap: int) -> LoopTurn:
+    """``said``: the session's last words. ``blocks``: stops in a row that were refused without any work between, at
+    most ``cap``.
+    """
+    if detect_completion(said, state.completion_promise):
+        return LoopTurn(
+            None, told=f"ralph loop: complete after {_counted(state.iteration)} ({state.completion_promise})."
+        )
+    if state.iteration >= state.max_iterations:
+        return LoopTurn(
+            None,
+            told=f"ralph loop: ended after {_counted(state.iteration)} without <promise>{state.completion_promise}</promise>.",
+        )
+    if blocks >= cap:
+        return LoopTurn(
+            state,
+            told=(
+                f"ralph loop: rests at {_progress(state)}, since nothing was done in {blocks} answers in a row. "
+                "Say how to go on, or /ralph:cancel."
+            ),
+        )
+    following = increment_iteration(state)
+    return LoopTurn(following, build_continuation_prompt(following))
+
+
+def _progress(state: RalphLoopState) -> str:
+    return f"{state.iteration}/{state.max_iterations}"
+
+
+def _counted(iterations: int) -> str:
+    return "1 iteration" if iterations == 1 else f"{iterations} iterations"

@@ -1,0 +1,92 @@
+"""What a sandbox is asked for, and what it promises in return."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ralph.domain.sandbox.allow_list import HostRule
+from ralph.domain.sandbox.kind import SandboxKind
+
+
+class Network(StrEnum):
+    OFF = "off"  #: nothing at all
+    ALLOW = "allow"  #: the agent's own service and what is on the allow-list
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """None is no limit. ``memory`` in bytes."""
+
+    memory: int | None = None
+    pids: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.memory is not None or self.pids is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxPolicy:
+    """What the user wants of a sandbox; paths as written in the settings."""
+
+    network: Network = Network.ALLOW
+    allow: tuple[HostRule, ...] = ()
+    writable: tuple[str, ...] = ()
+    readonly: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()  # names of variables that stay; a * stands for any ending
+    limits: Limits = Limits()
+    image: str = ""  # of a container
+
+    def writes_promise(self, always: str) -> str:
+        """``always``, and what the user's list adds: a repository's settings must not open more than one can see."""
+        return ", ".join((always, *self.writable))
+
+    def secrets_promise(self, always: str) -> str:
+        let_in = [*self.readonly, *(f"${name}" for name in self.env)]
+        return f"{always}; let in: {', '.join(let_in)}" if let_in else always
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantees:
+    """One sentence for each promise; empty: not promised."""
+
+    kind: SandboxKind
+    writes: str = ""
+    secrets: str = ""
+    network: str = ""
+    tree: str = ""
+    limits: str = ""
+
+    def lines(self) -> tuple[str, ...]:
+        """For `ralph doctor` and the head of a run."""
+        said = {
+            "writes": self.writes,
+            "secrets": self.secrets,
+            "network": self.network,
+            "processes": self.tree,
+            "limits": self.limits,
+        }
+        return tuple(f"{name}: {promise or 'not confined'}" for name, promise in said.items())
+
+
+NO_GUARANTEES = Guarantees(SandboxKind.NONE)
+
+_SIZE = re.compile(r"\s*(\d{1,15})\s*([kmgt]?)(?:i?b)?\s*", re.IGNORECASE)
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def parse_size(text: str) -> int:
+    """``4g``, ``512 MiB`` and plain bytes; 1024 to the step. Raises ``ValueError``."""
+    match = _SIZE.fullmatch(text)
+    if match is None or int(match[1]) == 0:
+        message = "expected a size above 0 such as 512m or 4g"
+        raise ValueError(message)
+    return int(match[1]) << (10 * _UNITS[match[2].lower()])
+
+
+def size_text(size: int) -> str:
+    for step, unit in enumerate(("KiB", "MiB", "GiB", "TiB"), 1):
+        if size < 1024 ** (step + 1) or unit == "TiB":
+            return f"{size / 1024**step:.4g} {unit}"
+    raise AssertionError

@@ -1,0 +1,163 @@
+"""The rules of the supervised loop (seed 003): its limits, its words, and how it slows down a crash loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ralph.domain.loop.budget import Backoff, Pace
+from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, RateLimited
+from ralph.domain.loop.state import LoopState
+
+WAIT_EXIT_CODE = 42
+"""An agent that exits with this waits for something outside and is not to be restarted."""
+
+FAST_SECONDS = 10.0
+FAST_FAILURES_ALLOWED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supervision:
+    """The figures of one supervised run. Seconds; ``agent_timeout`` None: a launch may take any time."""
+
+    max_restarts: int = 100
+    restart_delay: float = 1.0
+    wait_timeout: float = 300.0
+    poll_interval: float = 1.0
+    agent_timeout: float | None = None
+    done_grace: float = 30.0
+
+    def problem(self) -> str | None:
+        """What is wrong with a figure; None if they can be used."""
+        if self.max_restarts < 1:
+            return f"the maximum of restarts must be at least 1, not {self.max_restarts}"
+        for name, value, least in (
+            ("restart delay", self.restart_delay, 0.0),
+            ("wait timeout", self.wait_timeout, 0.0),
+            ("grace after DONE", self.done_grace, 0.0),
+        ):
+            if not least <= value < float("inf"):
+                return f"the {name} must be a number of seconds of at least 0, not {value:g}"
+        for name, limit in (("poll interval", self.poll_interval), ("agent timeout", self.agent_timeout)):
+            if limit is not None and not 0 < limit < float("inf"):
+                return f"the {name} must be a number of seconds above 0, not {limit:g}"
+        return None
+
+
+def has_failed(report: AgentReport) -> bool:
+    """A launch that did not come to an end of its own with 0."""
+    return report.ending is not Ending.EXITED or bool(report.exit_code) or report.exit_code is None
+
+
+def is_fast_failure(report: AgentReport) -> bool:
+    return has_failed(report) and report.spend.seconds < FAST_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class CrashBackoff:
+    """Doubles the delay from the sixth fast failure in a row on. ``chance`` is from 0 to 1: a quarter more or less."""
+
+    longest: float = 120.0
+
+    def delay(self, restart_delay: float, failures: int, chance: float) -> float:
+        extra = failures - FAST_FAILURES_ALLOWED
+        if extra <= 0 or restart_delay <= 0:
+            return restart_delay
+        backoff = Backoff(first=2 * restart_delay, longest=max(self.longest, restart_delay))
+        return backoff.delay(extra) * (0.75 + 0.5 * chance)
+
+
+@dataclass(slots=True)
+class Launches:
+    """What the pace needs to know about the launches so far. ``failures``: in a row and at once.
+
+    A long run or a clean exit begins anew. ``limited_until`` is when an agent's usage limit resets (epoch).
+    """
+
+    failures: int = 0
+    limited_until: float | None = None
+
+    def count(self, report: AgentReport) -> None:
+        self.failures = self.failures + 1 if is_fast_failure(report) else 0
+
+
+def as_launch(report: AgentReport, *, is_done: bool, waits_for_limits: bool) -> AgentReport:
+    """A launch is counted whatever became of it: what would be a reason to retry is only how it ended.
+
+    What makes every further launch pointless stays a fault, unless the work is done.
+    """
+    if is_done:
+        return replace(report, fault=None)
+    if isinstance(report.fault, Fatal) or (isinstance(report.fault, RateLimited) and not waits_for_limits):
+        return report
+    return replace(report, fault=None)
+
+
+LONGEST_LIMIT = 8 * 86_400.0
+"""A reset farther away than any limit we know of is not believed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartPace(Pace):
+    """The restart delay: stretched in a crash loop and by a usage limit, and nothing once the work was accepted."""
+
+    launches: Launches = field(default_factory=Launches)
+    backoff: CrashBackoff = CrashBackoff()
+    chance: Callable[[], float]
+    now: Callable[[], float]
+
+    def delay_after(self, state: LoopState) -> float:
+        if state.accepted:
+            return 0.0
+        delay = self.backoff.delay(self.delay, self.launches.failures, self.chance())
+        until = self.launches.limited_until
+        limit = until - self.now() if until is not None else 0.0
+        return max(delay, limit) if limit <= LONGEST_LIMIT else delay
+
+
+# --- words ---
+
+
+def restart_lines(
+    report: AgentReport, *, launches: int, maximum: int, agent_timeout: float | None
+) -> tuple[str, ...]:
+    """What is said between two launches, in the seed's words; ``launches`` have been made so far."""
+    is_last = launches >= maximum
+    again = "no restart is left" if is_last else f"restarting (attempt {launches + 1}/{maximum})"
+    match report.ending:
+        case Ending.TIMED_OUT | Ending.IDLE:
+            after = f" after {span(agent_timeout)}" if agent_timeout is not None else ""
+            what = f"timeout{after}" if report.ending is Ending.TIMED_OUT else "went silent"
+            return (
+                f"Agent {what}, killing process group",
+                "Process group killed, treating as failure",
+                "No restart is left" if is_last else f"Restarting agent (attempt {launches + 1}/{maximum})",
+            )
+        case _ if report.exit_code == 0:
+            return (f"Agent exited with code 0 without DONE, {again}",)
+        case _ if report.exit_code is None:
+            return (f"Agent failed, {again}",)
+        case _:
+            return (f"Agent failed with exit code {report.exit_code}, {again}",)
+
+
+def exhausted_line(launches: int) -> str:
+    return f"max restarts exceeded ({launches})"
+
+
+def completed_line(still_active: Sequence[str]) -> str:
+    if not still_active:
+        return "task completed (DONE marker present, no active children)"
+    number = len(still_active)
+    return (
+        f"task completed (DONE marker present, {number} active {'child' if number == 1 else 'children'} left)"
+    )
+
+
+def span(seconds: float) -> str:
+    """5m0s, 1h0m0s, 2.5s: as the seed writes durations."""
+    if seconds < 60:
+        return f"{seconds:g}s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes}m{rest}s" if hours else f"{minutes}m{rest}s"

@@ -1,0 +1,109 @@
+"""Which criteria hold for a task in a role: the task's own, else the role's, else the global ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ralph.domain.proof.verification_config import expanded
+from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
+from ralph.domain.tasks.roles import STAGE_COMPLETE, CompletionDefaults
+from ralph.domain.tasks.task import Task
+
+NO_SPEC = "has no completion spec: its promise is believed without proof (string_match)"
+ALL_CRITERIA = "{{acceptance_criteria}}"
+
+
+def criteria_for(task: Task, role: str, defaults: CompletionDefaults | None = None) -> CompletionCriteria:
+    """Complete criteria: promise, description, method, its config and a limit are all there.
+
+    Whatever cannot be run as asked falls back to what can: ``external`` without a command to ``semantic`` on the
+    acceptance criteria, ``multi_stage`` without stages to a command, if there is one, and ``semantic``. A task
+    without any spec is believed by its promise, as the seed says; ``concerns_about`` names it.
+    """
+    defaults = defaults or CompletionDefaults()
+    row = defaults.of(role)
+    spec = task.completion_spec
+    own = (spec.get_criteria_for_agent(role) if spec else None) or CompletionCriteria()
+    method = own.verification_method or _implied(own.verification_config) or row.method or defaults.method
+    # The role's config belongs to the role's method: a command of its own says nothing about another method.
+    config = {**(row.config if method == row.method else {}), **own.verification_config}
+    if spec is None:
+        method, config = VerificationMethod.STRING_MATCH, {}
+    else:
+        method, config = _runnable(method, config, task, defaults)
+    limit = own.max_iterations or row.max_iterations or defaults.max_iterations
+    return CompletionCriteria(
+        promise=own.promise or row.promise or STAGE_COMPLETE,
+        description=own.description or f"Complete {role} stage for: {task.title}",
+        verification_method=method,
+        verification_config=config,
+        max_iterations=limit if defaults.loops(role) else 1,
+    )
+
+
+def concerns_about(task: Task) -> tuple[str, ...]:
+    """What the user should know before the task is left to itself."""
+    return () if task.completion_spec else (f"{task.id} {NO_SPEC}",)
+
+
+def _implied(config: Mapping[str, Any]) -> str:
+    """Who gives a command and no method wants it run."""
+    if "stages" in config:
+        return VerificationMethod.MULTI_STAGE
+    if "command" in config or "template" in config:
+        return VerificationMethod.EXTERNAL
+    if "check_for" in config or "negative_patterns" in config:
+        return VerificationMethod.SEMANTIC
+    return ""
+
+
+def _runnable(
+    method: str, config: Mapping[str, Any], task: Task, defaults: CompletionDefaults
+) -> tuple[str, dict[str, Any]]:
+    criteria = list(task.acceptance_criteria)
+    config = expanded(config)
+    if method == VerificationMethod.EXTERNAL and not config.get("command"):
+        return VerificationMethod.SEMANTIC, {"check_for": criteria}
+    if method == VerificationMethod.SEMANTIC:
+        return method, {**config, "check_for": _filled(config.get("check_for", criteria), criteria)}
+    if method == VerificationMethod.MULTI_STAGE:
+        if config.get("stages") is None:  # an empty list was written by somebody and stays: it never passes
+            config["stages"] = _usual_stages(task, defaults)
+        config["stages"] = [_stage(stage, criteria) for stage in config["stages"]]
+    return method, config
+
+
+def _usual_stages(task: Task, defaults: CompletionDefaults) -> list[dict[str, Any]]:
+    command = _command_of(task, defaults)
+    judged = {"name": "acceptance_criteria", "method": "semantic", "config": {"check_for": ALL_CRITERIA}}
+    return [*([{"name": "command", "method": "external", "config": command}] if command else []), judged]
+
+
+def _command_of(task: Task, defaults: CompletionDefaults) -> dict[str, Any]:
+    """The command that says most about the whole task: the tester's, else the coder's."""
+    spec = task.completion_spec
+    for role in ("tester", "coder"):
+        own = spec.get_criteria_for_agent(role) if spec else None
+        for config in (own.verification_config if own else {}, defaults.of(role).config):
+            found = expanded(config)
+            if found.get("command"):
+                return found
+    return {}
+
+
+def _stage(stage: Mapping[str, Any], criteria: list[str]) -> dict[str, Any]:
+    given = stage.get("config") or {}
+    method = stage.get("method") or _implied(given) or VerificationMethod.STRING_MATCH
+    config = expanded(given)
+    if method == VerificationMethod.SEMANTIC:
+        config["check_for"] = _filled(config.get("check_for", criteria), criteria)
+    return {**stage, "method": str(method), "config": config}
+
+
+def _filled(check_for: object, criteria: list[str]) -> list[str]:
+    """``{{acceptance_criteria}}`` stands for all of them, alone or as an entry of a list."""
+    asked = (
+        [check_for] if isinstance(check_for, str) else list(check_for) if isinstance(check_for, list) else []
+    )
+    return [one for entry in asked for one in (criteria if entry.strip() == ALL_CRITERIA else [entry])]

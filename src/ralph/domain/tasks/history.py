@@ -1,0 +1,87 @@
+"""What is kept of each verification and of each settled stage: the seed's ``verification_results``, and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ralph.domain.loop.evidence import Evidence
+from ralph.domain.tasks.task import Task, TaskStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationRecord:
+    """One verification of one iteration. ``at`` is in seconds since the epoch."""
+
+    task_id: str
+    role: str
+    iteration: int
+    method: str
+    promise_found: bool
+    verified: bool
+    reason: str
+    at: float
+    seconds: float = 0.0
+    run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRecord:
+    """A stage that is over: accepted, or given up. ``iterations`` are those of this visit."""
+
+    task_id: str
+    role: str
+    method: str
+    accepted: bool
+    iterations: int
+    at: float
+    seconds: float = 0.0
+    cost_usd: float | None = None
+    tokens: int = 0
+    reason: str = ""
+    run_id: str = ""
+
+
+def why_not(evidence: Evidence) -> str:
+    """What each check that does not hold had to say, in one line; empty if all hold."""
+    failing = (result for result in evidence.results if not result.holds)
+    told = (f"{one.name}: {one.reason.strip().partition(chr(10))[0]}" for one in failing)
+    return "; ".join(one.removesuffix(": ") for one in told)
+
+
+_DEFINITION = (
+    "title",
+    "spec_id",
+    "description",
+    "priority",
+    "dependencies",
+    "assignee",
+    "metadata",
+    "completion_spec",
+    "budget",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEvent:
+    """``kind`` is created, edited, stage, rejected, reopened, or the new status. ``at``: seconds since the epoch."""
+
+    kind: str
+    text: str = ""
+    at: float = 0.0
+
+
+def changes(before: Task, after: Task) -> Iterator[TaskEvent]:
+    """In the order in which a person would tell them; counting an iteration is not worth a word."""
+    edited = [name for name in _DEFINITION if getattr(before, name) != getattr(after, name)]
+    if edited:
+        yield TaskEvent("edited", ", ".join(edited))
+    if after.rejections > before.rejections:
+        yield TaskEvent("rejected", after.remarks[-1] if after.remarks else "")
+    if before.status is not after.status:
+        if after.status is TaskStatus.OPEN:
+            yield TaskEvent("reopened", f"was {before.status}")
+        else:
+            yield TaskEvent(after.status.value, after.reason)
+    if before.stage != after.stage and after.stage:
+        yield TaskEvent("stage", after.stage)

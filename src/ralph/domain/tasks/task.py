@@ -1,0 +1,204 @@
+"""A task: a row of seed 002 that goes from role to role until it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from ralph.domain.tasks.completion import TaskCompletionSpec
+
+DEFAULT_PRIORITY = 5
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class TaskStatus(StrEnum):
+    OPEN = "open"  #: waits for its next role, or for what it depends on
+    ACCEPTED = "accepted"  #: every role accepted it; its branch is still to be merged
+    DONE = "done"
+    FAILED = "failed"  #: was sent back, or ran out of iterations, too often
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBudget:
+    """What one task may use, over all its roles; None is unlimited."""
+
+    cost_usd: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """``stage`` is the role whose turn it is (empty: the first); ``used`` counts its iterations in this stage.
+
+    ``iterations`` counts all of them by role, ``iteration`` in all. Smaller ``priority`` first.
+    """
+
+    id: str
+    title: str
+    spec_id: str = ""
+    description: str = ""
+    priority: int = DEFAULT_PRIORITY
+    dependencies: tuple[str, ...] = ()
+    assignee: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    completion_spec: TaskCompletionSpec | None = None
+    budget: TaskBudget = TaskBudget()
+
+    status: TaskStatus = TaskStatus.OPEN
+    stage: str = ""
+    used: int = 0
+    iterations: Mapping[str, int] = field(default_factory=dict)
+    rejections: int = 0
+    remarks: tuple[str, ...] = ()  # why it came back
+    reason: str = ""  # why it failed or was cancelled
+    branch: str = ""
+    base_commit: str = ""  # where its branch began
+    created_at: datetime = EPOCH
+    updated_at: datetime = EPOCH
+
+    @property
+    def iteration(self) -> int:
+        return sum(self.iterations.values())
+
+    @property
+    def outcome(self) -> str:
+        return self.completion_spec.outcome if self.completion_spec else ""
+
+    @property
+    def acceptance_criteria(self) -> tuple[str, ...]:
+        return tuple(self.completion_spec.acceptance_criteria) if self.completion_spec else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values only."""
+        budget = self.budget
+        return {
+            "id": self.id,
+            "spec_id": self.spec_id,
+            "title": self.title,
+            "description": self.description,
+            "status": self.status.value,
+            "priority": self.priority,
+            "dependencies": list(self.dependencies),
+            "assignee": self.assignee,
+            "created_at": self.created_at.isoformat(),
+            "updated_at": self.updated_at.isoformat(),
+            "metadata": dict(self.metadata),
+            "iteration": self.iteration,
+            "completion_spec": self.completion_spec.to_dict() if self.completion_spec else None,
+            "budget": {"cost_usd": budget.cost_usd, "tokens": budget.tokens, "seconds": budget.seconds},
+            "stage": self.stage,
+            "used": self.used,
+            "iterations": dict(self.iterations),
+            "rejections": self.rejections,
+            "remarks": list(self.remarks),
+            "reason": self.reason,
+            "branch": self.branch,
+            "base_commit": self.base_commit,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Task:
+        """The reverse of ``to_dict``; what an older ralph did not write has its default."""
+        spec = data.get("completion_spec")
+        return cls(
+            id=data["id"],
+            title=data["title"],
+            spec_id=data.get("spec_id", ""),
+            description=data.get("description", ""),
+            priority=data.get("priority", DEFAULT_PRIORITY),
+            dependencies=tuple(data.get("dependencies", ())),
+            assignee=data.get("assignee", ""),
+            metadata=dict(data.get("metadata") or {}),
+            completion_spec=TaskCompletionSpec.from_dict(spec) if spec else None,
+            budget=TaskBudget(**(data.get("budget") or {})),
+            status=TaskStatus(data.get("status", TaskStatus.OPEN)),
+            stage=data.get("stage", ""),
+            used=data.get("used", 0),
+            iterations=dict(data.get("iterations") or {}),
+            rejections=data.get("rejections", 0),
+            remarks=tuple(data.get("remarks", ())),
+            reason=data.get("reason", ""),
+            branch=data.get("branch", ""),
+            base_commit=data.get("base_commit", ""),
+            created_at=_moment(data.get("created_at")),
+            updated_at=_moment(data.get("updated_at")),
+        )
+
+
+def _moment(text: str | None) -> datetime:
+    return datetime.fromisoformat(text) if text else EPOCH
+
+
+# --- what may happen to a task, as rules ---
+
+
+def ready(task: Task, is_done: Mapping[str, bool]) -> bool:
+    """Open, and everything it depends on is done."""
+    return task.status is TaskStatus.OPEN and all(is_done.get(name, False) for name in task.dependencies)
+
+
+def iterated(task: Task, role: str) -> Task:
+    """One more judged session of ``role``, which is its stage now."""
+    counts = {**task.iterations, role: task.iterations.get(role, 0) + 1}
+    used = task.used + 1 if task.stage in ("", role) else 1
+    return replace(task, stage=role, used=used, iterations=counts)
+
+
+PROGRESS = (
+    "status",
+    "stage",
+    "used",
+    "iterations",
+    "rejections",
+    "remarks",
+    "completion_spec",
+    "base_commit",
+)
+"""What only the harness changes while a task is worked on."""
+
+
+def moved(before: Task, after: Task) -> bool:
+    """Whether somebody changed how far a task is, or by what it is judged."""
+    return any(getattr(before, name) != getattr(after, name) for name in PROGRESS)
+
+
+def with_progress_of(known: Task, task: Task) -> Task:
+    return replace(task, **{name: getattr(known, name) for name in PROGRESS})
+
+
+def can_be_cancelled(task: Task) -> bool:
+    return task.status in (TaskStatus.OPEN, TaskStatus.ACCEPTED)
+
+
+def cancelled(task: Task, reason: str = "cancelled by the user") -> Task:
+    """Ended by hand. What is over already stays as it is."""
+    return replace(task, status=TaskStatus.CANCELLED, reason=reason) if can_be_cancelled(task) else task
+
+
+def can_be_reopened(task: Task) -> bool:
+    """Work that was not finished. What is done gets a follow-up instead: others have built on it."""
+    return task.status in (TaskStatus.FAILED, TaskStatus.CANCELLED)
+
+
+def reopened(task: Task, stage: str | None = None) -> Task:
+    """Tried once more, where it stood or from ``stage``; the remarks stay, the agent can learn from them."""
+    if not can_be_reopened(task):
+        return task
+    return replace(
+        task,
+        status=TaskStatus.OPEN,
+        stage=task.stage if stage is None else stage,
+        used=0,
+        rejections=0,
+        reason="",
+    )
+
+
+def merged(task: Task) -> Task:
+    """Its branch is where it belongs."""
+    return replace(task, status=TaskStatus.DONE, reason="") if task.status is TaskStatus.ACCEPTED else task

@@ -1,0 +1,59 @@
+"""How ``ralph work`` ended, from what became of each task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ralph.domain.loop.decision import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """What became of one task in this run."""
+
+    task: str
+    outcome: Outcome
+    reason: str
+    iterations: int = 0  # in all
+    rejections: int = 0
+    is_stopped: bool = False  # with everything else: the task itself was not cancelled, and is still open
+
+    @property
+    def word(self) -> str:
+        return "stopped" if self.is_stopped else WORDS[self.outcome]
+
+
+def outcome_of(
+    results: Sequence[TaskResult], *, left: Sequence[str], is_stopped: bool, limit: str = ""
+) -> Outcome:
+    """``left``: what was wanted and is not done. A stop is told only if it left something."""
+    outcomes = {result.outcome for result in results}
+    if limit:
+        return Outcome.EXHAUSTED
+    if is_stopped and (left or Outcome.CANCELLED in outcomes):
+        return Outcome.CANCELLED
+    if outcomes & {Outcome.FAILED, Outcome.EXHAUSTED, Outcome.CANCELLED}:
+        return Outcome.EXHAUSTED
+    if left or Outcome.WAITING in outcomes:
+        return Outcome.WAITING
+    return Outcome.COMPLETED
+
+
+WORDS = {
+    Outcome.COMPLETED: "done",
+    Outcome.FAILED: "failed",
+    Outcome.EXHAUSTED: "unfinished",  # a limit ended it; it is still open
+    Outcome.CANCELLED: "cancelled",
+    Outcome.WAITING: "waiting",
+}
+
+
+def reason_of(results: Sequence[TaskResult], *, left: Sequence[str]) -> str:
+    counts = Counter(result.word for result in results)
+    told = [f"{number} {word}" for word, number in counts.items()]
+    named = {result.task for result in results}
+    if still := [name for name in left if name not in named]:
+        told.append(f"{len(still)} not begun: {', '.join(still[:5])}{' …' if len(still) > 5 else ''}")
+    return "; ".join(told) or "nothing was ready"

@@ -1,0 +1,344 @@
+"""What faces read: typed values, and the fold that makes iterations of events as they come. No face has rules of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from ralph.domain.loop.claims import Claim
+from ralph.domain.loop.events import (
+    ActionEnded,
+    AgentEnded,
+    CheckEnded,
+    ClaimsSought,
+    IterationEnded,
+    IterationStarted,
+    LoopEvent,
+    RunEnded,
+    RunStarted,
+    Steered,
+    Warned,
+)
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.views.runs import RunView
+
+NOTES_KEPT = 200
+
+
+class Head(NamedTuple):
+    """Changes whenever there may be something new to see; equal ones mean that nothing was written."""
+
+    file: int = 0  # 0: there is no record yet
+    version: int = 0
+    seq: int = 0  # of the newest event of any run
+    plan: int = 0
+
+
+class FeedEvent(NamedTuple):
+    """A row of the bus; ``data`` is the JSON of the event, which may be of another version of ralph."""
+
+    seq: int
+    iteration: int
+    at: float
+    kind: str
+    data: bytes
+
+
+class Note(NamedTuple):
+    """Something a person should read: a warning, or a word of the user's to the agent."""
+
+    at: float
+    iteration: int
+    kind: str  # warned, steered
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationSummary:
+    """One attempt of one iteration; ``decision`` is empty while it is under way, or if it was interrupted."""
+
+    iteration: int
+    attempt: int
+    started_at: float
+    first_seq: int
+    last_seq: int | None = None  # None: the newest one
+    assignment: str = ""
+    role: str = ""
+    prompt: str = ""  # the beginning of it
+    prompt_chars: int = 0
+    prompt_file: str = ""
+    agent_seconds: float = 0.0
+    ending: str = ""
+    exit_code: int | None = None
+    fault: str = ""
+    tools: int = 0
+    tool_errors: int = 0
+    checks: tuple[CheckResult, ...] = ()
+    claims: tuple[str, ...] = ()
+    actions: tuple[ActionEnded, ...] = ()
+    decision: str = ""
+    reason: str = ""
+    claimed: bool = False
+    proven: bool = False
+    spend: Spend = Spend()
+    seconds: float = 0.0
+    commit: str = ""  # that was checked
+    began_with: str = ""  # the commit before it; empty: not known
+
+    @property
+    def is_judged(self) -> bool:
+        return self.decision not in ("", "retry")
+
+    @property
+    def step(self) -> str:
+        """Which task or story in which role; empty where there is only the prompt."""
+        if not self.role:
+            return ""
+        is_named = self.role in self.assignment.split("/")
+        return self.assignment if is_named else f"{self.role} {self.assignment}".strip()
+
+    @property
+    def passed(self) -> int:
+        return sum(check.verdict is Verdict.PASSED for check in self.checks)
+
+    @property
+    def denied(self) -> bool:
+        """It claimed to be done, and the harness's proof said otherwise."""
+        failing = any(not check.holds and check.verdict is not Verdict.SKIPPED for check in self.checks)
+        return self.claimed and failing and self.decision not in ("", "accept")
+
+    @property
+    def sent_back(self) -> bool:
+        """A reviewer, tester or qa found fault: the task goes back, the role itself did its work."""
+        return self.decision == "giveup" and any(claim.startswith(Claim.REJECTED) for claim in self.claims)
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Folds the landmarks of a run, in order, however many batches they come in. What agents say is not needed."""
+
+    iterations: list[IterationSummary] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    started: RunStarted | None = None
+    ended: RunEnded | None = None
+    seq: int = 0  # of the last event taken
+
+    def take(self, seq: int, at: float, event: LoopEvent | None) -> None:
+        """``event`` None is one that this ralph does not know."""
+        self.seq = seq
+        match event:
+            case RunStarted():
+                self.started, self.ended = event, None  # also when it was resumed
+            case RunEnded():
+                self.ended = event
+                self._close(seq)
+            case IterationStarted():
+                self._close(seq - 1)
+                self.iterations.append(_begun(event, seq, at))
+            case Warned(message=text) | Steered(text=text):
+                number = self.iterations[-1].iteration if self.iterations else 0
+                self.notes.append(Note(at, number, event.kind, text))
+                del self.notes[:-NOTES_KEPT]
+            case None:
+                pass
+            case _ if self.iterations:
+                self.iterations[-1] = _grown(self.iterations[-1], event)
+            case _:
+                pass
+
+    def _close(self, seq: int) -> None:
+        if self.iterations and self.iterations[-1].last_seq is None:
+            self.iterations[-1] = replace(self.iterations[-1], last_seq=seq)
+
+    @property
+    def figures(self) -> Figures:
+        return figures_of(self.iterations)
+
+
+def _begun(event: IterationStarted, seq: int, at: float) -> IterationSummary:
+    return IterationSummary(
+        iteration=event.iteration,
+        attempt=event.attempt,
+        started_at=at,
+        first_seq=seq,
+        assignment=event.assignment,
+        role=event.role,
+        prompt=event.prompt,
+        prompt_chars=event.prompt_chars,
+        prompt_file=event.prompt_file,
+        began_with=event.commit,
+    )
+
+
+def _grown(summary: IterationSummary, event: LoopEvent) -> IterationSummary:
+    match event:
+        case AgentEnded(purpose="iteration"):
+            return replace(
+                summary,
+                ending=event.ending,
+                exit_code=event.exit_code,
+                fault=event.fault.reason if event.fault is not None else "",
+                tools=event.tools,
+                tool_errors=event.tool_errors,
+                agent_seconds=event.seconds,
+            )
+        case CheckEnded(result=result):
+            return replace(summary, checks=(*summary.checks, result))
+        case ClaimsSought(found=found):
+            return replace(summary, claims=found)
+        case ActionEnded():
+            return replace(summary, actions=(*summary.actions, event))
+        case IterationEnded():
+            return replace(
+                summary,
+                decision=event.decision,
+                reason=event.reason,
+                claimed=event.claimed,
+                proven=event.proven,
+                spend=event.spend,
+                seconds=event.seconds,
+                commit=event.commit,
+            )
+        case _:
+            return summary
+
+
+class CheckRate(NamedTuple):
+    """How often a check passed, of those times that it was really carried out."""
+
+    name: str
+    passed: int
+    ran: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """A run in numbers, for charts."""
+
+    judged: int
+    attempts: int
+    denied: int  # claims that proof denied
+    cost_usd: float | None
+    seconds: float
+    check_rates: tuple[CheckRate, ...]
+
+
+def figures_of(iterations: Sequence[IterationSummary]) -> Figures:
+    spend = sum((each.spend for each in iterations), Spend())
+    rates: dict[str, list[int]] = {}
+    for each in iterations:
+        for check in each.checks:
+            if check.verdict is not Verdict.SKIPPED:
+                rate = rates.setdefault(check.name, [0, 0])
+                rate[0] += check.verdict is Verdict.PASSED
+                rate[1] += 1
+    return Figures(
+        judged=sum(each.is_judged for each in iterations),
+        attempts=len(iterations),
+        denied=sum(each.denied for each in iterations),
+        cost_usd=spend.cost_usd,
+        seconds=sum(each.seconds for each in iterations),
+        check_rates=tuple(CheckRate(name, *rate) for name, rate in rates.items()),
+    )
+
+
+def is_newest(run: RunView, runs: Iterable[RunView]) -> bool:
+    """Nothing was started there since: what lies about uncommitted may be its work."""
+    return all(run.started_at >= other.started_at for other in runs if other.root == run.root)
+
+
+# --- the board ---
+
+
+class CardKind(StrEnum):
+    TASK = "task"  #: a row of the record (seed 002)
+    STORY = "story"  #: an entry of the plan (seed 004)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A task or a story, as small as a board shows it."""
+
+    kind: CardKind
+    id: str
+    title: str
+    lane: str
+    status: str = ""
+    role: str = ""  # whose turn it is
+    iteration: int = 0  # used in this stage
+    maximum: int | None = None
+    rounds: int = 0  # reviews so far, or how often it was sent back
+    note: str = ""  # why it came back, or what a reviewer wants changed
+    priority: int = 0
+    run_id: str = ""  # that works on it now
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A column of the board."""
+
+    key: str
+    title: str
+    cards: tuple[Card, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """All tasks, or all stories of the plan, by stage."""
+
+    kind: CardKind
+    title: str
+    lanes: tuple[Lane, ...]
+    problem: str = ""  # why it may not show everything
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        return tuple(card for lane in self.lanes for card in lane.cards)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageCriteria:
+    """What a role must show before the task goes on."""
+
+    role: str
+    method: str = ""
+    promise: str = ""
+    description: str = ""
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """A verification, or a change of stage."""
+
+    at: float
+    role: str = ""
+    iteration: int = 0
+    what: str = ""  # the method, or the change
+    verdict: str = ""  # empty: not a verification
+    reason: str = ""
+    run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardDetail:
+    """Everything about one card."""
+
+    card: Card
+    description: str = ""
+    criteria: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    completion: tuple[StageCriteria, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
+
+
+def laned(kind: CardKind, title: str, lanes: Iterable[tuple[str, str]], cards: Iterable[Card]) -> Board:
+    """Cards in their lanes, the lanes in the given order; a lane nobody named comes last."""
+    by_lane: dict[str, list[Card]] = {}
+    for card in cards:
+        by_lane.setdefault(card.lane, []).append(card)
+    named = [Lane(key, name, tuple(by_lane.pop(key, ()))) for key, name in lanes]
+    return Board(kind, title, (*named, *(Lane(key, key, tuple(rest)) for key, rest in by_lane.items())))

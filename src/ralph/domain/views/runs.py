@@ -1,0 +1,176 @@
+"""A run as one sees it from outside. Read models: whatever a screen says about a run follows from these rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from ralph.domain.holder import Owner, is_stale
+
+LAST = "last"
+"""The name of the newest run, wherever a run is asked for."""
+
+
+class RunState(StrEnum):
+    RUNNING = "running"
+    PAUSED = "paused"  #: alive; goes on when the user says so
+    WAITING = "waiting"  #: alive: for a limit or a delay. Ended: something outside must happen first
+    INTERRUPTED = "interrupted"  #: never ended, and its process is gone
+    COMPLETED = "completed"
+    EXHAUSTED = "exhausted"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class LastCheck:
+    """The newest verdict of a run."""
+
+    name: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """One run: who, how far, how much, and why it ended."""
+
+    id: str
+    profile: str
+    agent: str
+    root: str
+    state: RunState
+    live: bool  # its process is there
+    iteration: int  # the one under way, else how many were judged
+    maximum: int | None
+    cost_usd: float | None
+    tokens: int
+    last_check: LastCheck | None
+    started_at: float
+    active_at: float
+    ended_at: float | None
+    waits_until: float | None
+    reason: str  # why it ended, or what it waits for
+    concerns: tuple[str, ...] = ()
+    parent_id: str = ""
+    task: str = ""  # the task it works on, if it is the run of one
+    role: str = ""  # of the newest iteration
+    cost_is_partial: bool = False  # it cost at least so much: some of it nobody can price
+
+
+def is_alive(owner: Owner | None, *, here: Owner, started_of: Callable[[int], str | None]) -> bool:
+    """A run of which nobody wrote down whose it is was made before owners were recorded: nobody runs it."""
+    return owner is not None and not is_stale(owner, here=here, started_of=started_of(owner.pid))
+
+
+def state_of(
+    outcome: str | None, *, alive: bool, in_session: bool = False, paused: bool = False, waits: bool = False
+) -> RunState:
+    """``paused``: asked to, and nothing was started since; a session under way ends first."""
+    if outcome is not None:
+        return RunState(outcome) if outcome in _OUTCOMES else RunState.FAILED
+    if not alive:
+        return RunState.INTERRUPTED
+    if in_session:
+        return RunState.RUNNING
+    if paused:
+        return RunState.PAUSED
+    return RunState.WAITING if waits else RunState.RUNNING
+
+
+_OUTCOMES = frozenset({"completed", "exhausted", "waiting", "cancelled", "failed"})
+
+
+def arranged(runs: Iterable[RunView], *, limit: int | None = None) -> list[RunView]:
+    """Live ones first, then the newest. A live one is never left out."""
+    newest = sorted(runs, key=lambda run: (run.started_at, run.id), reverse=True)
+    live = [run for run in newest if run.live]
+    over = [run for run in newest if not run.live]
+    return live + (over if limit is None else over[: max(0, limit - len(live))])
+
+
+def matching(reference: str, newest_first: Sequence[str]) -> list[str]:
+    """The runs that a beginning or an end of a name may mean; one that is whole means itself."""
+    if reference == LAST:
+        return list(newest_first[:1])
+    if reference in newest_first:
+        return [reference]
+    if not reference:
+        return []
+    return [name for name in newest_first if name.startswith(reference) or name.endswith(reference)]
+
+
+def prunable(runs: Iterable[RunView], *, keep: int, active_before: float | None = None) -> list[RunView]:
+    """Older than the ``keep`` newest, silent since ``active_before``, and never one that is alive."""
+    older = arranged(run for run in runs if not run.live)[keep:]
+    return [run for run in older if active_before is None or run.active_at < active_before]
+
+
+RESUMABLE = frozenset(
+    {RunState.INTERRUPTED, RunState.CANCELLED, RunState.EXHAUSTED, RunState.FAILED, RunState.WAITING}
+)
+
+
+def here(runs: Sequence[RunView], workspace: str) -> list[RunView]:
+    """Those of this working tree: other worktrees of the repository share the record, but not the claim."""
+    return [run for run in runs if run.root == workspace and not is_child(run, runs)]
+
+
+def is_child(run: RunView, runs: Sequence[RunView]) -> bool:
+    """Of a run in this record; one that was started from another project's run is its own here."""
+    return any(run.parent_id == other.id for other in runs)
+
+
+def under_way(runs: Sequence[RunView], workspace: str) -> list[RunView]:
+    return [run for run in here(runs, workspace) if run.live]
+
+
+def waiting(runs: Sequence[RunView], workspace: str) -> RunView | None:
+    """A run that ended to wait for something outside: it has no process that could be asked."""
+    own = here(runs, workspace)
+    if any(run.live for run in own):
+        return None
+    return next((run for run in own if run.state is RunState.WAITING), None)
+
+
+def newest(runs: Sequence[RunView], workspace: str) -> RunView | None:
+    return max(here(runs, workspace), key=lambda run: run.started_at, default=None)
+
+
+def to_resume(runs: Sequence[RunView], workspace: str, *, extended: bool) -> RunView | None:
+    """The newest interrupted run; else the newest of all, if it was stopped or waits. ``extended``: it gets a new
+    limit, so an exhausted one will do too."""
+    own = sorted(here(runs, workspace), key=lambda run: run.started_at, reverse=True)
+    wanted = {RunState.INTERRUPTED, *((RunState.EXHAUSTED,) if extended else ())}
+    found = next((run for run in own if run.state in wanted), None)
+    if found is None and own and not own[0].live and own[0].state in (RunState.CANCELLED, RunState.WAITING):
+        return own[0]
+    return found
+
+
+LONGEST = 200
+
+
+class RunLabel(NamedTuple):
+    """``title`` is what was asked, in one line; ``task`` the task that it works on. Both may be empty."""
+
+    title: str = ""
+    task: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.task} {self.title}".strip()
+
+
+def label_of(options: Mapping[str, Any], first_prompt: str = "") -> RunLabel:
+    """``options`` is what the run was started with, whatever its profile and its version of ralph.
+
+    One that was given a file has its words only in the ``first_prompt``.
+    """
+    prompt, task, command = (options.get(name) for name in ("prompt", "task", "command"))
+    asked = prompt if isinstance(prompt, str) and prompt.strip() else first_prompt
+    if not asked.strip() and isinstance(command, list):
+        asked = " ".join(map(str, command))
+    lines = (line.strip().lstrip("#").strip() for line in asked.splitlines())
+    title = next((line for line in lines if line), "")
+    return RunLabel(title[:LONGEST], task[:LONGEST] if isinstance(task, str) else "")

@@ -1,0 +1,52 @@
+"""An agent whose iterations go on with the session before, instead of beginning with a fresh context each."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import replace
+from pathlib import Path
+
+from ralph.domain.agent.events import SessionStarted
+from ralph.domain.loop.events import AgentActed, LoopEvent
+from ralph.domain.loop.session_report import AgentReport
+from ralph.engine.ports import Agent, AgentRequest, Publish
+
+ITERATION = "iteration"  # the purpose of a request that says no other
+
+
+class ContinuingAgent:
+    """Remembers, for each role and place, the session that was last; sessions for other purposes stay fresh.
+
+    A session that failed is not gone on with: it may be the very thing that is wrong. Nor is one of another process:
+    a run that is resumed begins afresh.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._sessions: dict[tuple[str, Path], str] = {}
+
+    @property
+    def name(self) -> str:
+        return self._agent.name
+
+    async def run(
+        self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
+    ) -> AgentReport:
+        if request.purpose != ITERATION:
+            return await self._agent.run(request, publish, stop=stop)
+        place = (request.role, request.cwd)
+        session = self._sessions.pop(place, "")
+        heard = session
+
+        def listen(event: LoopEvent) -> None:
+            nonlocal heard
+            if isinstance(event, AgentActed):
+                for happened in event.events:
+                    if isinstance(happened, SessionStarted) and happened.session_id:
+                        heard = happened.session_id
+            publish(event)
+
+        report = await self._agent.run(replace(request, continues=session), listen, stop=stop)
+        if report.fault is None and report.is_orderly and heard:
+            self._sessions[place] = heard
+        return report

@@ -1,0 +1,37 @@
+"""Watching a budget while a session runs, where its stream says what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ralph.domain.agent.transcript import Transcript
+from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.events import AgentEnded, LoopEvent
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
+
+
+class Meter:
+    """A listener that adds up what all sessions used, and the ``watch`` of the one that is under way."""
+
+    def __init__(self, budget: Budget, spent: Spend, *, warn: Callable[[str], None]) -> None:
+        self._budget = Budget(cost_usd=budget.cost_usd, tokens=budget.tokens)
+        self._spent = spent
+        self._warn = warn
+        self._has_warned = False
+
+    def __call__(self, event: LoopEvent, at: float) -> None:
+        if not isinstance(event, AgentEnded):
+            return
+        self._spent += event.spend
+        if event.spend.is_partly_unknown and self._budget.cost_usd is not None and not self._has_warned:
+            self._has_warned = True
+            self._warn(
+                "the agent does not say what it costs, and its model has no price here:"
+                " the limit on money cannot hold it (see the setting `prices`)"
+            )
+
+    def watch(self, transcript: Transcript) -> str | None:
+        """Why the session must end now, or None."""
+        spend = self._spent + Spend(transcript.cost_usd, transcript.usage)
+        return self._budget.exceeded(LoopState(spend=spend))

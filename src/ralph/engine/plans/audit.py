@@ -1,0 +1,331 @@
+"""Audits what a session did to its plan, from the engine's own memory of it: the agent's word is not asked for.
+
+Legal changes stand. Illegal ones are undone, committed as a correction and told in the next prompt; a damaged document is
+put back whole and the damage kept aside. Hooks may have given the same advice earlier; this is where it is enforced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.plan.correction import Correction, correct
+from ralph.domain.plan.document import Problems, TasksDocument, read_document
+from ralph.domain.plan.document_problems import Problem
+from ralph.domain.plan.modes import IterationMode, Mode, ReviewRules, is_complete, unfinished_stories
+from ralph.domain.plan.prompt import NAMED, PROMISE, in_short, left_alone, named, undone
+from ralph.domain.plan.violation import Violation
+from ralph.engine.plans.ports import PlanRepository, PlanStore, TreeState, TrustedPlan, trusted_plan_from
+from ralph.engine.ports import Judging, When
+from ralph.errors import StoreError, UsageError
+
+TASKS = "tasks.json"
+MEMORY_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
+MEMORY_PATTERNS = (".claude/rules/*", "*/.claude/rules/*")
+ROUNDS = 3
+"""Files come to light when the .gitignore that hid them is put back."""
+
+
+class PlanAudit:
+    """A check, and the keeper of the trusted plan. ``warn``: what the user should know of what happened between sessions."""
+
+    name = "plan"
+    command = ""
+    when = When.ALWAYS
+
+    def __init__(
+        self,
+        store: PlanStore,
+        rules: ReviewRules,
+        repository: PlanRepository | None,
+        *,
+        memory_files: Sequence[str] = MEMORY_FILES,
+        promise: str = PROMISE,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._store = store
+        self._rules = rules
+        self._repository = repository
+        self._memory_files = memory_files
+        self._promise = promise
+        self._warn = warn
+        self.mode: Mode | None = (
+            None  # of the session that is offered or under way; None: it was another process's
+        )
+        self.plan = _first_trusted(store)
+        self.stuck = ""
+        # This run may be cut off too, before it has judged anything: what it trusts must be its own by then.
+        self._save()
+
+    # --- between sessions ------------------------------------------------------------------------------------
+
+    async def catch_up(self) -> None:
+        """What a person edited meanwhile is taken in; no story moves by it, nor by a session nobody judged."""
+        plan = self.plan
+        plan.pending = None
+        violations: list[Violation] = []
+        remarks: list[str] = []
+        if plan.in_session:
+            violations += await self._come_back(remarks)
+            if self.stuck:
+                return
+            violations += self._put_guarded_back()
+            if self.mode is not None:
+                violations += await self._undo_code(self.mode)
+            elif plan.is_review:
+                await self._tell_of_a_cut_review()
+            plan.has_leftovers = True
+        correction = self._corrected(None, violations, code_changed=False)
+        plan.document = correction.document
+        plan.moved = plan.at_cap = None
+        told = (*undone(violations), *remarks)
+        plan.told = tuple(dict.fromkeys((*plan.told, *told)))
+        for message in told:
+            self._warn(message)
+        if violations:
+            await self._commit_plan("ralph: put the plan back")
+        plan.in_session = False
+        self._save()
+
+    def offer(self, mode: Mode) -> None:
+        self.mode = mode
+
+    async def begin(self) -> None:
+        assert self.mode is not None, "a session begins after it was offered"
+        plan = self.plan
+        plan.guarded = self._store.read_guarded()
+        if self._repository is not None:
+            plan.tree = self._without_leftovers(await self._repository.state(), self.mode)
+        plan.in_session, plan.is_review = True, self.mode.mode is IterationMode.REVIEW
+        self._save()
+
+    async def _tell_of_a_cut_review(self) -> None:
+        """Another process's: a person may have changed the same files since, so nothing is put back."""
+        if self._repository is None:
+            return
+        tree = self.plan.tree
+        changed = [
+            path
+            for path in await self._repository.changed_since(tree)
+            if path not in tree.uncommitted and not self._is_for_a_review(path)
+        ]
+        if not changed:
+            return
+        message = f"A review was cut off, and these files have changed since it began: {named(changed)}. Look at them too."
+        self.plan.told = (*self.plan.told, message)
+        self._warn(message)
+
+    def _without_leftovers(self, now: TreeState, mode: Mode) -> TreeState:
+        """What a session that nobody judged left uncommitted is not the user's: who goes on with it answers for it.
+
+        A review does not: it may have no code to answer for.
+        """
+        if not self.plan.has_leftovers:
+            return now
+        earlier = self.plan.tree.uncommitted
+        is_review = mode.mode is IterationMode.REVIEW
+        return replace(
+            now,
+            uncommitted={
+                path: digest
+                for path, digest in now.uncommitted.items()
+                if path in earlier or (is_review and not self._is_for_a_review(path))
+            },
+        )
+
+    # --- after a session -------------------------------------------------------------------------------------
+
+    async def run(self, judging: Judging) -> CheckResult:
+        mode = judging.assignment.subject
+        assert isinstance(mode, Mode), "an assignment of a plan has its mode"
+        plan = self.plan
+        before = plan.document
+        plan.pending = None
+
+        remarks: list[str] = []
+        violations = await self._come_back(remarks)
+        if self.stuck:
+            return CheckResult(self.name, Verdict.FAILED, reason=self.stuck)
+        violations += self._put_guarded_back()
+        touched = await self._undo_code(mode)
+        violations += touched
+        text = self._store.read_tasks()
+        correction = self._corrected(mode, violations, code_changed=bool(touched))
+        rewritten = self._store.read_tasks() != text
+        plan.moved = correction.moved
+        plan.at_cap = correction.moved if correction.at_cap else None
+        self._take(correction)
+        remarks += await self._leave_committed(mode, corrected=rewritten or bool(violations))
+        remarks += self._claimed_too_early(judging, correction.document)
+        progressed = correction.moved is not None or len(correction.document.stories) > len(before.stories)
+        if not progressed and not violations:
+            remarks.append(left_alone(mode, self._rules))
+        plan.told = (*undone(violations), *remarks)
+        plan.has_leftovers = False
+        plan.in_session = plan.pending is not None  # then the proofs have the last word
+        self._save()
+        return self._result(mode, violations, progressed=progressed)
+
+    async def _come_back(self, remarks: list[str]) -> list[Violation]:
+        """To the branch on which the session began, with the history that it had."""
+        self.stuck = ""
+        if self._repository is None:
+            return []
+        # Of another process's session it is not known what a person did since.
+        back = await self._repository.come_back(self.plan.tree, keep_history=self.mode is not None)
+        if back is None:
+            return []
+        if back.failed:
+            self.stuck = back.failed
+            return []
+        if back.is_harmless:
+            remarks.append(back.told)
+            return []
+        return [Violation(TASKS, back.told)]
+
+    def _take(self, correction: Correction) -> None:
+        """An approval is not trusted before its proofs are: until then the story stands where it stood."""
+        plan = self.plan
+        moved = correction.document.by_id.get(correction.moved or "")
+        if moved is not None and moved.passes:
+            plan.pending = correction.document
+            earlier = plan.document.story(moved.id)
+            plan.document = correction.document.with_story(earlier)
+        else:
+            plan.document = correction.document
+
+    def _corrected(self, mode: Mode | None, violations: list[Violation], *, code_changed: bool) -> Correction:
+        """What stands of tasks.json; it is written if that is not what the file says."""
+        text = self._store.read_tasks()
+        read: TasksDocument | Problems = (
+            read_document(text)
+            if text is not None
+            else (Problem("", "it is missing, or is no text file of bearable size"),)
+        )
+        if isinstance(read, TasksDocument):
+            correction = correct(self.plan.document, read, mode, self._rules, code_changed=code_changed)
+            if correction.document != read:
+                if correction.violations:
+                    self._store.set_aside(TASKS)
+                self._store.write_tasks(correction.document.text())
+            violations += correction.violations
+            return correction
+        kept = self._store.set_aside(TASKS)
+        self._store.write_tasks(self.plan.document.text())
+        what = "; ".join(str(problem) for problem in read[:NAMED])
+        message = f"tasks.json was damaged and has been put back as it was before the session: {what}"
+        if kept:
+            message += f" (the damaged file is kept as {kept})"
+        violations.append(Violation(TASKS, message))
+        return Correction(self.plan.document)
+
+    def _put_guarded_back(self) -> list[Violation]:
+        found = []
+        now = self._store.read_guarded()
+        for name, content in self.plan.guarded.items():
+            if now.get(name) != content:
+                self._store.set_aside(name)
+                self._store.write_guarded(name, content)
+                found.append(Violation(name, f"{name} is read-only during the loop: it was put back."))
+        return found
+
+    async def _undo_code(self, mode: Mode) -> list[Violation]:
+        """A review looks; what it changed beyond plan and memory files is put back."""
+        if self._repository is None or mode.mode is not IterationMode.REVIEW:
+            return []
+        foreign: list[str] = []
+        left: tuple[str, ...] = ()
+        for _ in range(ROUNDS):
+            changed = await self._repository.changed_since(self.plan.tree)
+            more = [path for path in changed if not self._is_for_a_review(path) and path not in foreign]
+            if not more:
+                break
+            left += await self._repository.restore(more, self.plan.tree)
+            foreign += more
+        if not foreign:
+            return []
+        await self._repository.commit(foreign, f"ralph: undo what the review of [{mode.story.id}] changed")
+        message = f"Review iterations do not fix code: they change the plan and memory files only. Put back: {named(foreign)}."
+        if left:
+            message += f" Left as they are, because they were uncommitted before: {named(left)}."
+        return [Violation(mode.story.id, message)]
+
+    def _is_for_a_review(self, path: str) -> bool:
+        if path.startswith(f"{self._store.folder}/") or path.rsplit("/", 1)[-1] in self._memory_files:
+            return True
+        return any(fnmatchcase(path, pattern) for pattern in MEMORY_PATTERNS)
+
+    async def _leave_committed(self, mode: Mode, *, corrected: bool) -> list[str]:
+        """The tree is clean for the next session: corrections first, then what the session forgot."""
+        if self._repository is None:
+            return []
+        key = mode.story.id
+        if corrected:
+            await self._commit_plan(f"ralph: correct the plan after [{key}] {mode.mode}")
+        changed = await self._repository.changed_since(self.plan.tree)
+        now = await self._repository.state()
+        forgotten = [path for path in changed if path in now.uncommitted]
+        if not forgotten:
+            return []
+        error = await self._repository.commit(
+            forgotten, f"chore: [{key}] - commit what the {mode.mode} session left uncommitted"
+        )
+        if error:
+            return [
+                f"Uncommitted changes were left behind and cannot be committed ({error}): {named(forgotten)}."
+            ]
+        message = (
+            f"The session left uncommitted changes; the harness committed them: {named(forgotten)}. "
+            "Commit ALL changes yourself, with the message of your mode."
+        )
+        return [message]
+
+    async def _commit_plan(self, message: str) -> None:
+        """Plan files only. What cannot be committed now is tried again with what the session forgot."""
+        if self._repository is not None:
+            names = (TASKS, *self.plan.guarded)
+            await self._repository.commit([f"{self._store.folder}/{name}" for name in names], message)
+
+    def _claimed_too_early(self, judging: Judging, document: TasksDocument) -> list[str]:
+        claimed = any(
+            tag.name.lower() == "promise" and tag.content.strip().upper() == self._promise.upper()
+            for tag in judging.report.tags
+        )
+        if not claimed or is_complete(document, skip_review=self._rules.skip):
+            return []
+        left = unfinished_stories(document, skip_review=self._rules.skip)
+        return [
+            f"<promise>{self._promise}</promise> was claimed, but these stories are not done: {named(left)}."
+        ]
+
+    def _save(self) -> None:
+        self._store.save_trusted(self.plan.to_json())
+
+    def _result(self, mode: Mode, violations: Sequence[Violation], *, progressed: bool) -> CheckResult:
+        if violations:
+            reason = f"undone: {in_short(violations, plan=TASKS)}"
+            return CheckResult(self.name, Verdict.FAILED, reason=reason)
+        if not progressed:
+            return CheckResult(self.name, Verdict.FAILED, reason=f"{mode.story.id} was left as it was")
+        return CheckResult(self.name, Verdict.PASSED)
+
+
+def _first_trusted(store: PlanStore) -> TrustedPlan:
+    """What the user gives us; but what a session left that nobody judged is not the user's."""
+    saved = store.load_trusted()
+    plan = trusted_plan_from(saved) if saved is not None else None
+    if saved is not None and plan is None:
+        message = f"what ralph remembers of the plan in {store.folder} is damaged: {store.memory}"
+        raise StoreError(
+            message, hint=f"see that {store.folder}/{TASKS} is as you want it, then remove that file"
+        )
+    if plan is not None and plan.in_session:
+        return plan
+    text = store.read_tasks()
+    read = read_document(text) if text is not None else (Problem("", "not a readable text file"),)
+    if isinstance(read, TasksDocument):
+        return TrustedPlan(read) if plan is None else replace(plan, document=read)
+    message = f"{store.folder}/{TASKS} has problems: " + "; ".join(str(problem) for problem in read[:NAMED])
+    raise UsageError(message, hint="ralph plan check lists them all")

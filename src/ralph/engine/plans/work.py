@@ -1,0 +1,135 @@
+"""Work that is a plan: the next story in its mode, until every story is approved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Offer
+from ralph.domain.loop.decision import Acceptance, Decision, Stop
+from ralph.domain.loop.evidence import Evidence
+from ralph.domain.loop.state import LoopState
+from ralph.domain.plan.correction import AT_CAP
+from ralph.domain.plan.document import TasksDocument
+from ralph.domain.plan.modes import (
+    IterationMode,
+    Mode,
+    ReviewRules,
+    is_complete,
+    mode_for,
+    unfinished_stories,
+    waits_for,
+)
+from ralph.domain.plan.prompt import PROMISE, PlanPrompt, plan_prompt
+from ralph.domain.plan.stop_checks import check_invariants, flat
+from ralph.engine.plans.ports import PlanKeeper, PlanStore
+
+FEEDBACK_SHOWN = 200
+
+
+class PlanWork:
+    """The document decides, as the keeper trusts it; what an accepted session moved is in it already."""
+
+    def __init__(
+        self,
+        keeper: PlanKeeper,
+        store: PlanStore,
+        rules: ReviewRules,
+        *,
+        read_prompt: Callable[[], str],
+        maximum: int | None,
+        promise: str = PROMISE,
+    ) -> None:
+        self._keeper = keeper
+        self._store = store
+        self._rules = rules
+        self._read_prompt = read_prompt
+        self._maximum = maximum
+        self._promise = promise
+
+    async def next(self, state: LoopState) -> Offer:
+        await self._keeper.catch_up()
+        if self._keeper.stuck:
+            return Blocked(self._keeper.stuck)
+        document = self._keeper.plan.document
+        skip = self._rules.skip
+        if is_complete(document, skip_review=skip):
+            return Drained(review_figures(document, skip_review=skip))
+        if broken := flat(check_invariants(document, self._rules)):
+            return Blocked("tasks.json: " + " ".join(broken))
+        mode = mode_for(document, skip_review=skip)
+        if mode is None:
+            return Blocked(_why_nothing_can_begin(document, skip_review=skip))
+        if reason := self._beyond_cap(mode):
+            return Blocked(reason)
+        objective = plan_prompt(
+            PlanPrompt(
+                self._read_prompt(),
+                self._store.folder,
+                state.iteration + 1,
+                self._maximum,
+                progress=self._store.read_progress(),
+                told=self._keeper.plan.told,
+                promise=self._promise,
+            ),
+            document,
+            mode,
+            self._rules,
+        )
+        self._keeper.offer(mode)
+        return Assignment(
+            key=f"{mode.story.id}/{mode.mode}",
+            objective=objective,
+            role=mode.mode.value,
+            promise=self._promise,
+            acceptance=Acceptance.PROOF,
+            subject=mode,
+        )
+
+    async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
+        """The audit has settled it: the document says what became of the story, also after a crash.
+
+        Unless a stop came before it: then nothing was judged, and whatever changes from here on is the user's doing.
+        """
+        if isinstance(decision, Stop):
+            await self._keeper.catch_up()
+
+    def _beyond_cap(self, mode: Mode) -> str:
+        """A story that has had its reviews waits for a person, unless the last one approved it."""
+        story, cap = mode.story, self._rules.cap
+        over = {
+            IterationMode.REVIEW_FIX: story.review_count >= cap,
+            IterationMode.REVIEW: story.review_count > cap,  # a person may ask for one more
+            IterationMode.IMPLEMENT: False,
+        }[mode.mode]
+        if not over:
+            return ""
+        said = " ".join(story.review_feedback.split())[:FEEDBACK_SHOWN]
+        return (
+            f"story {story.id} has had {story.review_count} of {cap} reviews and is not approved"
+            + (f": {said}" if said else "")
+            + f" (mend it and set its reviewStatus to needs_review, or raise --review-cap above {cap})"
+        )
+
+
+def review_figures(document: TasksDocument, *, skip_review: bool) -> str:
+    """Seed 004's analytics: how many reviews each story took."""
+    stories = "1 story" if len(document.stories) == 1 else f"{len(document.stories)} stories"
+    if skip_review:
+        return f"{stories} done, reviews skipped"
+    reviews = ", ".join(f"{story.id} {story.review_count}" for story in document.stories)
+    capped = [story.id for story in document.stories if story.review_feedback.startswith(AT_CAP)]
+    return f"{stories} approved; reviews: {reviews}" + (
+        f"; approved at the cap: {', '.join(capped)}" if capped else ""
+    )
+
+
+def _why_nothing_can_begin(document: TasksDocument, *, skip_review: bool) -> str:
+    left = unfinished_stories(document, skip_review=skip_review)
+    if not left:
+        return "tasks.json has no stories"
+    waiting = [
+        f"{key} waits for {', '.join(missing)}"
+        for key in left
+        if (missing := waits_for(document, document.story(key), skip_review=skip_review))
+    ]
+    return f"no story can be begun: {'; '.join(waiting) or ', '.join(left)}"

@@ -1,0 +1,30 @@
+"""Work that is one prompt: drained by its first acceptance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ralph.domain.loop.assignment import Assignment, Drained, Offer
+from ralph.domain.loop.decision import Accept, Decision
+from ralph.domain.loop.evidence import Evidence
+from ralph.domain.loop.state import LoopState
+from ralph.engine.patience import read_patiently
+
+KEY = "prompt"
+
+
+class PromptWork:
+    """``read`` gives the prompt anew for every iteration: a prompt file may be edited while the loop runs."""
+
+    def __init__(self, read: Callable[[], str]) -> None:
+        self._read = read
+        self._accepted = ""
+
+    async def next(self, state: LoopState) -> Offer:
+        if state.accepted == KEY:
+            return Drained(self._accepted or "accepted before the run was interrupted")
+        return Assignment(key=KEY, objective=await read_patiently(self._read))
+
+    async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
+        if isinstance(decision, Accept):
+            self._accepted = decision.reason

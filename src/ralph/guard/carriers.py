@@ -1,0 +1,146 @@
+"""Programs that run commands on many things: find, xargs, parallel."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.marks import INPUT, UNKNOWN
+from ralph.guard.options import behind_options, words_in
+
+
+class FindCall(NamedTuple):
+    roots: list[str]
+    deletes: bool
+    commands: list[list[str]]
+    """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
+    may_gain_actions: bool
+    """Foreign words stand where ``-delete`` could be."""
+
+
+_FIND_VALUED = words_in(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size "
+    "-mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -links "
+    "-inum -samefile -maxdepth -mindepth -fstype -used -printf -fprint -fprint0 -fls -regextype -context "
+    "-D -files0-from"
+)
+_FIND_RUNNERS = ("-exec", "-execdir", "-ok", "-okdir")
+MAX_FIND_COMMANDS = 100
+
+
+def read_find(arguments: list[str]) -> FindCall:
+    at = 0
+    while at < len(arguments) and (arguments[at] in ("-H", "-L", "-P") or arguments[at].startswith("-O")):
+        at += 1
+    roots: list[str] = []
+    while at < len(arguments) and not arguments[at].startswith(("-", "(", "!")):
+        roots.append(arguments[at])
+        at += 1
+    deletes = False
+    may_gain = any(root.startswith(INPUT) for root in roots)
+    commands: list[list[str]] = []
+    while at < len(arguments):
+        word = arguments[at]
+        at += 1
+        if word == "-delete":
+            deletes = True
+        elif word in _FIND_RUNNERS:
+            command: list[str] = []
+            while at < len(arguments) and arguments[at] not in (";", "+", "\\;"):
+                command.append(arguments[at].replace("{}", f"{(roots or ['.'])[0]}/{UNKNOWN}"))
+                at += 1
+            at += 1
+            commands.append(command)
+        elif word == "-fprintf":
+            at += 2
+        elif word in _FIND_VALUED or re.fullmatch(r"-newer[aBcm][aBcmt]", word):
+            at += 1
+        elif word.startswith(INPUT) or (word.startswith("-") and INPUT in word):
+            may_gain = True
+    return FindCall(roots or ["."], deletes, commands, may_gain)
+
+
+_XARGS_VALUED = words_in(
+    "-I -J -n -P -L -d -E -e -s -a -R -S --max-args --max-procs --max-lines --delimiter --eof --max-chars "
+    "--arg-file --process-slot-var"
+)
+
+
+def read_xargs(arguments: list[str]) -> list[str]:
+    """The command with ``INPUT`` where the words from stdin go."""
+    placeholder = ""
+    command = behind_options(arguments, _XARGS_VALUED)
+    own = arguments[: len(arguments) - len(command)]
+    for number, word in enumerate(own):
+        if word in ("-I", "-J") and number + 1 < len(own):
+            placeholder = own[number + 1]
+        elif word.startswith(("-I", "-J")) and len(word) > 2:
+            placeholder = word[2:]
+        elif word in ("-i", "--replace"):
+            placeholder = "{}"
+        elif word.startswith(("-i", "--replace=")):
+            placeholder = (word.partition("=")[2] if word.startswith("--") else word[2:]) or "{}"
+    if not command:
+        return ["echo", INPUT]
+    is_old_form = any(word.startswith(("-i", "--replace")) for word in own)
+    if placeholder and (not is_old_form or any(placeholder in word for word in command)):
+        return [word.replace(placeholder, INPUT) for word in command]
+    return [*command, INPUT]
+
+
+class ParallelCall(NamedTuple):
+    commands: list[list[str]]
+    is_dry: bool
+    reads_commands: bool
+    """No command is given: what comes on stdin is run."""
+    directory: str
+
+
+_PARALLEL_VALUED = words_in(
+    "-j -n -N -L -I -a -S -C -E -P -s --jobs --max-args --max-replace-args --results --joblog --delay "
+    "--timeout --retries --arg-file --colsep --workdir --wd --tmpdir --sshlogin --halt --load --memfree "
+    "--nice --tagstring --rpl --env --basefile --return --block --recstart --recend --delimiter -d --max- "
+    "procs --header --shuf-seed --tempdir"
+)
+_PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
+MAX_PARALLEL_VALUES = 50
+
+
+def read_parallel(arguments: list[str]) -> ParallelCall:
+    separators = [number for number, word in enumerate(arguments) if re.fullmatch(r":::\+?|::::\+?", word)]
+    before = arguments[: separators[0]] if separators else arguments
+    values: list[str] = []
+    from_file = False
+    for start, end in zip(separators, [*separators[1:], len(arguments)], strict=False):
+        if arguments[start].startswith("::::"):
+            from_file = True
+        values += arguments[start + 1 : end]
+    if from_file or not separators:
+        values = [INPUT]
+    command = behind_options(before, _PARALLEL_VALUED)
+    own = before[: len(before) - len(command)]
+    directory = ""
+    for number, word in enumerate(own):
+        if word in ("--workdir", "--wd") and number + 1 < len(own):
+            directory = own[number + 1]
+        elif word.startswith(("--workdir=", "--wd=")):
+            directory = word.partition("=")[2]
+    is_dry = any(word in ("--dry-run", "--dryrun", "--dry") for word in own)
+    rewrites = any(word == "--rpl" or word.startswith("--rpl=") for word in own) or any(
+        "{=" in word for word in command
+    )
+    if not command and any(word in ("--version", "--help", "-V", "-h", "--citation") for word in own):
+        return ParallelCall([], True, False, directory)
+    if not command:
+        return ParallelCall(
+            [[value] for value in values if value != INPUT], is_dry, INPUT in values, directory
+        )
+    commands = [_filled(command, value) for value in values[:MAX_PARALLEL_VALUES] or ["x"]]
+    return ParallelCall(commands, is_dry, rewrites or len(values) > MAX_PARALLEL_VALUES, directory)
+
+
+def _filled(command: list[str], value: str) -> list[str]:
+    if any(_PARALLEL_PLACES.search(word) for word in command):
+        return [_PARALLEL_PLACES.sub(lambda _: value, word) for word in command]
+    return [*command, value]

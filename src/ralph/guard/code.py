@@ -1,0 +1,198 @@
+"""One-liners and here-documents of Python, Node, Ruby, Perl, PHP and awk: which shell commands they run, what they remove.
+
+No parser of any of these languages: it looks for the calls that start processes or delete files, and for the
+strings in them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import NamedTuple
+
+from ralph.guard.ansi_quotes import decode_escapes
+from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.marks import UNKNOWN
+from ralph.guard.word_reading import TOO_MANY_PARTS, TooComplex
+
+MAX_CODE_CHARS = 200_000
+MAX_ARGUMENT_CHARS = 2_000
+MAX_LOOKED_AT = 300_000
+_QUOTES = "'\"`"
+_STRING = LazyPattern(
+    r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
+    re.DOTALL,
+)
+_PROCESS_CALL = LazyPattern(
+    r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
+    r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
+    r"|spawnSync|execa\w*|IO\.popen|Open3\.\w+|Process\.spawn|Kernel\.\w+|Deno\.Command|Bun\.spawn\w*|sh|run|do\s+shell\s+script)"
+    r"(?:\s*\(\s*|\s+(?=[\"'`\[]))"
+)
+_TREE_REMOVAL = LazyPattern(
+    r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir_all|rimraf(?:\.sync)?|emptyDir(?:Sync)?"
+    r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
+)
+_FILE_REMOVAL = LazyPattern(
+    r"\b(?:os\.(?:remove|unlink|rmdir|truncate)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
+    r"|truncateSync|Path)\b\s*\(?\s*"
+)
+_OPENED = LazyPattern(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
+_SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
+_DECODED = LazyPattern(
+    r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
+)
+_FETCH = LazyPattern(
+    r"\b(?:urlopen|urlretrieve|(?:requests|httpx|session|client)\s*\.\s*get|fetch|axios(?:\.get)?|https?\.get|open-uri|URI\.open"
+    r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)"
+)
+_RUNS_TEXT = LazyPattern(r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)")
+_CONNECTION = LazyPattern(r"(?i)socket|fsockopen|net\.connect")
+_FORK_BOMB = LazyPattern(
+    r"\bfork\s*(?:\(\s*\))?\s*while\b|\bwhile\b[^\n;]{0,30}?[\s:;{(]+(?:os\s*\.\s*)?fork\b|\bloop\s*[{d]o?\s*fork\b"
+)
+_REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
+_AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
+_AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
+
+
+class FoundInCode(NamedTuple):
+    """What a piece of code would do."""
+
+    scripts: list[str]
+    """Shell command lines."""
+    calls: list[list[str]]
+    """Programs started without a shell."""
+    removed_trees: list[str | None]
+    """None: the path is computed."""
+    removed_files: list[str]
+    written_files: list[str]
+    nested_code: list[str]
+    """Code in an encoding, made readable."""
+    gives_shell_away: bool = False
+    """A socket becomes the input and output of a shell."""
+    runs_fetched: bool = False
+    """What another machine answers is run."""
+    forks_endlessly: bool = False
+
+
+_FROM_SHELL = frozenset(["ruby", "perl", "php"])
+
+
+def read_code(language: str, code: str) -> FoundInCode:
+    code = code[:MAX_CODE_CHARS]
+    found = FoundInCode([], [], [], [], [], [])
+    if language == "awk":
+        return _read_awk(code, found)
+    without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
+    arguments = _Arguments(without_comments)
+    for call in _PROCESS_CALL.finditer(without_comments):
+        strings = _strings_in(arguments.of_call(call.end()))
+        if strings:
+            found.scripts.append(strings[0])
+            if len(strings) > 1:
+                found.calls.append(strings)
+    if language in _FROM_SHELL:
+        for quoted in _SHELL_QUOTES.finditer(without_comments):
+            found.scripts.append(next(text for text in quoted.groups() if text))
+    for call in _TREE_REMOVAL.finditer(without_comments):
+        argument = arguments.of_call(call.end())
+        is_node = (
+            call[0].lstrip().startswith(("fs", "rm", "Deno"))
+            and "rmtree" not in call[0]
+            and "rm_r" not in call[0]
+        )
+        if is_node and "recursive" not in argument and "rimraf" not in call[0]:
+            found.removed_files.extend(_strings_in(argument)[:1])
+        else:
+            strings = _strings_in(argument)
+            is_own = (
+                "tempfile" in code or "mkdtemp" in code or "mktmpdir" in code or "tmpdir" in argument.lower()
+            )
+            if strings or not is_own:
+                found.removed_trees.append(strings[0] if strings else None)
+    for call in _FILE_REMOVAL.finditer(without_comments):
+        argument = arguments.of_call(call.end())
+        if call[0].startswith("Path") and not re.match(
+            r"\s*\.\s*(?:unlink|rmdir)", without_comments[call.end() + len(argument) + 1 :]
+        ):
+            continue
+        found.removed_files.extend(_strings_in(argument)[:1])
+    for call in _OPENED.finditer(without_comments):
+        strings = _strings_in(arguments.of_call(call.end()))
+        if strings and (
+            "write" in call[0]
+            or "put" in call[0]
+            or any(re.fullmatch(r"[wax+b]+", text) and "w" in text for text in strings[1:])
+        ):
+            found.written_files.append(strings[0])
+    for packed in _DECODED.finditer(code):
+        found.nested_code.extend(_unpacked(packed[1]))
+    return found._replace(
+        gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
+        runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
+        forks_endlessly=bool(_FORK_BOMB.search(without_comments)),
+    )
+
+
+def _read_awk(code: str, found: FoundInCode) -> FoundInCode:
+    for call in _AWK_SYSTEM.finditer(code):
+        is_literal = _STRING.fullmatch(call[1].strip()) is not None
+        found.scripts.append("".join(_strings_in(call[1])) if is_literal else UNKNOWN)
+    for pipe in _AWK_PIPE.finditer(code):
+        found.scripts.append(decode_escapes(pipe[1] or pipe[2] or ""))
+    return found
+
+
+class _Arguments:
+    """Cuts out the arguments of calls, within a bound on what is looked at in all."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        self._left = MAX_LOOKED_AT
+
+    def of_call(self, start: int) -> str:
+        """Up to the bracket that closes the call, or the end of the line if none was opened."""
+        code = self._code
+        has_bracket = "(" in code[max(0, start - 3) : start]
+        depth = 1 if has_bracket else 0
+        at = start
+        limit = min(len(code), start + MAX_ARGUMENT_CHARS)
+        while at < limit:
+            character = code[at]
+            if character in _QUOTES:
+                string = _STRING.match(code, at, limit)
+                self._look_at(string.end() - at if string else limit - at)
+                at = string.end() if string else at + 1
+                continue
+            if character in "([{":
+                depth += 1
+            elif character in ")]}":
+                depth -= 1
+                if depth <= 0 and (has_bracket or character == ")"):
+                    break
+            elif character in "\n;" and not has_bracket:
+                break
+            at += 1
+        self._look_at(at - start)
+        return code[start:at]
+
+    def _look_at(self, characters: int) -> None:
+        self._left -= characters
+        if self._left < 0:
+            raise TooComplex(TOO_MANY_PARTS)
+
+
+def _strings_in(text: str) -> list[str]:
+    return [
+        decode_escapes(next((group for group in found.groups() if group is not None), ""))
+        for found in _STRING.finditer(text)
+    ]
+
+
+def _unpacked(packed: str) -> list[str]:
+    try:
+        return [base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")]
+    except (ValueError, binascii.Error):
+        return []

@@ -1,0 +1,56 @@
+"""Command lines of the form ``tool thing verb``: which verbs destroy."""
+
+from __future__ import annotations
+
+from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.options import words_in
+
+_VERB = LazyPattern(
+    r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
+    r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_](?:delete|destroy|remove|purge)"
+)
+_GLOBAL_VALUED = words_in(
+    "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
+    " --kubeconfig --cluster -s -H --host -c --config -p --port -u --user --bootstrap-server --zookeeper -o -C --chdir --server -w --workspace"
+)
+
+
+def command_words(arguments: list[str]) -> list[str]:
+    """The words before the first option behind them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
+    words: list[str] = []
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        if word.startswith("-"):
+            if len(words) >= 2:
+                break
+            at += 2 if word in _GLOBAL_VALUED else 1
+            continue
+        words.append(word)
+        at += 1
+    return words
+
+
+def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
+    """The first verb that destroys, or nothing."""
+    for word in words[:5]:
+        if word in more or _VERB.fullmatch(word.lower()):
+            return word
+    return ""
+
+
+def is_only_asking(arguments: list[str]) -> bool:
+    return any(
+        word
+        in (
+            "--help",
+            "-h",
+            "help",
+            "--dry-run",
+            "--dryrun",
+            "--version",
+            "--dry-run=client",
+            "--dry-run=server",
+        )
+        for word in arguments
+    )

@@ -1,0 +1,110 @@
+"""Secrets that leave the machine: keys and passwords sent by curl, scp, nc and the like."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.guard.call import Call
+from ralph.guard.judgement import Danger
+from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.options import base_name, has_flag, split_options, value_of_option, words_in
+from ralph.guard.places import is_secret_file
+
+SENDERS = words_in(
+    "curl wget nc ncat netcat socat telnet ftp sftp scp rsync ssh http https xh xhs httpie mail sendmail mutt"
+)
+"""Programs that can send what they are given to another machine."""
+FETCHERS = words_in(
+    "curl wget fetch aria2c http https xh xhs httpie lwp-request lynx links w3m nc ncat netcat ssh"
+)
+"""Programs whose output comes from another machine."""
+_COPIERS = words_in("scp rsync sftp aws gsutil rclone s3cmd gh")
+_COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
+_TELLERS = frozenset(["env", "printenv", "set", "export"])
+_UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
+_LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
+
+
+def check_secrets(call: Call) -> Danger | None:
+    if call.program in ("nc", "ncat", "netcat", "socat"):
+        options, operands = split_options(call.arguments)
+        runs = has_flag(options, "e", "exec") or has_flag(options, "c", "sh-exec")
+        if runs or any(re.match(r"(?i)(exec|system):", operand) for operand in operands):
+            return Danger(
+                "network",
+                f"{call.program} gives another machine a shell",
+                "use curl to a host that the user named",
+            )
+    for path in _sent_files(call):
+        if is_secret_file(path):
+            return Danger("secrets", f"this sends {path} to another machine", _LEAVE_SECRETS)
+    return None
+
+
+def _sent_files(call: Call) -> list[str]:
+    program, words = call.program, call.arguments
+    if program in _COPIERS:
+        _, operands = split_options(words, _COPIERS_VALUED)
+        # The last one is where they go; a gist has no such place.
+        sent = operands if "gist" in operands else operands[:-1]
+        return [word.rstrip("/") for word in sent if ":" not in word]
+    if program not in SENDERS:
+        return []
+    saved = saved_file(program, words)
+    named = [word for word in words if word != saved and not word.startswith(("http://", "https://"))]
+    return [path for word in named if (path := _sent_file(program, word))]
+
+
+def reads_secrets(words: list[str]) -> bool:
+    """A command whose output holds secrets: a key file is read, the environment is listed."""
+    if not words:
+        return False
+    program = base_name(words[0])
+    if program in _TELLERS and len(words) == 1:
+        return True
+    if program == "security" and any(word.startswith(("find-", "dump-")) for word in words[1:]):
+        return True
+    if program in ("gpg", "gpg2") and any(word.startswith("--export-secret") for word in words):
+        return True
+    return program not in ("ls", "test", "[", "echo", "stat", "chmod") and any(
+        is_secret_file(word) for word in words[1:]
+    )
+
+
+def check_sending(program: str, arguments: list[str]) -> Danger | None:
+    """A sender that gets secrets on stdin or in its words."""
+    if program not in SENDERS and not (program == "openssl" and "s_client" in arguments):
+        return None
+    if program == "curl" and not any(
+        word.startswith(("-d", "--data", "-F", "--form", "-T", "--upload", "-H", "--json", "-u"))
+        for word in arguments
+    ):
+        has_url_text = any("?" in word or "\ue000" in word for word in arguments)
+        if not has_url_text:
+            return None
+    return Danger("secrets", "this sends secrets to another machine", _LEAVE_SECRETS)
+
+
+def saved_file(program: str, arguments: list[str]) -> str:
+    """Where a fetcher puts what it gets; empty: to its output."""
+    named = value_of_option(
+        arguments, ("-o", "--output", *(("-O", "--output-document") if program == "wget" else ()))
+    )
+    if named or program not in ("wget", "curl"):
+        return named or ""
+    options, operands = split_options(arguments)
+    if program == "curl" and not has_flag(options, "O", "remote-name"):
+        return ""
+    return operands[-1].partition("?")[0].rpartition("/")[2] if operands else ""
+
+
+def _sent_file(program: str, word: str) -> str:
+    if program == "ssh":
+        return ""  # its own key
+    if program == "wget":
+        found = re.fullmatch(r"--(?:post|body)-file=(.+)", word)
+        return found[1] if found else ""
+    found = _UPLOADED.fullmatch(word.removeprefix("--data-binary=").removeprefix("-d").removeprefix("-F"))
+    if found:
+        return found[1]
+    return word if is_secret_file(word) and program == "curl" else ""

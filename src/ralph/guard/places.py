@@ -1,0 +1,153 @@
+"""What kind of place a path is: the project's own, a temporary folder, the system, a home …, by its text alone."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.marks import INPUT, UNKNOWN
+from ralph.guard.paths import joined
+
+
+class Place(Enum):
+    ROOT = "the root of the file system"
+    HOME = "a home directory"
+    SYSTEM = "a system directory"
+    DEVICE = "a device"
+    PROJECT = "the whole working directory"
+    HISTORY = "the repository's .git"
+    INSIDE = "the project's own files"
+    TEMPORARY = "a temporary file"
+    OUTSIDE = "a path outside the working directory"
+    UNKNOWN = "a path that is not known before it runs"
+
+
+VITAL = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE, Place.PROJECT, Place.HISTORY])
+"""Recursive removal is never right here, forced or not."""
+MACHINE = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE])
+HARMLESS = frozenset([Place.INSIDE, Place.TEMPORARY])
+
+_TEMPORARY = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)")
+_TEMPORARY_ROOT = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)")
+_SYSTEM = LazyPattern(
+    r"(?:/private)?/(?:etc|usr|bin|sbin|lib\w*|boot|proc|sys|var|root|run|srv|System|Library|Applications)(?:/|$)",
+    re.IGNORECASE,
+)
+_SYSTEM_CHILD_OK = LazyPattern(r"/(?:var|srv|run|usr/local|root|opt)/.+|/(?:Library|Applications)/.+/.+")
+_HOME = LazyPattern(r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?")
+_HARMLESS_DEVICE = LazyPattern(
+    r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty\w*|fd(?:/\d+)?|pts/\d+|shm/.*)"
+)
+_BROAD = LazyPattern(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*")
+_WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
+_WINDOWS = LazyPattern(r"[A-Za-z]:")
+
+
+def place_of(path: str, cwd: str, project: str = "") -> Place:
+    """``cwd`` is where the command line has gone so far, ``project`` the absolute working directory if known."""
+    if INPUT in path or "$" in path:
+        return Place.UNKNOWN
+    if _WINDOWS_ROOT.fullmatch(path) and path[:1] != "/":
+        return Place.ROOT
+    whole = joined(cwd, path)
+    if project and not whole.startswith(("/", "~", UNKNOWN)):
+        whole = joined(project, whole)
+    stripped = whole
+    while (cut := stripped.rpartition("/"))[2] and _BROAD.fullmatch(cut[2]):
+        if not cut[1]:
+            stripped = "."
+            break
+        stripped = cut[0] or "/"
+    is_broad = stripped != whole
+    if stripped.startswith(UNKNOWN):
+        return Place.UNKNOWN
+    if project and _is_own(stripped, project):
+        return _own(stripped[len(project) :].lstrip("/") or ".")
+    if stripped.startswith(("/", "~")) or _WINDOWS.match(stripped):
+        return _absolute(stripped, is_broad=is_broad)
+    return _own(stripped)
+
+
+def _is_own(path: str, project: str) -> bool:
+    return project.count("/") > 1 and (path == project or path.startswith(project + "/"))
+
+
+def _own(path: str) -> Place:
+    if path == ".":
+        return Place.PROJECT
+    if path == ".." or path.startswith("../"):
+        return Place.OUTSIDE
+    if path == ".git" or path.startswith(".git/"):
+        return Place.HISTORY
+    return Place.INSIDE
+
+
+def _absolute(path: str, *, is_broad: bool) -> Place:
+    if path == "/" or re.fullmatch(r"/[?\[*].*", path):
+        return Place.ROOT
+    if _TEMPORARY.match(path):
+        if _TEMPORARY_ROOT.fullmatch(path) and not is_broad:
+            return Place.SYSTEM
+        return Place.TEMPORARY
+    if _HOME.fullmatch(path):
+        return Place.HOME
+    if path.startswith("/dev/"):
+        return Place.OUTSIDE if _HARMLESS_DEVICE.fullmatch(path) else Place.DEVICE
+    if _SYSTEM.match(path) and not _SYSTEM_CHILD_OK.fullmatch(path):
+        return Place.SYSTEM
+    return Place.OUTSIDE
+
+
+_VITAL_FILES = LazyPattern(
+    r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*|cron\.\w+/.*)"
+    r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys"
+)
+
+
+def is_vital_file(path: str, cwd: str) -> bool:
+    """Overwriting it locks people out, opens a door, or stops the machine."""
+    whole = joined(cwd, path)
+    return bool(_VITAL_FILES.fullmatch(whole)) or is_disk(whole)
+
+
+_PERSONAL_FILES = LazyPattern(
+    r"~/\.(?:bashrc|bash_profile|bash_history|zshrc|zsh_history|zprofile|profile|gitconfig|netrc|ssh/.+|gnupg/.+|aws/.+|kube/.+)"
+)
+
+
+def is_personal_file(path: str, cwd: str) -> bool:
+    """Keys, history and start-up files of the user."""
+    return bool(_PERSONAL_FILES.fullmatch(joined(cwd, path)))
+
+
+_STARTUP_FILES = LazyPattern(
+    r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*"
+)
+
+
+def is_startup_file(path: str) -> bool:
+    """What every shell of the user reads first."""
+    return bool(_STARTUP_FILES.fullmatch(path))
+
+
+def is_disk(path: str) -> bool:
+    return (
+        path.startswith("/dev/")
+        and not _HARMLESS_DEVICE.fullmatch(path)
+        and not path.startswith(("/dev/tcp", "/dev/udp"))
+    )
+
+
+_SECRET_FILES = LazyPattern(
+    r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws(?:/credentials)?|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
+    r"|\.kube(?:/config)?|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
+    r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
+    r"|credentials\.json|secrets?\.(?:ya?ml|json|toml|env))"
+    r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ"
+)
+
+
+def is_secret_file(path: str) -> bool:
+    """A file that holds keys or passwords, by its name."""
+    return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))

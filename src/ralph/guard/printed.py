@@ -1,0 +1,196 @@
+"""What a script prints, where that can be told without running it: echo, printf, decoders, a few questions."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+from ralph.guard.ansi_quotes import decode_escapes
+from ralph.guard.expansion import expand_text, expand_words
+from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.marks import TEMPORARY_FOLDER, UNKNOWN
+from ralph.guard.options import base_name, split_options
+from ralph.guard.scope import Scope
+from ralph.guard.syntax import Command, Pipeline, Redirect, Script, Simple
+
+MAX_PRINTED_CHARS = 50_000
+_FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
+
+
+def printed_by(script: Script, scope: Scope) -> str | None:
+    """None if it cannot be known."""
+    outputs = [_printed_by_pipeline(pipeline, scope) for pipeline in script]
+    if any(output is None for output in outputs) or not outputs:
+        return None
+    return "".join(output or "" for output in outputs)[:MAX_PRINTED_CHARS]
+
+
+def _printed_by_pipeline(pipeline: Pipeline, scope: Scope) -> str | None:
+    text: str | None = None
+    for command in pipeline:
+        text = printed_by_command(command, scope, text)
+        if text is None:
+            return None
+    return text
+
+
+def stdin_text(redirects: tuple[Redirect, ...], scope: Scope) -> str | None:
+    """The text of a here-document or here-string, or of a file that the command line itself wrote."""
+    text = None
+    for redirect in redirects:
+        if redirect.operator == "<<" and redirect.fd in ("", "0"):
+            text = expand_text(redirect.target, scope, printed_by)
+        elif redirect.operator == "<<<":
+            text = expand_text(redirect.target, scope, printed_by) + "\n"
+        elif redirect.operator == "<":
+            text = scope.written(expand_text(redirect.target, scope, printed_by))
+    return text
+
+
+def printed_by_command(command: Command, scope: Scope, stdin: str | None) -> str | None:
+    if not isinstance(command, Simple) or not command.words:
+        return None
+    if any(">" in redirect.operator and redirect.fd != "2" for redirect in command.redirects):
+        return None
+    given = stdin_text(command.redirects, scope)
+    words = expand_words(command.words, scope, printed_by)
+    if not words:
+        return None
+    return text_of_call(words, scope, stdin if given is None else given)
+
+
+def text_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | None:
+    program, arguments = base_name(words[0]), words[1:]
+    if (
+        program in ("sudo", "command", "builtin", "env", "exec")
+        and arguments
+        and not arguments[0].startswith("-")
+    ):
+        return text_of_call(arguments, scope, stdin)
+    if program == "echo":
+        return _echoed(arguments)
+    if program == "printf":
+        return _formatted(arguments)
+    if program in ("cat", "tee", "tac"):
+        return _concatenated(arguments, scope, stdin)
+    if program in ("base64", "xxd", "openssl", "basenc", "base32"):
+        return _decoded(program, arguments, scope, stdin)
+    if program == "rev" and stdin is not None:
+        return "\n".join(line[::-1] for line in stdin.split("\n"))
+    if program == "tr" and stdin is not None:
+        return _translated(arguments, stdin)
+    return _answered(program, arguments)
+
+
+def _answered(program: str, arguments: list[str]) -> str | None:
+    """Programs whose answer is known well enough to judge by."""
+    operands = [argument for argument in arguments if not argument.startswith("-")]
+    if program == "mktemp":
+        return f"{TEMPORARY_FOLDER}/made" if not any("/" in operand for operand in operands) else operands[-1]
+    if program == "pwd" or (
+        program == "git" and arguments[:1] == ["rev-parse"] and "--show-toplevel" in arguments
+    ):
+        return "."
+    if program in ("which", "realpath", "readlink", "type") and operands:
+        return operands[-1]
+    if program == "command" and arguments[:1] in (["-v"], ["-V"]) and operands:
+        return operands[-1]
+    if program == "whoami":
+        return "user"
+    if program in ("true", ":"):
+        return ""
+    return None
+
+
+def _echoed(arguments: list[str]) -> str:
+    has_escapes = False
+    newline = "\n"
+    while arguments and re.fullmatch(r"-[neE]+", arguments[0]):
+        has_escapes = has_escapes or "e" in arguments[0]
+        newline = "" if "n" in arguments[0] else newline
+        arguments = arguments[1:]
+    text = " ".join(arguments)
+    return (decode_escapes(text) if has_escapes else text) + newline
+
+
+def _formatted(arguments: list[str]) -> str | None:
+    if arguments[:1] == ["--"]:
+        arguments = arguments[1:]
+    if not arguments or arguments[0] == "-v":
+        return None
+    template, values = decode_escapes(arguments[0]), arguments[1:]
+    printed = ""
+    while True:
+        before = len(values)
+
+        def replaced(found: re.Match[str]) -> str:
+            if found[1] == "%":
+                return "%"
+            value = values.pop(0) if values else ""
+            return decode_escapes(value) if found[1] == "b" else value
+
+        printed += _FORMAT.sub(replaced, template)
+        if not values or len(values) == before or len(printed) > MAX_PRINTED_CHARS:
+            return printed
+
+
+def _concatenated(arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
+    _, operands = split_options(arguments)
+    if not operands or operands == ["-"]:
+        return stdin
+    texts = [stdin if operand == "-" else scope.written(operand) for operand in operands]
+    if any(text is None for text in texts):
+        return None
+    return "".join(text or "" for text in texts)
+
+
+def _decoded(program: str, arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
+    options, operands = split_options(arguments)
+    for operand in operands:
+        stdin = scope.written(operand) or stdin
+    flags = "".join(option for option in options if not option.startswith("--"))
+    if stdin is None or UNKNOWN in stdin:
+        return None
+    packed = "".join(stdin.split())
+    try:
+        if program == "xxd" and "r" in flags:
+            return bytes.fromhex(packed).decode("utf-8", "replace")
+        is_decoding = "d" in flags.lower() or "--decode" in options
+        if program == "base32" and is_decoding:
+            return base64.b32decode(packed).decode("utf-8", "replace")
+        if is_decoding and (
+            program != "openssl" or "base64" in [*operands, *(option.lstrip("-") for option in options)]
+        ):
+            return base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")
+    except (ValueError, binascii.Error):
+        return None
+    return None
+
+
+def _translated(arguments: list[str], text: str) -> str | None:
+    options, operands = split_options(arguments)
+    sets = [_characters_of(operand) for operand in operands]
+    if options in (["-d"], ["--delete"]) and len(sets) == 1:
+        return "".join(character for character in text if character not in sets[0])
+    if len(sets) != 2 or not sets[1] or options:
+        return None
+    target = sets[1] + sets[1][-1] * len(sets[0])
+    return text.translate({ord(old): new for old, new in zip(sets[0], target, strict=False)})
+
+
+def _characters_of(set_text: str) -> str:
+    text = decode_escapes(set_text)
+    for name, members in (
+        ("[:upper:]", "A-Z"),
+        ("[:lower:]", "a-z"),
+        ("[:space:]", " \t\n"),
+        ("[:digit:]", "0-9"),
+    ):
+        text = text.replace(name, members)
+
+    def ranged(found: re.Match[str]) -> str:
+        first, last = ord(found[1]), ord(found[2])
+        return "".join(chr(code) for code in range(first, min(last, first + 256) + 1))
+
+    return re.sub(r"(.)-(.)", ranged, text, flags=re.DOTALL)

@@ -1,0 +1,169 @@
+"""Programs that run another command: sudo, env, timeout … One row each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ralph.guard.options import behind_options, is_assignment
+
+
+class Wrapper(NamedTuple):
+    """How to find the wrapped command."""
+
+    valued: frozenset[str] = frozenset()
+    """Options that take the next word as value."""
+    operands: int = 0
+    """Words of the wrapper's own before the command: a duration, a directory."""
+    takes_assignments: bool = False
+
+
+def _row(valued: str = "", operands: int = 0, *, takes_assignments: bool = False) -> Wrapper:
+    return Wrapper(frozenset(valued.split()), operands, takes_assignments)
+
+
+WRAPPERS: dict[str, Wrapper] = {
+    "sudo": _row(
+        "-u -g -p -C -c -h -D -R -r -t -T -U --user --group --prompt --chdir --chroot --host --role --type"
+        " --close-from --command-timeout --other-user",
+        takes_assignments=True,
+    ),
+    "doas": _row("-u -C -a", takes_assignments=True),
+    "pkexec": _row("--user"),
+    "run0": _row("-u -g -D --user --group --chdir --setenv"),
+    "nice": _row("-n --adjustment"),
+    "nohup": _row(),
+    "timeout": _row("-s -k --signal --kill-after", 1),
+    "gtimeout": _row("-s -k --signal --kill-after", 1),
+    "time": _row("-f -o --format --output"),
+    "gtime": _row("-f -o --format --output"),
+    "command": _row(),
+    "builtin": _row(),
+    "exec": _row("-a"),
+    "stdbuf": _row("-i -o -e --input --output --error"),
+    "setsid": _row(),
+    "ionice": _row("-c -n -p -P -u --class --classdata"),
+    "chrt": _row("-T -P -D", 1),
+    "taskset": _row("", 1),
+    "cpulimit": _row("-l -p -e --limit"),
+    "unshare": _row("-S -G -R -w --root --wd"),
+    "nsenter": _row("-t -S -G --target"),
+    "chroot": _row("", 1),
+    "fakeroot": _row("-l -s -i -b"),
+    "watch": _row("-n --interval -q --equexit"),
+    "caffeinate": _row("-t -w"),
+    "strace": _row("-o -e -p -s -u -E -P -a -b -O -S -X"),
+    "ltrace": _row("-o -e -p -s -u"),
+    "arch": _row("-e -d -arch --arch"),
+    "xvfb-run": _row("-e -f -n -s -w -p --error-file --auth-file --server-num --server-args"),
+    "dbus-run-session": _row("--config-file --dbus-daemon"),
+    "systemd-run": _row("-p -u -t -M --unit --property --slice --working-directory --uid --gid -E"),
+    "systemd-inhibit": _row("--what --who --why --mode"),
+    "busybox": _row(),
+    "toybox": _row(),
+    "noglob": _row(),
+    "nocorrect": _row(),
+    "unbuffer": _row(),
+    "proxychains": _row("-f"),
+    "proxychains4": _row("-f"),
+    "torsocks": _row(),
+    "rtk": _row(),
+    "entr": _row(),
+}
+
+_RUNNERS = {
+    "mise": ("exec", "x"),
+    "direnv": ("exec",),
+    "rbenv": ("exec",),
+    "pyenv": ("exec",),
+    "asdf": ("exec",),
+    "poetry": ("run",),
+    "pipenv": ("run",),
+    "uv": ("run",),
+    "pdm": ("run",),
+    "hatch": ("run",),
+    "rye": ("run",),
+    "bundle": ("exec",),
+    "npm": ("exec", "x"),
+    "pnpm": ("exec",),
+    "yarn": ("exec",),
+    "nix": ("run", "shell", "develop"),
+    "conda": ("run",),
+    "op": ("run",),
+    "doppler": ("run",),
+    "aws-vault": ("exec",),
+    "dotenvx": ("run",),
+    "flatpak-spawn": ("--host",),
+}
+"""Program and subcommand, then options, then the command."""
+
+
+def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
+    """The words of the command that ``program`` runs; None if it is no wrapper."""
+    if program in _RUNNERS:
+        if arguments[:1] and arguments[0] in _RUNNERS[program]:
+            if "--" in arguments:
+                return arguments[arguments.index("--") + 1 :]
+            skipped = 2 if program == "direnv" else 1
+            return behind_options(arguments[skipped:], ())
+        return None
+    wrapper = WRAPPERS.get(program)
+    if wrapper is None:
+        return None
+    if program == "command" and arguments[:1] and arguments[0] in ("-v", "-V"):
+        return []
+    rest = behind_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
+    return rest[wrapper.operands :]
+
+
+class EnvCall(NamedTuple):
+    """``env``: variables that it sets, then a command."""
+
+    assignments: list[tuple[str, str]]
+    command: list[str]
+    split_text: str | None
+    """What ``-S`` gave: to be cut into words first."""
+    directory: str | None
+
+
+_ENV_VALUED = frozenset(["-u", "--unset", "-C", "--chdir", "-P", "-a", "--argv0"])
+
+
+def read_env(arguments: list[str]) -> EnvCall:
+    assignments: list[tuple[str, str]] = []
+    split_text: str | None = None
+    directory: str | None = None
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        if word == "--":
+            at += 1
+            break
+        if word in ("-S", "--split-string"):
+            split_text = arguments[at + 1] if at + 1 < len(arguments) else ""
+            at += 2
+            break
+        if word.startswith(("-S", "--split-string=")):
+            split_text = word.partition("=")[2] if word.startswith("--") else word[2:]
+            at += 1
+            break
+        if is_assignment(word) and not word.startswith("-"):
+            name, _, value = word.partition("=")
+            assignments.append((name, value))
+            at += 1
+        elif word.startswith("--chdir="):
+            directory = word.partition("=")[2]
+            at += 1
+        elif word in _ENV_VALUED:
+            if word in ("-C", "--chdir") and at + 1 < len(arguments):
+                directory = arguments[at + 1]
+            at += 2
+        elif word.startswith("-"):
+            at += 1
+        else:
+            break
+    rest = arguments[at:]
+    while rest and split_text is None and is_assignment(rest[0]):
+        name, _, value = rest[0].partition("=")
+        assignments.append((name, value))
+        rest = rest[1:]
+    return EnvCall(assignments, rest, split_text, directory)

@@ -1,0 +1,223 @@
+"""Is an agent's program there, of a version that works, logged in, and does it understand what it will be told?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.adapters.agents.examinations import EXAMINATIONS, Examination
+from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN
+from ralph.domain.loop.session_report import Ending
+from ralph.domain.views.health import Area, Finding, Health, judged_version, version_in, worst
+from ralph.engine.ports import Command, ProcessRunner, Timeouts
+
+PROBE_SECONDS = 10.0
+"""No question to a program may take longer."""
+
+_MOST_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a program said to a question. ``code`` is None if it never started; ``is_late``: it was ended."""
+
+    code: int | None
+    output: str
+    is_late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Everything needed to ask programs questions."""
+
+    runner: ProcessRunner
+    cwd: Path
+    environ: Mapping[str, str]
+    seats: asyncio.Semaphore  # so many questions at once: each gets its share of the machine
+    own: Mapping[str, str] = field(default_factory=dict)  # variables of this agent alone
+
+    async def ask(self, *argv: str) -> Answer:
+        chunks: list[bytes] = []
+        taken = 0
+
+        def take(chunk: bytes) -> None:
+            nonlocal taken
+            if taken < _MOST_BYTES:
+                chunks.append(chunk)
+                taken += len(chunk)
+
+        async with self.seats:
+            exit_ = await self.runner.run(
+                Command(argv, self.cwd, self.own),
+                timeouts=Timeouts(total=PROBE_SECONDS),
+                on_output=take,
+                on_stderr=take,
+            )
+        output = b"".join(chunks).decode(errors="replace")
+        is_late = exit_.ending is Ending.TIMED_OUT
+        return Answer(exit_.code if exit_.ending is not Ending.NOT_STARTED else None, output, is_late)
+
+    def which(self, program: str) -> str | None:
+        return shutil.which(program, path=self.variable("PATH") or os.defpath)
+
+    def variable(self, name: str) -> str:
+        return self.own.get(name) or self.environ.get(name, "")
+
+
+async def examined(
+    agent: str, command: str, asking: Asking, *, needed: bool, setting: str = "agent"
+) -> Finding:
+    """A known agent. ``command`` is its program, by name or path; ``setting`` is where both stand."""
+    program = _found(command, asking)
+    if program is None:
+        why, advice = _missing(command, asking, setting)
+        return Finding(
+            Area.AGENTS,
+            agent,
+            Health.BAD if needed else Health.ABSENT,
+            why,
+            (advice or _how_to_install(agent, setting),) if needed else (),
+            needed=needed,
+            details={"installed": False},
+        )
+    examination = EXAMINATIONS.get(agent)
+    if examination is None:
+        return Finding(Area.AGENTS, agent, Health.GOOD, program, needed=needed, details={"path": program})
+    return await _examined(agent, program, examination, asking, needed=needed)
+
+
+async def _examined(
+    agent: str, program: str, examination: Examination, asking: Asking, *, needed: bool
+) -> Finding:
+    version_answer, help_answer, logged_in = await asyncio.gather(
+        asking.ask(program, "--version"),
+        asking.ask(program, *examination.help),
+        _logged_in(program, examination, asking),
+    )
+    advice: list[str] = []
+    healths, words = [Health.GOOD], []
+    update = f"update it: {KNOWN_AGENTS[agent]}"
+
+    version = version_in(version_answer.output) if version_answer.code == 0 else ""
+    if version_answer.is_late:
+        healths.append(Health.DOUBTFUL)
+        words.append(f"no answer within {PROBE_SECONDS:.0f} s")
+        advice.append(f"start `{agent} --version` yourself and see what keeps it")
+    elif version_answer.code != 0:
+        healths.append(Health.BAD)
+        said = version_answer.output.strip().splitlines()
+        words.append(f"does not start: {said[-1] if said else f'exit status {version_answer.code}'}")
+        advice.append(f"install it anew: {KNOWN_AGENTS[agent]}")
+    elif examination.known_good is not None:
+        health, said_so = judged_version(version, examination.known_good)
+        healths.append(health)
+        words.append(said_so)
+        if health is not Health.GOOD:
+            advice.append(update)
+    else:
+        healths.append(Health.DOUBTFUL)
+        words.append(f"{version or 'version not known'}, never tested with the real service")
+
+    missing = _missing_flags(examination, help_answer)
+    if missing:
+        healths.append(Health.BAD)
+        words.append(f"does not know {', '.join(missing)}")
+        advice.append(update)
+    if logged_in is None:
+        healths.append(Health.DOUBTFUL)
+        words.append("no sign of a login")
+        advice.append(f"if it is not logged in: {examination.how_to_log_in}")
+    else:
+        words.append("logged in" if logged_in else "not logged in")
+        if not logged_in:
+            healths.append(Health.BAD)
+            advice.append(f"log in: {examination.how_to_log_in}")
+    known_good = examination.known_good
+    return Finding(
+        Area.AGENTS,
+        agent,
+        worst(*healths),
+        ", ".join(words),
+        tuple(dict.fromkeys(advice)),
+        needed=needed,
+        details={
+            "installed": True,
+            "path": program,
+            "version": version,
+            "knownGood": known_good.since if known_good else "",
+            "tested": known_good.tested if known_good else "",
+            "loggedIn": logged_in,
+            "missingFlags": list(missing),
+        },
+    )
+
+
+def _missing_flags(examination: Examination, answer: Answer) -> tuple[str, ...]:
+    """Only a help text that names some of them can be believed about the others."""
+    missing = tuple(flag for flag in examination.flags if flag not in answer.output)
+    return missing if answer.code == 0 and len(missing) < len(examination.flags) else ()
+
+
+async def _logged_in(program: str, examination: Examination, asking: Asking) -> bool | None:
+    if any(asking.variable(variable) for variable in examination.variables):
+        return True
+    if examination.is_logged_in is not None:
+        answer = await asking.ask(program, *examination.login)
+        if answer.code is None or answer.code < 0 or answer.is_late:
+            return None
+        answered = examination.is_logged_in(answer.code, answer.output)
+        return None if answered is False and _has_own_provider(examination, asking) else answered
+    home = _home(asking)
+    return True if any((home / file).is_file() for file in examination.files) else None
+
+
+def _has_own_provider(examination: Examination, asking: Asking) -> bool:
+    """A model of the user's own needs no login; whether it needs a key is between the two."""
+    own = examination.own_provider
+    if own is None:
+        return False
+    folder = Path(asking.variable(own.variable) or _home(asking) / own.folder)
+    try:
+        return own.setting in (folder / own.file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+def _home(asking: Asking) -> Path:
+    return Path(asking.variable("HOME") or "/nonexistent")
+
+
+def _how_to_install(agent: str, setting: str) -> str:
+    return (
+        f"install it, or set {setting}.command to its path"
+        if agent == PLAIN
+        else f"to install it: {KNOWN_AGENTS[agent]}"
+    )
+
+
+# --- programs ----------------------------------------------------------------------------------------------
+
+
+def _found(command: str, asking: Asking) -> str | None:
+    if os.sep not in command:
+        return asking.which(command)
+    file = asking.cwd / command
+    return str(file) if file.is_file() and os.access(file, os.X_OK) else None
+
+
+def _missing(command: str, asking: Asking, setting: str) -> tuple[str, str]:
+    """Why a command cannot be started, and what to do (empty: install it)."""
+    file = asking.cwd / command
+    if os.sep in command and file.is_dir():
+        return f"{command} is a directory", f"set {setting}.command to the program in it"
+    if os.sep in command and file.is_file():
+        return f"{command} is not executable", f"chmod +x {shlex.quote(command)}"
+    if " " in command:
+        hint = f"{setting}.command is the program alone; put its arguments into {setting}.flags"
+        return f"{command} is not installed", hint
+    return "not installed" if os.sep not in command else f"{command} is not there", ""

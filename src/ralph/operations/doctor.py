@@ -1,0 +1,233 @@
+"""`ralph doctor`: looks at everything a run here would depend on, and starts none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ralph.adapters.agents.examinations import EXAMINATIONS
+from ralph.adapters.agents.registry import PLAIN, infer, split_flags
+from ralph.adapters.isolation.choosing import troubles
+from ralph.adapters.isolation.site import Site
+from ralph.adapters.processes.ladder import QUICK
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.config.loading import Inspection, inspect, missing_for_run
+from ralph.config.problems import Problem
+from ralph.config.root import STATE_FOLDER, Root, git_top
+from ralph.config.schema import Settings
+from ralph.domain.views.health import Area, Finding, Health, version_in
+from ralph.errors import RalphError
+from ralph.operations.agent_examination import PROBE_SECONDS, Asking, examined
+from ralph.wiring.agent_definitions import named_adapter, options_of, program_of
+from ralph.wiring.confinement import policy_of
+
+_QUESTIONS_AT_ONCE = 6
+_OLDEST_PYTHON = (3, 11)
+_LITTLE_SPACE = 1024**3
+_NO_SPACE = 64 * 1024**2
+
+
+async def examination(root: Root, *, environ: Mapping[str, str] = os.environ) -> tuple[Finding, ...]:
+    """All findings, bounded in time: every question at most ten seconds, and many at once."""
+    found = inspect(root.state, environ=environ)
+    settings = found.settings or Settings()
+    system = platform_finding(os.name, platform.system())
+    if system.health is Health.BAD:  # nothing could be asked: asking means running programs
+        return (system, _disk(root), _python(), *_settings(found, settings))
+    environment = {**environ, **settings.agent.environment}
+    runner = PosixProcessRunner(
+        run_id=f"doctor-{os.getpid()}", base_environment=environment, ladder=QUICK, linger=0.2
+    )
+    asking = Asking(runner, root.workspace, environment, asyncio.Semaphore(_QUESTIONS_AT_ONCE))
+    agents, sandboxes, git = await asyncio.gather(
+        _agents(settings, asking),
+        _sandboxes(settings, root, asking),
+        _git(settings, root, asking),
+    )
+    return (*agents, *sandboxes, git, system, _disk(root), _python(), *_settings(found, settings))
+
+
+# --- agents ------------------------------------------------------------------------------------------------
+
+
+async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
+    """The configured ones first, then the user's own, then the others that ralph knows."""
+    agent = settings.agent
+    commands = [command for command in (agent.command, *agent.fallbacks) if command]
+    looked_at: dict[str, tuple[str, str]] = {}  # what it is called → the agent it is, its program
+    for command in commands:
+        kind = _kind(settings, command)
+        name = command if command in settings.agents or kind == PLAIN else kind
+        looked_at.setdefault(name, (kind, program_of(settings, command)))
+    configured = tuple(looked_at)
+    for name in settings.agents:
+        looked_at.setdefault(name, (_kind(settings, name), program_of(settings, name)))
+    for kind in EXAMINATIONS:
+        looked_at.setdefault(kind, (kind, kind))
+
+    async def look(name: str, kind: str, program: str) -> Finding:
+        is_own = name in settings.agents
+        own = settings.agents[name].environment if is_own else {}
+        is_configured = name in configured
+        setting = f"agents.{name}" if is_own else "agent"
+        found = await examined(kind, program, replace(asking, own=own), needed=is_configured, setting=setting)
+        return replace(found, name=name, details={**found.details, "configured": is_configured})
+
+    findings = await asyncio.gather(*(look(name, *what) for name, what in looked_at.items()))
+    if not commands and not any(map(_may_work, findings)):
+        advice = ("install one of them, for example claude: npm install -g @anthropic-ai/claude-code",)
+        none = Finding(Area.AGENTS, "agents", Health.BAD, "no agent can be used here", advice, needed=True)
+        return (*findings, none)
+    if any(finding.needed and _may_work(finding) for finding in findings):
+        # One that can work stands in for those that cannot.
+        return tuple(replace(each, needed=each.needed and _may_work(each)) for each in findings)
+    return tuple(findings)
+
+
+def _may_work(finding: Finding) -> bool:
+    return finding.health not in (Health.ABSENT, Health.BAD)
+
+
+def _kind(settings: Settings, command: str) -> str:
+    definition = settings.agents.get(command)
+    if definition is not None:
+        return definition.adapter or PLAIN
+    is_first = command == settings.agent.command
+    return (settings.agent.adapter if is_first else None) or infer(command)
+
+
+# --- what is around them -----------------------------------------------------------------------------------
+
+
+async def _sandboxes(settings: Settings, root: Root, asking: Asking) -> tuple[Finding, ...]:
+    site = Site(
+        workspace=root.workspace,
+        state_folder=root.state / STATE_FOLDER,
+        programs=(),
+        run_id=f"doctor-{os.getpid()}",
+        environ=asking.environ,
+    )
+    try:
+        found = await asyncio.wait_for(
+            troubles(site, policy_of(settings.sandbox), asking.runner), PROBE_SECONDS
+        )
+    except TimeoutError:
+        text = f"no answer within {PROBE_SECONDS:.0f} s"
+        return (Finding(Area.SANDBOXES, "sandboxes", Health.DOUBTFUL, text),)
+    asked = settings.sandbox.kind
+    advice = ("install it, ask for another in sandbox.kind, or for auto",)
+    return tuple(
+        Finding(Area.SANDBOXES, kind, Health.GOOD, "works here", needed=kind == asked)
+        if not trouble
+        else Finding(Area.SANDBOXES, kind, Health.BAD, trouble, advice, needed=True)
+        if kind == asked
+        else Finding(Area.SANDBOXES, kind, Health.ABSENT, trouble)
+        for kind, trouble in found.items()
+    )
+
+
+async def _git(settings: Settings, root: Root, asking: Asking) -> Finding:
+    is_needed = settings.scm is not None and bool(settings.scm.tasks)
+    if asking.which("git") is None:
+        health = Health.BAD if is_needed else Health.DOUBTFUL
+        return Finding(Area.SYSTEM, "git", health, "not installed", ("install git",), needed=is_needed)
+    answer = await asking.ask("git", "--version")
+    version = version_in(answer.output)
+    if git_top(root.workspace) is None:
+        health = Health.BAD if is_needed else Health.DOUBTFUL
+        text = (
+            f"{version}, but {root.workspace} is not in a repository: ralph cannot see what an agent changed"
+        )
+        return Finding(Area.SYSTEM, "git", health, text, ("run `git init` there",), needed=is_needed)
+    return Finding(Area.SYSTEM, "git", Health.GOOD, version, details={"version": version})
+
+
+def _disk(root: Root) -> Finding:
+    try:
+        free = shutil.disk_usage(root.state).free
+    except OSError as error:
+        return Finding(Area.SYSTEM, "disk", Health.DOUBTFUL, f"cannot be looked at: {error.strerror}")
+    gibibytes = f"{free / 1024**3:.1f} GiB free"
+    details = {"freeBytes": free}
+    if free >= _LITTLE_SPACE:
+        return Finding(Area.SYSTEM, "disk", Health.GOOD, gibibytes, details=details)
+    advice = ("make room: every session is recorded; `ralph runs` removes old runs",)
+    health = Health.BAD if free < _NO_SPACE else Health.DOUBTFUL
+    return Finding(Area.SYSTEM, "disk", health, gibibytes, advice, needed=True, details=details)
+
+
+def platform_finding(kind: str, name: str) -> Finding:
+    """``kind`` as in ``os.name``. Windows has neither process groups nor sessions that could be ended as a whole."""
+    if kind == "posix":
+        text = f"{name}: an agent is ended with everything it started"
+        return Finding(Area.SYSTEM, "processes", Health.GOOD, text)
+    text = f"{name} has no process groups: what an agent starts could not be ended with it, so ralph runs none here"
+    advice = ("use the Windows Subsystem for Linux (WSL 2)",)
+    return Finding(Area.SYSTEM, "processes", Health.BAD, text, advice, needed=True)
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    if sys.version_info < _OLDEST_PYTHON:
+        advice = ("use Python 3.11 or newer",)
+        return Finding(Area.SYSTEM, "python", Health.BAD, version, advice, needed=True)
+    text = f"{version} on {platform.system()}"
+    return Finding(Area.SYSTEM, "python", Health.GOOD, text, details={"version": version})
+
+
+# --- settings ----------------------------------------------------------------------------------------------
+
+
+def _settings(found: Inspection, settings: Settings) -> tuple[Finding, ...]:
+    def finding(health: Health, text: str, hint: str, *, needed: bool = False) -> Finding:
+        advice = (hint,) if hint else ()
+        return Finding(Area.SETTINGS, "settings", health, text, advice, needed=needed)
+
+    def place(problem: Problem) -> str:
+        return ": ".join(part for part in (problem.source, problem.key, problem.message) if part)
+
+    wrong = [finding(Health.BAD, place(each), each.hint, needed=True) for each in found.problems]
+    doubts = [finding(Health.DOUBTFUL, place(each), each.hint) for each in found.warnings]
+    if not wrong:
+        if missing := missing_for_run(settings):
+            doubts.append(finding(Health.DOUBTFUL, place(missing), missing.hint))
+        else:
+            try:
+                _make_adapters(settings)
+            except RalphError as error:
+                wrong.append(finding(Health.BAD, error.message, error.hint, needed=True))
+            doubts += [finding(Health.DOUBTFUL, *doubt) for doubt in _too_impatient(settings)]
+    if wrong or doubts:
+        return (*wrong, *doubts)
+    return (finding(Health.GOOD, ", ".join(found.files) or "defaults", ""),)
+
+
+def _make_adapters(settings: Settings) -> None:
+    """Whatever a run would refuse about the agents it is asked for."""
+    agent = settings.agent
+    named_adapter(
+        settings,
+        agent.command,
+        as_root=False,
+        flags=split_flags(agent.flags),
+        adapter=agent.adapter,
+        options=options_of(settings),
+    )
+    for command in agent.fallbacks:
+        named_adapter(settings, command, as_root=False)
+
+
+def _too_impatient(settings: Settings) -> Iterator[tuple[str, str]]:
+    patience = settings.agent.idle_timeout
+    kind = _kind(settings, settings.agent.command)
+    silent = EXAMINATIONS[kind].silent_seconds if kind in EXAMINATIONS else 0.0
+    if patience is not None and patience < silent:
+        yield (
+            f"agent.idleTimeout is {patience:g} s, but {kind} may be silent for {silent:g} s while it tries again",
+            f"set it to more than {silent:g}",
+        )

@@ -1,0 +1,176 @@
+"""What the faces are given: the feed of a project, and how to ask something of its runs."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from enum import StrEnum
+from pathlib import Path
+
+from ralph.adapters.files import read_plain
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.redaction import Redactor, secrets_in
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.storage.board_reader import BoardRules
+from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
+from ralph.adapters.storage.database import open_database
+from ralph.adapters.storage.feed import Feed
+from ralph.adapters.storage.tasks import TaskStore
+from ralph.adapters.workspace.changes import GitChanges
+from ralph.domain.tasks.task import can_be_cancelled, can_be_reopened, cancelled, reopened
+from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.runs import RunState
+from ralph.errors import RalphError, UsageError
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "TaskAsk",
+    "ask",
+    "ask_of_task",
+    "changes_in",
+    "open_feed",
+    "prompt_of",
+]
+
+PROMPT_CHARS = 20_000
+
+
+def open_feed(state_folder: Path) -> Feed:
+    """The feed of a project; there need not be a record yet. For one thread."""
+    return Feed(state_folder, here=this_process(), started_of=started_of, rules=_Rules(state_folder))
+
+
+class _Rules:
+    """What the settings say about the boards; read again when a file of theirs changed."""
+
+    def __init__(self, state_folder: Path) -> None:
+        self._root = state_folder.parent
+        self._files = [state_folder / name for name in ("settings.json", "settings.local.json")]
+        self._seen: list[tuple[int, int]] | None = None
+        self._rules = BoardRules(self._root / "ralph")
+
+    def __call__(self) -> BoardRules:
+        seen = [_identity(path) for path in self._files]
+        if seen != self._seen:
+            self._seen, self._rules = seen, _board_rules(self._root)
+        return self._rules
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_ino
+
+
+def _board_rules(root: Path) -> BoardRules:
+    """Settings that cannot be used make a board less right, never a face fail."""
+    from ralph.adapters.documents.plan_files import plan_folder
+    from ralph.config.loading import load
+    from ralph.wiring.roles import completion_defaults
+
+    try:
+        settings = load(root, environ=os.environ).settings
+        folder = plan_folder(root, Path(settings.profiles.reviewed.plan_folder))
+        return BoardRules(folder, completion_defaults(settings))
+    except (RalphError, OSError, RuntimeError):  # a circle of links
+        problem = "the settings cannot be used (`ralph config validate`): roles and limits are the usual ones"
+        return BoardRules(root / "ralph", problem=problem)
+
+
+def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
+    """What was changed in a run's directory. That of a task is gone when its work was taken in: the commits are
+    in the project's own repository then."""
+    path = Path(root)
+    is_gone = state_folder is not None and not path.is_dir()
+    runner = PosixProcessRunner(run_id="", base_environment=os.environ)
+    return GitChanges(state_folder.parent if is_gone and state_folder else path, runner, has_tree=not is_gone)
+
+
+def prompt_of(state_folder: Path, iteration: IterationSummary) -> str:
+    """What was asked in an iteration, secrets masked; the recorded beginning if its file is gone."""
+    path = Path(iteration.prompt_file)
+    try:
+        if not path.resolve().is_relative_to((state_folder / "runs").resolve()):
+            return iteration.prompt
+        text = read_plain(path, 4 * PROMPT_CHARS).decode(errors="replace")[:PROMPT_CHARS]
+    except (OSError, RuntimeError):  # a circle of links
+        return iteration.prompt
+    return Redactor(secrets_in(os.environ)).redact(text)
+
+
+class Answer(StrEnum):
+    ASKED = "asked"  #: put down for the run's process, which hears it within a moment
+    CANCELLED = "cancelled"  #: the run had ended to wait; nobody waits any more
+
+
+def ask(state_folder: Path, run_id: str, request: Ask, *, text: str = "") -> Answer:
+    """Put a request down. Raises UsageError if the run is not under way, or the text is empty or no text."""
+    if request is Ask.STEER and not text.strip():
+        message = "the text is empty"
+        raise UsageError(message, hint="say what the agent is to hear")
+    if "\0" in text or not _is_utf8(text):
+        message = "the text holds characters that no agent could be told"
+        raise UsageError(message, hint="write it in plain text")
+    with open_feed(state_folder) as feed:
+        run = feed.run(run_id)
+    if run is None:
+        message = "there is no such run here (any more)"
+        raise UsageError(message, hint="`ralph status` shows the runs")
+    path = state_folder / "ralph.db"
+    now = time.time()
+    if not run.live:
+        if run.state is RunState.WAITING and request in (Ask.STOP, Ask.STOP_NOW):
+            with closing(open_database(path)) as database:
+                cancel_ended_run(database, path, run_id, at=now)
+            return Answer.CANCELLED
+        message = f"run {run_id} is not under way: it is {run.state}"
+        raise UsageError(message, hint="`ralph status` shows all runs")
+    with closing(open_database(path)) as database:
+        Controls(database, path, run_id).ask(request, at=now, text=text)
+    return Answer.ASKED
+
+
+class TaskAsk(StrEnum):
+    CANCEL = "cancel"
+    RETRY = "retry"
+
+
+def ask_of_task(state_folder: Path, task_id: str, request: TaskAsk) -> str:
+    """Do it, and say how the task stands now. Raises UsageError if there is no such task, or it makes no sense.
+
+    Whoever works on a task that is cancelled is told to end now; what was done so far stays in its branch.
+    """
+    path = state_folder / "ralph.db"
+    if not path.exists():
+        message = f"there is no task {task_id}"
+        raise UsageError(message)
+    with closing(open_database(path)) as database:
+        store = TaskStore(database, me=this_process(), started_of=started_of)
+        before = store.get(task_id)
+        allowed = can_be_cancelled if request is TaskAsk.CANCEL else can_be_reopened
+        if not allowed(before):
+            message = f"task {before.id} is {before.status}"
+            hint = (
+                "only what is not over can be cancelled"
+                if request is TaskAsk.CANCEL
+                else "only what failed or was cancelled can be tried again"
+            )
+            raise UsageError(message, hint=hint)
+        rule, now = cancelled if request is TaskAsk.CANCEL else reopened, time.time()
+        claim = store.claim_of(before.id)
+        after = store.change(before.id, rule, at=now)
+        if request is TaskAsk.CANCEL and claim is not None and claim.run_id:
+            Controls(database, path, claim.run_id).ask(Ask.STOP_NOW, at=now)
+        return after.status.value
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

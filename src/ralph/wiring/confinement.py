@@ -1,0 +1,123 @@
+"""Where the agent of a run is confined to: the sandbox that was asked for, opened for the time of the run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.domain.sandbox.kind import SandboxKind
+from ralph.engine.ports import ProcessRunner
+from ralph.wiring.launch import Plan
+
+if TYPE_CHECKING:
+    from ralph.adapters.isolation.sandbox import Sandbox
+    from ralph.config.sandbox_settings import SandboxSettings
+    from ralph.domain.sandbox.policy import SandboxPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """``notes`` are for the head of the run: which sandbox, why, and what it promises."""
+
+    sandbox: Sandbox | None = None
+    notes: tuple[str, ...] = ()
+    tidy: Callable[[], None] = lambda: None  # clears up what an agent leaves for those outside to trip over
+
+    def around(self, runner: ProcessRunner) -> ProcessRunner:
+        if self.sandbox is None:
+            return runner
+        from ralph.adapters.isolation.runner import IsolatedRunner
+
+        return IsolatedRunner(runner, self.sandbox, tidy=self.tidy)
+
+    def wary(self, runner: ProcessRunner) -> ProcessRunner:
+        """For our own git, outside."""
+        if self.sandbox is None:
+            return runner
+        from ralph.adapters.isolation.runner import WaryRunner
+
+        return WaryRunner(runner, self.tidy)
+
+
+async def confinement_of(
+    plan: Plan,
+    runner: ProcessRunner,
+    *,
+    run_id: str,
+    run_folder: Path,
+    environment: Mapping[str, str],
+    report: Callable[[str], None],
+) -> Confinement:
+    """Raises AgentUnavailable if what was asked for is not there."""
+    settings = plan.settings
+    asked = settings.sandbox.kind or plan.profile.sandbox
+    if asked == SandboxKind.NONE:
+        # Settings, which a repository brings along, may turn off what the profile would do: not silently.
+        told = settings.sandbox.kind is not None and plan.profile.sandbox != SandboxKind.NONE
+        return Confinement(
+            notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ()
+        )
+    from ralph.adapters.isolation.agent_needs import needs_of
+    from ralph.adapters.isolation.choosing import chosen_sandbox
+    from ralph.adapters.isolation.exposed import exposed_commands
+    from ralph.adapters.isolation.git_traps import GitTraps
+    from ralph.adapters.isolation.kept_links import KeptLinks
+    from ralph.adapters.isolation.places import protected_paths
+    from ralph.adapters.isolation.site import Site
+
+    site = Site(
+        workspace=plan.root.workspace,
+        state_folder=plan.state_folder,
+        programs=(*plan.agents.commands, *plan.programs),
+        run_id=run_id,
+        environ=environment,
+        explicit=frozenset(settings.agent.environment).union(
+            *(defined.environment for defined in settings.agents.values())
+        ),
+        writable=plan.writable,
+        network_log=run_folder / "network.log",
+        report=report,
+    )
+    chosen = await chosen_sandbox(asked, site, policy_of(settings.sandbox), runner)
+    if chosen.sandbox is None:
+        return Confinement(notes=(chosen.why,))
+    traps = GitTraps(plan.root.workspace, report)
+    traps.require_none()
+    links = KeptLinks(protected_paths(site, needs_of(site.programs)), report)
+
+    def tidy() -> None:
+        traps.remove()
+        links.restore()
+
+    outside = {"notify": settings.notify, "scm": (settings.scm.command,) if settings.scm is not None else ()}
+    exposed = exposed_commands(plan.root.workspace, outside)
+    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *exposed), tidy)
+
+
+@asynccontextmanager
+async def opened_sandbox(confinement: Confinement, runner: ProcessRunner) -> AsyncIterator[None]:
+    if confinement.sandbox is None:
+        yield
+        return
+    from ralph.adapters.isolation.runner import opened
+
+    async with opened(confinement.sandbox, runner):
+        yield
+
+
+def policy_of(settings: SandboxSettings) -> SandboxPolicy:
+    from ralph.domain.sandbox.allow_list import parse_rule
+    from ralph.domain.sandbox.policy import Limits, SandboxPolicy
+
+    return SandboxPolicy(
+        network=settings.network,
+        allow=tuple(map(parse_rule, settings.allow)),
+        writable=settings.writable,
+        readonly=settings.readonly,
+        env=settings.env,
+        limits=Limits(settings.memory, settings.pids),
+        image=settings.image or "",
+    )

@@ -1,0 +1,153 @@
+"""What a run would be: profile + settings + what the user asked, resolved and checked, nothing started yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from ralph.adapters.processes.ladder import USUAL, Ladder
+from ralph.adapters.storage.run_request import RunRequest
+from ralph.config.loading import effective
+from ralph.config.root import STATE_FOLDER, Root
+from ralph.config.schema import Settings
+from ralph.config.sources import Flag
+from ralph.domain.loop.assignment import Assignment
+from ralph.domain.loop.budget import Budget, Pace
+from ralph.domain.loop.decision import Rules
+from ralph.domain.loop.profile import Profile
+from ralph.engine.parts import as_given, no_checks
+from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle, Work, Workspace
+from ralph.wiring.agents import ChosenAgents
+
+if TYPE_CHECKING:
+    from ralph.adapters.checks.command import Guardrail
+    from ralph.domain.agent.prices import Price
+    from ralph.engine.loop import RunResult
+    from ralph.engine.recording import Listener
+    from ralph.engine.session import Watch
+    from ralph.wiring.kit import Kit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composed:
+    """The parts in which profiles differ; everything else of a run is the same for all of them."""
+
+    work: Work
+    agent: Agent
+    probes: Sequence[Probe] = ()
+    checks: Sequence[Check] = ()
+    checks_of: Callable[[Assignment], Sequence[Check]] = no_checks
+    actions: Sequence[Action] = ()
+    advisers: Sequence[Adviser] = ()  # besides those that every run has
+    prompt: PromptStyle = as_given
+    rules: Rules = Rules()
+    pace: Pace = Pace()
+    workspace: Workspace | None = None
+    listeners: Sequence[Listener] = ()
+    warnings: Sequence[str] = ()
+
+
+class Described(Protocol):
+    """What was asked for. Made from what the user asked; made again from ``arguments`` when a run is resumed."""
+
+    def arguments(self) -> Mapping[str, object]:
+        """What ``wiring.profiles`` needs to make it again: JSON values only."""
+        ...
+
+    def described(self) -> Mapping[str, object]:
+        """What the record shows of how the run was asked for. Secrets are taken out by who writes it."""
+        ...
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        """What would make a run pointless or its success worth little."""
+        ...
+
+    def commands(self) -> Iterator[str]:
+        """What it will run besides the agent and what the settings name, and who says so."""
+        ...
+
+
+class Composition(Described, Protocol):
+    """What a profile brings to a loop."""
+
+    def composing(self, kit: Kit) -> AbstractAsyncContextManager[Composed]:
+        """The parts, for the time of the block. Raises what is wrong before anything was recorded."""
+        ...
+
+
+@runtime_checkable
+class Driven(Described, Protocol):
+    """A run that is no loop itself, but has others run theirs (``ralph work``)."""
+
+    async def drive(self, kit: Kit) -> RunResult: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A run as it would be started: everything resolved and checked, nothing done yet."""
+
+    profile: Profile
+    settings: Settings
+    root: Root
+    agents: ChosenAgents
+    composition: Composition | Driven
+    maximum: int | None
+    guardrails: tuple[Guardrail, ...] = ()
+    own_prices: Mapping[str, Price] = field(default_factory=dict)
+    flags: tuple[Flag, ...] = ()  # what was given on the command line, for `ralph resume`
+    resumes: str = ""  # the run to go on with; empty: a new one
+    parent_id: str = ""  # the run that this one is a part of; empty: whatever the environment says
+    programs: tuple[str, ...] = ()  # of agents that it may start besides its own: judges, other roles
+    writable: tuple[Path, ...] = ()  # what its agent may write besides the workspace, in a sandbox too
+    ladder: Ladder = USUAL  # how a session is ended
+    own_budget: Budget | None = None  # instead of the settings' limits
+    watch: Watch | None = None  # a limit of somebody else's that may end a session too
+
+    @property
+    def state_folder(self) -> Path:
+        return self.root.state / STATE_FOLDER
+
+    @property
+    def agent(self) -> str:
+        return self.agents.title
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know before leaving it alone."""
+        return self.agents.notes
+
+    def budget(self) -> Budget:
+        if self.own_budget is not None:
+            return self.own_budget
+        limits = self.settings.limits
+        return Budget(
+            iterations=self.maximum,
+            cost_usd=limits.max_cost,
+            tokens=limits.max_tokens,
+            seconds=limits.max_time,
+            stuck_after=limits.stuck_after if self.profile.notices_standstill else 0,
+        )
+
+    def rules(self) -> Rules:
+        limits = self.settings.limits
+        return Rules(
+            acceptance=self.profile.acceptance,
+            max_attempts=limits.max_attempts,
+            faults_count=self.profile.faults_count,
+            wait_for_limits=limits.wait_for_limits,
+        )
+
+    def request(self) -> RunRequest:
+        return RunRequest(
+            profile=self.profile.name,
+            arguments=self.composition.arguments(),
+            workspace=str(self.root.workspace),
+            flags=self.flags,
+            settings=effective(self.settings),
+        )
+
+    def warnings(self) -> Iterator[str]:
+        return self.composition.warnings(self)

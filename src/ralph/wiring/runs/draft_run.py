@@ -1,0 +1,136 @@
+"""Drafting a plan is a run too: one prompt, and a check that says whether the files are a plan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters.documents.plan_files import PRD, PlanFiles, require_plan
+from ralph.adapters.documents.plan_templates import is_scaffold
+from ralph.adapters.files import write_atomic
+from ralph.config.root import Root
+from ralph.config.schema import Settings
+from ralph.config.sources import Flag
+from ralph.domain.loop.profile import Profile
+from ralph.domain.plan.draft import draft_prompt
+from ralph.engine.plans.draft_check import PlanDraftCheck
+from ralph.engine.prompts.work import PromptWork
+from ralph.errors import StoreError, UsageError
+from ralph.wiring.agents import chosen_agents
+from ralph.wiring.kit import Kit
+from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.profiles import load_profile
+from ralph.wiring.requirements import prices_of, require_settings, require_system
+
+ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DraftComposition:
+    """``has_prd``: the specification is there already and stays as it is."""
+
+    folder: Path
+    description: str
+    has_prd: bool
+    remarks: tuple[str, ...] = ()
+
+    def arguments(self) -> Mapping[str, object]:
+        return {
+            "folder": str(self.folder),
+            "description": self.description,
+            "hasPrd": self.has_prd,
+            "remarks": list(self.remarks),
+        }
+
+    def described(self) -> Mapping[str, object]:
+        return {"prompt": self.description, "folder": str(self.folder)}
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        return iter(())
+
+    def commands(self) -> Iterator[str]:
+        return iter(())
+
+    @asynccontextmanager
+    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+        files = PlanFiles(kit.workspace, self.folder, write_atomic, kit.run_folder)
+        prompt = draft_prompt(
+            folder=files.folder, description=self.description, has_prd=self.has_prd, remarks=self.remarks
+        )
+        yield Composed(
+            work=PromptWork(lambda: prompt),
+            agent=kit.agent(tags=()),
+            checks=[PlanDraftCheck(files, keeps_prd=self.has_prd, is_scaffold=is_scaffold)],
+            rules=kit.plan.rules(),
+            workspace=kit.git_workspace(),
+        )
+
+
+def plan_draft(
+    settings: Settings,
+    root: Root,
+    *,
+    ralph_dir: Path,
+    description: str,
+    remarks: Sequence[str] = (),
+    has_prd: bool | None = None,
+    rounds: int = ROUNDS,
+    flags: Sequence[Flag] = (),
+    resumes: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Plan:
+    """Raises what can be known to be wrong before anything is started. ``has_prd`` None: look."""
+    require_system()
+    require_settings(settings)
+    folder = require_plan(root.workspace, ralph_dir)
+    if has_prd is None:
+        prd = PlanFiles(root.workspace, folder, write_atomic).read_guarded()[PRD]
+        has_prd = prd is not None and not is_scaffold(prd.decode(errors="replace"))
+    if not has_prd and not description.strip():
+        message = "there is nothing to draft from: no description, and prd.md is still the empty template"
+        raise UsageError(message, hint='ralph plan draft "what is wanted", or write prd.md first')
+    return Plan(
+        profile=load_profile("draft"),
+        settings=settings,
+        root=root,
+        agents=chosen_agents(settings, root.workspace, environ=environ),
+        composition=DraftComposition(folder, description, has_prd, tuple(remarks)),
+        maximum=rounds,
+        own_prices=prices_of(settings) if settings.prices else {},
+        flags=tuple(flags),
+        resumes=resumes,
+    )
+
+
+def plan_again(
+    profile: Profile,
+    arguments: Mapping[str, object],
+    settings: Settings,
+    root: Root,
+    *,
+    flags: Sequence[Flag],
+    resumes: str,
+) -> Plan:
+    match arguments:
+        case {
+            "folder": str(folder),
+            "description": str(description),
+            "hasPrd": bool(has_prd),
+            "remarks": list(remarks),
+        }:
+            return plan_draft(
+                settings,
+                root,
+                ralph_dir=Path(folder),
+                description=description,
+                remarks=[str(remark) for remark in remarks],
+                has_prd=has_prd,
+                flags=flags,
+                resumes=resumes,
+            )
+        case _:
+            message = f"the request of run {resumes} does not say what was to be drafted"
+            raise StoreError(message, hint="start anew with `ralph plan draft`")

@@ -1,0 +1,317 @@
+"""Runs over a plan: implement, review with fresh eyes, fix, until every story is approved (seed 004)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import gmtime, strftime
+
+from ralph.adapters.checks.command import Guardrail
+from ralph.adapters.documents.active_marker_file import remove_marker, write_marker
+from ralph.adapters.documents.plan_files import TRUSTED, PlanFiles, require_plan
+from ralph.adapters.files import write_atomic
+from ralph.adapters.git import Git
+from ralph.adapters.workspace.plan_repository import GitPlanRepository
+from ralph.config.root import STATE_FOLDER, Root, git_top
+from ralph.config.schema import Settings
+from ralph.config.sources import Flag
+from ralph.domain.loop.events import Warned
+from ralph.domain.loop.profile import Profile
+from ralph.domain.plan.active_marker import ActiveMarker
+from ralph.domain.plan.document import TasksDocument, read_document
+from ralph.domain.plan.modes import ReviewRules, estimate_text
+from ralph.domain.plan.stop_checks import snapshot_of
+from ralph.engine.plans.audit import PlanAudit
+from ralph.engine.plans.ports import PlanRepository
+from ralph.engine.plans.proofs import PlanProofs
+from ralph.engine.plans.session import PlanAgent
+from ralph.engine.plans.work import PlanWork
+from ralph.engine.ports import Check
+from ralph.errors import RalphError, StoreError, UsageError
+from ralph.wiring.agents import chosen_agents
+from ralph.wiring.kit import Kit
+from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.plan_memory import ASIDE, PlanMemory, forget_unjudged, plan_memory, supersede
+from ralph.wiring.profiles import load_profile
+from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
+
+
+@dataclass(frozen=True, slots=True)
+class PlanComposition:
+    """``stay``: on the branch that is checked out, whatever branchName says.
+
+    ``as_found``: what a session wrote into the plan that nobody judged is the user's word. Said once, not remembered.
+    """
+
+    root: Path
+    folder: Path
+    rules: ReviewRules
+    maximum: int
+    promise: str
+    stay: bool = False
+    as_found: bool = False
+    asked_to_continue: bool = False
+
+    def arguments(self) -> Mapping[str, object]:
+        return {
+            "ralphDir": str(self.folder),
+            "skipReview": self.rules.skip,
+            "reviewCap": self.rules.cap,
+            "stay": self.stay,
+        }
+
+    def described(self) -> Mapping[str, object]:
+        return {**self.arguments(), "prompt": f"the plan in {self.folder.name}", "completion": self.promise}
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        if self.asked_to_continue:
+            yield "agent.continueSession is left aside: a review that remembers has no fresh eyes"
+        if self.rules.skip:
+            yield "reviews are skipped: stories pass on the word of who built them, and on the verifyCommands"
+
+    def commands(self) -> Iterator[str]:
+        read = read_document(PlanFiles(self.root, self.folder, write_atomic).read_tasks() or "")
+        if isinstance(read, TasksDocument):
+            for command in read.verify_commands:
+                yield f"verifyCommand: {command} ({self.folder.name}/tasks.json)"
+
+    @asynccontextmanager
+    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+        root = kit.workspace
+        top = git_top(root)
+        if self.as_found:
+            forget_unjudged(kit.plan.state_folder, self.folder)
+        memory = plan_memory(kit.plan.state_folder, self.folder)
+        files = PlanFiles(
+            root,
+            self.folder,
+            write_atomic,
+            aside=kit.run_folder / ASIDE,
+            remembered=memory.file if memory else None,
+        )
+        warnings: list[str] = []
+        if top is not None:
+            warnings += await self._on_its_branch(kit, files, memory)
+        else:
+            warnings.append(
+                "this is not a git repository: what a review changes in the code cannot be put back"
+            )
+        if memory is not None and memory.is_unjudged and memory.run_id != kit.run_id:
+            warnings.append(
+                f"run {memory.run_id} was cut off in a session that nobody judged: what it did to the plan is put back"
+            )
+        repository = GitPlanRepository(root, kit.outside, aside=kit.run_folder / ASIDE) if top else None
+        audit = PlanAudit(
+            files,
+            self.rules,
+            repository,
+            promise=self.promise,
+            warn=lambda message: kit.publish(Warned(message)),
+        )
+        supersede(kit.plan.state_folder, self.folder, by=kit.run_folder / ASIDE / TRUSTED)
+
+        def mark() -> None:
+            write_marker(root, self._marker(kit, audit, top), write_atomic)
+
+        mark()
+        rules = kit.plan.rules()
+        try:
+            yield Composed(
+                work=PlanWork(
+                    audit,
+                    files,
+                    self.rules,
+                    read_prompt=files.read_prompt,
+                    maximum=self.maximum,
+                    promise=self.promise,
+                ),
+                agent=PlanAgent(kit.agent(tags=("promise",)), audit, rules, on_begin=mark),
+                checks=[audit, self._proofs(kit, audit, files, repository)],
+                rules=rules,
+                workspace=kit.git_workspace(),
+                warnings=warnings,
+            )
+        finally:
+            with suppress(RalphError):
+                remove_marker(root)
+
+    def _proofs(
+        self, kit: Kit, audit: PlanAudit, files: PlanFiles, repository: PlanRepository | None
+    ) -> PlanProofs:
+        settings = kit.plan.settings
+
+        def make_check(command: str, slug: str) -> Check:
+            return kit.guardrail(
+                Guardrail(
+                    command=command,
+                    slug=slug,
+                    timeout=settings.guardrail_timeout,
+                    idle_timeout=settings.guardrail_idle_timeout,
+                    keep=settings.truncation.keep,
+                )
+            )
+
+        return PlanProofs(
+            audit.plan, files, self.rules, repository, make_check=make_check, guardrails=kit.guardrails()
+        )
+
+    def _marker(self, kit: Kit, audit: PlanAudit, top: Path | None) -> ActiveMarker:
+        mode, tree = audit.mode, audit.plan.tree
+        prefix = "" if top is None else kit.workspace.resolve().relative_to(top.resolve()).as_posix()
+        return ActiveMarker(
+            pid=os.getpid(),
+            timestamp=strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(kit.clock.now())),
+            max_iterations=self.maximum,
+            mode="sandbox" if kit.is_confined else "direct",
+            skip_review=self.rules.skip,
+            review_cap=self.rules.cap,
+            iteration_mode=mode.mode if mode is not None else None,
+            snapshot=snapshot_of(audit.plan.document),
+            ralph_dir=self.folder.relative_to(kit.workspace.resolve()).as_posix(),
+            run_id=kit.run_id,
+            uncommitted=[path if prefix in ("", ".") else f"{prefix}/{path}" for path in tree.uncommitted],
+        )
+
+    async def _on_its_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> list[str]:
+        """Check out the plan's branch if nothing uncommitted is in the way; gives what the user should know."""
+        git = Git(kit.workspace, kit.outside)
+        branch = await git.branch()
+        wanted = self._wanted_branch(kit, files, memory)
+        told: list[str] = []
+        if wanted and wanted != branch:
+            told, branch = await self._go(git, branch, wanted, files)
+        unjudged = memory.trusted.tree if memory is not None and memory.is_unjudged else None
+        if unjudged is not None and not kit.is_resumed and unjudged.commit and unjudged.branch != branch:
+            assert memory is not None
+            was = unjudged.branch or "a detached HEAD"
+            message = (
+                f"run {memory.run_id} was cut off in a session on {was}, but {branch or 'no branch'} is checked out: "
+                "whether the plan here can be trusted is not known"
+            )
+            hint = f"check out {was} first, or say --as-found if you have looked at {files.folder}/tasks.json"
+            raise UsageError(message, hint=hint)
+        return told
+
+    def _wanted_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> str:
+        if kit.is_resumed and memory is not None and memory.trusted.tree.commit:
+            return memory.trusted.tree.branch  # on which its sessions were
+        if self.stay:
+            return ""
+        if memory is not None and memory.is_unjudged:
+            return memory.trusted.document.branch_name
+        read = read_document(files.read_tasks() or "")
+        return read.branch_name if isinstance(read, TasksDocument) else ""
+
+    async def _go(self, git: Git, branch: str, wanted: str, files: PlanFiles) -> tuple[list[str], str]:
+        """What is to tell, and the branch that is checked out then."""
+        where = branch or "the detached HEAD"
+        if not await git.commit_of("HEAD"):
+            return [f"there is no commit yet: the plan's branch {wanted} was not checked out"], branch
+        if changed := await git.changed():
+            named = ", ".join(changed[:5]) + (" …" if len(changed) > 5 else "")
+            return [
+                f"there are uncommitted changes ({named}): staying on {where}, not going to {wanted}"
+            ], branch
+        exists = bool(await git.commit_of(f"refs/heads/{wanted}"))
+        if not (await git.run("check-ref-format", "--branch", wanted)).ok:
+            message = f"branchName {wanted!r} in {files.folder}/tasks.json cannot be the name of a branch"
+            raise UsageError(message, hint="mend it there, or give --stay")
+        await git.must("checkout", "--quiet", *(() if exists else ("-b",)), wanted, hint="or give --stay")
+        return [] if exists else [f"branch {wanted} was made from {where}"], wanted
+
+
+def plan_reviewed(
+    settings: Settings,
+    root: Root,
+    *,
+    ralph_dir: Path | None = None,
+    skip_review: bool = False,
+    review_cap: int | None = None,
+    stay: bool = False,
+    as_found: bool = False,
+    flags: Sequence[Flag] = (),
+    resumes: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Plan:
+    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    require_system()
+    require_settings(settings)
+    own = settings.profiles.reviewed
+    folder = require_plan(root.workspace, ralph_dir or Path(own.plan_folder))
+    memory = plan_memory(root.state / STATE_FOLDER, folder)
+    if not resumes and (as_found or memory is None or not memory.is_unjudged):
+        _require_sound(PlanFiles(root.workspace, folder, write_atomic))
+    return Plan(
+        profile=load_profile("reviewed"),
+        settings=replace(settings, agent=replace(settings.agent, continue_session=False)),
+        root=root,
+        agents=chosen_agents(settings, root.workspace, environ=environ),
+        composition=PlanComposition(
+            root=root.workspace,
+            folder=folder,
+            rules=ReviewRules(
+                review_cap or own.review_cap, skip_review or own.skip_review, own.at_cap == "block"
+            ),
+            maximum=own.maximum_iterations,
+            promise=own.completion_promise,
+            stay=stay,
+            as_found=as_found,
+            asked_to_continue=settings.agent.continue_session,
+        ),
+        maximum=own.maximum_iterations,
+        guardrails=guardrails_of(settings),
+        own_prices=prices_of(settings) if settings.prices else {},
+        flags=tuple(flags),
+        resumes=resumes,
+    )
+
+
+def estimated(plan: Plan) -> str:
+    """About how many iterations the stories will need; empty if nobody can say."""
+    composition = plan.composition
+    assert isinstance(composition, PlanComposition)
+    memory = plan_memory(plan.state_folder, composition.folder)
+    if memory is not None and memory.is_unjudged and not composition.as_found:
+        return estimate_text(memory.trusted.document, skip_review=composition.rules.skip)
+    read = read_document(PlanFiles(composition.root, composition.folder, write_atomic).read_tasks() or "")
+    return estimate_text(read, skip_review=composition.rules.skip) if isinstance(read, TasksDocument) else ""
+
+
+def _require_sound(files: PlanFiles) -> None:
+    files.read_prompt()
+    text = files.read_tasks()
+    if text is None:
+        message = f"{files.folder}/tasks.json is not a readable UTF-8 text file of bearable size"
+        raise UsageError(message, hint="check that it is a plain file, not a link or a folder")
+    read = read_document(text)
+    if not isinstance(read, TasksDocument):
+        message = f"{files.folder}/tasks.json has problems: {'; '.join(str(one) for one in read[:10])}"
+        raise UsageError(message, hint="ralph plan check lists them all")
+
+
+def plan_again(
+    profile: Profile,
+    arguments: Mapping[str, object],
+    settings: Settings,
+    root: Root,
+    *,
+    flags: Sequence[Flag],
+    resumes: str,
+) -> Plan:
+    folder, cap = arguments.get("ralphDir"), arguments.get("reviewCap")
+    if not isinstance(folder, str) or not isinstance(cap, int):
+        message = f"the request of run {resumes} does not say which plan it was about"
+        raise StoreError(message, hint="start a new run with `ralph plan run`")
+    return plan_reviewed(
+        settings,
+        root,
+        ralph_dir=Path(folder),
+        skip_review=arguments.get("skipReview") is True,
+        review_cap=cap,
+        stay=arguments.get("stay") is True,
+        flags=flags,
+        resumes=resumes,
+    )

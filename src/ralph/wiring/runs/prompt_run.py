@@ -1,0 +1,219 @@
+"""Runs of one prompt: profiles ``basic`` (seed 001) and ``promise`` (seed 000)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters.documents.prompt_source import read_prompt_file
+from ralph.adapters.signals.tag import TagProbe
+from ralph.config.root import Root
+from ralph.config.schema import Settings
+from ralph.config.sources import Flag
+from ralph.domain.loop.assignment import Assignment
+from ralph.domain.loop.budget import Pace
+from ralph.domain.loop.claims import any_tag_claims, find_tags
+from ralph.domain.loop.profile import Profile
+from ralph.domain.loop.prompt import AsGiven
+from ralph.engine.ports import Action, AgentRequest, Command, PromptStyle
+from ralph.engine.prompts.work import PromptWork
+from ralph.engine.recording import Listener
+from ralph.errors import StoreError, UsageError
+from ralph.wiring.agents import chosen_agents
+from ralph.wiring.kit import Kit
+from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.profiles import known_profiles, load_profile
+from ralph.wiring.requirements import (
+    guardrails_of,
+    prices_of,
+    require_scm,
+    require_settings,
+    require_system,
+)
+
+PROFILES = ("basic", "promise")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Exactly one of the two is given."""
+
+    text: str | None = None
+    file: Path | None = None
+
+    def read(self) -> str:
+        if self.file is not None:
+            return read_prompt_file(self.file)
+        assert self.text is not None
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class PromptComposition:
+    """One prompt until its tag is believed."""
+
+    profile: Profile
+    prompt: Prompt
+    completion: str
+    with_count: bool = False
+
+    def arguments(self) -> Mapping[str, object]:
+        return {
+            "prompt": self.prompt.text,
+            "promptFile": str(self.prompt.file) if self.prompt.file is not None else None,
+        }
+
+    def described(self) -> Mapping[str, object]:
+        return {**self.arguments(), "prompt": self.prompt.text or "", "completion": self.completion}
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        tag, expected = self.profile.tag, self.completion
+        named = find_tags(self.first_prompt(plan.maximum), tag)
+        if not any_tag_claims(named, tag, expected):
+            other = f" (it names <{tag}>{named[0].content[:40]}</{tag}>)" if named else ""
+            yield (
+                f"the prompt does not name the completion tag{other}; tell the agent to output "
+                f"<{tag}>{expected}</{tag}> when everything is done"
+            )
+        if not plan.guardrails:
+            yield "no guardrails are configured: the agent's word alone decides when the work is done"
+
+    def commands(self) -> Iterator[str]:
+        return iter(())
+
+    def style(self) -> PromptStyle:
+        if self.profile.prompt == "continuation":
+            from ralph.domain.promise.continuation import ContinuationStyle
+
+            return ContinuationStyle(self.completion)
+        return AsGiven(with_count=self.with_count)
+
+    def first_prompt(self, maximum: int | None) -> str:
+        assignment = Assignment(key="prompt", objective=self.prompt.read())
+        return self.style()(assignment, (), iteration=1, maximum=maximum)
+
+    def first_command(self, plan: Plan) -> tuple[Command, str]:
+        """What the first iteration would start, and the prompt it would send."""
+        text = self.first_prompt(plan.maximum)
+        folder = plan.state_folder / "runs" / "RUN"
+        request = AgentRequest(
+            prompt=text,
+            prompt_file=folder / "prompt_001.txt",
+            log_file=folder / "agent_001.ndjson",
+            cwd=plan.root.workspace,
+        )
+        return plan.agents.first.command(request), text
+
+    @asynccontextmanager
+    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+        agent = kit.agent(tags=(self.profile.tag,))
+        actions: list[Action] = []
+        warnings: Sequence[str] = ()
+        if (scm := kit.scm(agent, completion=self.completion)) is not None:
+            warnings = list(await scm.prepare())
+            actions.append(scm)
+        listeners: list[Listener] = []
+        if self.profile.prompt == "continuation":
+            listeners.append(self._loop_state_listener(kit))
+        yield Composed(
+            work=PromptWork(self.prompt.read),
+            agent=agent,
+            probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
+            checks=kit.guardrails(),
+            actions=actions,
+            prompt=self.style(),
+            rules=kit.plan.rules(),
+            pace=Pace(self.profile.restart_delay),
+            workspace=kit.git_workspace(),
+            listeners=listeners,
+            warnings=warnings,
+        )
+
+    def _loop_state_listener(self, kit: Kit) -> Listener:
+        """Shows the run to others in `.ralph/state/ralph-loop.json` (seed 000)."""
+        from ralph.adapters.storage.loop_state_file import LoopStateListener, loop_state_file
+
+        file = loop_state_file(kit.workspace, report=kit.complain, now=kit.clock.now)
+        return LoopStateListener(
+            file, task=self.prompt.read(), promise=self.completion, started_at=kit.clock.now()
+        )
+
+
+def profile_of_run(name: str) -> Profile:
+    """Raises UsageError for one that `ralph run` does not take, with what does."""
+    known = known_profiles()
+    if name not in known:
+        others = (load_profile(other) for other in known if other not in PROFILES)
+        commands = ", ".join(f"{other.name} is `{other.command}`" for other in others)
+        message = f"unknown profile {name!r}"
+        raise UsageError(message, hint=f"`ralph run` takes {' and '.join(PROFILES)}; {commands}")
+    profile = load_profile(name)
+    if name not in PROFILES:
+        message = f"profile {name} is not run by a prompt alone"
+        raise UsageError(message, hint=f"its command is `{profile.command}`")
+    return profile
+
+
+def plan_run(
+    settings: Settings,
+    root: Root,
+    prompt: Prompt,
+    *,
+    profile: str = "basic",
+    flags: Sequence[Flag] = (),
+    resumes: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Plan:
+    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    require_system()
+    require_settings(settings)
+    kind = profile_of_run(profile)
+    prompt.read()
+    agents = chosen_agents(settings, root.workspace, environ=environ)
+    require_scm(settings, root.workspace, environ)
+    if kind.name == "promise":
+        own = settings.profiles.promise
+        maximum, completion = own.maximum_iterations, own.completion_promise
+    else:
+        maximum, completion = settings.maximum_iterations, settings.completion_response
+    return Plan(
+        profile=kind,
+        settings=settings,
+        root=root,
+        agents=agents,
+        composition=PromptComposition(
+            kind,
+            prompt,
+            completion,
+            with_count=settings.include_iteration_count_in_prompt,
+        ),
+        maximum=maximum,
+        guardrails=guardrails_of(settings),
+        own_prices=prices_of(settings) if settings.prices else {},
+        flags=tuple(flags),
+        resumes=resumes,
+    )
+
+
+def plan_again(
+    profile: Profile,
+    arguments: Mapping[str, object],
+    settings: Settings,
+    root: Root,
+    *,
+    flags: Sequence[Flag],
+    resumes: str,
+) -> Plan:
+    text, file = arguments.get("prompt"), arguments.get("promptFile")
+    if (
+        not isinstance(text, str | None)
+        or not isinstance(file, str | None)
+        or (text is None) == (file is None)
+    ):
+        message = f"the request of run {resumes} does not say what its prompt was"
+        raise StoreError(message, hint="start a new run with `ralph run`")
+    prompt = Prompt(text, Path(file) if file is not None else None)
+    return plan_run(settings, root, prompt, profile=profile.name, flags=flags, resumes=resumes)

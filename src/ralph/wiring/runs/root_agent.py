@@ -1,0 +1,217 @@
+"""The parts of a supervised run: a root agent, its task folder, its buses and its children."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters.bus.loop_posts import LoopPosts
+from ralph.adapters.bus.message_bus import MessageBus
+from ralph.adapters.bus.outbox import Outbox
+from ralph.adapters.bus.postman import Postman
+from ralph.adapters.documents.task_place import clear_marker, make_task_folder
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.signals.bus_message import BusMessageProbe
+from ralph.adapters.signals.done_file import DoneFile
+from ralph.adapters.signals.done_watch import DoneWatch
+from ralph.adapters.signals.exit_code import ExitCodeProbe
+from ralph.adapters.signals.marker_file import MarkerFileProbe
+from ralph.adapters.storage.child_runs import ChildRuns, cut_off
+from ralph.config.schema import Settings
+from ralph.domain.loop.claims import Claim
+from ralph.domain.loop.events import Warned
+from ralph.domain.supervision.message import WAIT_WITHOUT_RESTART
+from ralph.domain.supervision.rules import WAIT_EXIT_CODE, Launches, RestartPace, Supervision, span
+from ralph.domain.supervision.task_folder import DONE, PROJECT_BUS, TASK_BUS, WAIT_MARKER
+from ralph.engine.agents.restarted import RootAgent
+from ralph.engine.ports import Timeouts
+from ralph.engine.supervision.work import SHOWN_CHILDREN, SupervisedWork
+from ralph.wiring.kit import Kit
+from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.runs.children import active_children, stop_children
+from ralph.wiring.runs.prompt_run import Prompt
+
+POST_SECONDS = 2.0
+"""The loop waits no longer than this for a bus that somebody has locked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupervisedComposition:
+    """A root agent and its task folder. Either a prompt for the configured agent, or a ``command`` of its own."""
+
+    supervision: Supervision
+    task: str
+    project: str
+    task_folder: Path
+    parent_id: str = ""
+    prompt: Prompt | None = None
+    command: tuple[str, ...] = ()
+
+    def arguments(self) -> Mapping[str, object]:
+        prompt = self.prompt or Prompt()
+        return {
+            "task": self.task,
+            "project": self.project,
+            "taskFolder": str(self.task_folder),
+            "parent": self.parent_id,
+            "prompt": prompt.text,
+            "promptFile": str(prompt.file) if prompt.file is not None else None,
+            "command": list(self.command),
+        }
+
+    def described(self) -> Mapping[str, object]:
+        text = self.prompt.text if self.prompt is not None else None
+        return {**self.arguments(), "prompt": text or ""}
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        if self.prompt is not None and DONE not in self.prompt.read():
+            yield (
+                f"the prompt does not say how to finish; tell the agent to write the file $TASK_FOLDER/{DONE} "
+                "when everything is done"
+            )
+
+    def commands(self) -> Iterator[str]:
+        return iter(())
+
+    @asynccontextmanager
+    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+        make_task_folder(self.task_folder)
+        done = DoneFile(self.task_folder / DONE)
+        marker = self.task_folder / WAIT_MARKER
+        task_bus = MessageBus(self.task_folder / TASK_BUS, lock_seconds=POST_SECONDS)
+        project_bus = MessageBus(kit.plan.state_folder / PROJECT_BUS, lock_seconds=POST_SECONDS)
+        warnings = [f"task {self.task} is done when this file is there: {done.path}"]
+        if done.exists():
+            warnings.append("DONE is there already")
+        if done.leads_nowhere():
+            warnings.append(f"DONE is a link that leads nowhere, so it does not count: {done.path}")
+        if clear_marker(marker):
+            warnings.append(f"{WAIT_MARKER} of an earlier run was removed; the agent is started again")
+
+        def warn(message: str) -> None:
+            kit.publish(Warned(message))
+
+        bus_probe = BusMessageProbe(
+            task_bus.read_piece,
+            WAIT_WITHOUT_RESTART,
+            Claim.WAITING,
+            run=kit.run_id,
+            complain=warn,
+            offset=task_bus.end(),
+        )
+
+        def prepare() -> None:
+            """An agent that cleans up may have removed its own mailbox, and could never be done without it."""
+            if not self.task_folder.is_dir():
+                warn(f"the task folder was gone; it is made again: {self.task_folder}")
+            make_task_folder(self.task_folder)
+
+        def tell_of_cut_off() -> None:
+            if names := cut_off(self.task_folder):
+                shown = ", ".join(names[:SHOWN_CHILDREN]) + (" …" if len(names) > SHOWN_CHILDREN else "")
+                warn(f"child runs ended with the sandbox of the agent that started them: {shown}")
+
+        def waits() -> str:
+            """Said between two launches, by hand or by a child: then nothing is launched either."""
+            if marker.is_file():
+                return f"{WAIT_MARKER} is there: {marker}"
+            signals = bus_probe.signals()
+            return (signals[0].reason or f"a {WAIT_WITHOUT_RESTART} message was posted") if signals else ""
+
+        children = ChildRuns(
+            kit.database, kit.plan.state_folder, kit.run_id, here=this_process(), started_of=started_of
+        )
+        launches = Launches()
+        figures = self.supervision
+        watch = DoneWatch(
+            done,
+            grace=figures.done_grace,
+            poll_interval=figures.poll_interval,
+            on_seen=lambda: warn(f"DONE is there; the agent has {span(figures.done_grace)} to finish"),
+        )
+        postman = Postman(
+            Outbox(self.task_folder),
+            project_bus,
+            project=self.project,
+            task=self.task,
+            run=kit.run_id,
+            every=figures.poll_interval,
+            complain=kit.complain,
+        )
+        settings = kit.plan.settings
+        checks = kit.guardrails()
+        yield Composed(
+            work=SupervisedWork(
+                self.prompt.read if self.prompt is not None else _nothing,
+                done,
+                figures,
+                waits=waits,
+                children=lambda: active_children(children, kit.run_id),
+                environment=self._environment(kit),
+                clock=kit.clock,
+                control=kit.control,
+                publish=kit.publish,
+                checks=checks,
+                prepare=prepare,
+                stop_children=lambda: stop_children(
+                    children, kit.database, kit.controls.path, at=kit.clock.now()
+                ),
+            ),
+            agent=RootAgent(
+                kit.agent(tags=(), timeouts=self._timeouts(settings), attendants=[watch, postman]),
+                launches,
+                is_done=done.exists,
+                waits_for_limits=settings.limits.wait_for_limits,
+                on_end=tell_of_cut_off,
+            ),
+            probes=[
+                done,
+                ExitCodeProbe(WAIT_EXIT_CODE, Claim.WAITING),
+                MarkerFileProbe(marker, Claim.WAITING),
+                bus_probe,
+            ],
+            checks=checks,
+            rules=kit.plan.rules(),
+            pace=RestartPace(
+                delay=figures.restart_delay, launches=launches, chance=random.random, now=kit.clock.now
+            ),
+            listeners=[
+                postman,
+                LoopPosts(
+                    task_bus,
+                    project_bus,
+                    project=self.project,
+                    task=self.task,
+                    run=kit.run_id,
+                    complain=kit.complain,
+                ),
+            ],
+            warnings=warnings,
+        )
+
+    def _environment(self, kit: Kit) -> dict[str, str]:
+        """What the agent is told; ``RALPH_RUN_ID`` and the attempt come with each launch."""
+        return {
+            "TASK_FOLDER": str(self.task_folder),
+            "RUN_FOLDER": str(kit.run_folder.absolute()),
+            "TASK_MESSAGE_BUS": str(self.task_folder / TASK_BUS),
+            "PROJECT_MESSAGE_BUS": str((kit.plan.state_folder / PROJECT_BUS).absolute()),
+            "RALPH_PROJECT_ID": self.project,
+            "RALPH_TASK_ID": self.task,
+            "RALPH_PARENT_RUN_ID": self.parent_id,
+        }
+
+    def _timeouts(self, settings: Settings) -> Timeouts:
+        total = self.supervision.agent_timeout
+        # A command of the user's own need not print anything.
+        return Timeouts(
+            settings.agent.timeout if total is None else total,
+            settings.agent.idle_timeout if not self.command else None,
+        )
+
+
+def _nothing() -> str:
+    return ""

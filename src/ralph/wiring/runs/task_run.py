@@ -1,0 +1,223 @@
+"""The run of one task: its roles in a worktree of its own, each believed only when it is verified (seed 002)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters.actions.leftovers import CommitLeftovers
+from ralph.adapters.checks.external import commands_in
+from ralph.adapters.checks.merge_state import MergeCheck
+from ralph.adapters.checks.protection import ProtectionCheck
+from ralph.adapters.git import Git, not_above
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.shell import shell_argv
+from ralph.adapters.signals.tag import RejectProbe, TagProbe
+from ralph.adapters.storage.task_settling import TaskSettling
+from ralph.adapters.storage.tasks import TaskStore
+from ralph.adapters.workspace.base_tree import BaseTree
+from ralph.adapters.workspace.worktrees import Worktree
+from ralph.config.root import Root
+from ralph.config.schema import Settings
+from ralph.domain.loop.assignment import Assignment
+from ralph.domain.loop.budget import PartBudget
+from ralph.domain.loop.events import Warned
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.proof.protected_paths import Protection
+from ralph.domain.tasks.completion import CompletionCriteria
+from ralph.domain.tasks.criteria import concerns_about, criteria_for
+from ralph.domain.tasks.pipeline import Pipeline
+from ralph.domain.tasks.prompts import RolePrompt, objective
+from ralph.domain.tasks.task import Task
+from ralph.engine.agents.per_role import PerRoleAgent
+from ralph.engine.ports import Check
+from ralph.engine.session import Watch
+from ralph.engine.tasks.verification import VerificationTools, stage_checks
+from ralph.engine.tasks.work import TaskWork
+from ralph.wiring.agents import ChosenAgents, chosen_agents
+from ralph.wiring.kit import Kit
+from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.profiles import load_profile
+from ralph.wiring.requirements import guardrails_of, prices_of
+from ralph.wiring.roles import agents_of_roles, judge_of, other_programs
+
+TAGS = ("promise", "reject")
+NOTHING = Spend()
+SETTINGS = ("settings.json", "settings.local.json")
+TEMPLATES = Path(__file__).parents[2] / "profiles" / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskComposition:
+    """``task`` as it was when the run began: what proves the work is not the agent's to change."""
+
+    task: Task
+    worktree: Worktree
+    pipeline: Pipeline
+    by_role: Mapping[str, ChosenAgents]
+
+    def arguments(self) -> Mapping[str, object]:
+        return {"task": self.task.id}
+
+    def described(self) -> Mapping[str, object]:
+        return {"prompt": self.task.title, "task": self.task.id, "branch": self.worktree.branch}
+
+    def warnings(self, plan: Plan) -> Iterator[str]:
+        yield from concerns_about(self.task)
+
+    def commands(self) -> Iterator[str]:
+        for role, own in self.criteria.items():
+            for config in commands_in(own):
+                yield f"verification of {role}: {config['command']} (task {self.task.id})"
+
+    @property
+    def criteria(self) -> dict[str, CompletionCriteria]:
+        return {role: criteria_for(self.task, role, self.pipeline.defaults) for role in self.pipeline.roles}
+
+    @asynccontextmanager
+    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+        criteria = self.criteria
+        usual = kit.agent(tags=TAGS)
+        agent = PerRoleAgent(
+            usual, {role: kit.agent(tags=TAGS, chosen=chosen) for role, chosen in self.by_role.items()}
+        )
+        record = TaskSettling(
+            TaskStore(kit.database, me=this_process(), started_of=started_of),
+            self.task.id,
+            run_id=kit.run_id,
+            methods={role: str(own.verification_method) for role, own in criteria.items()},
+            enlist=kit.journal.enlist,
+            now=kit.clock.now,
+            warn=lambda text: kit.publish(Warned(text)),
+        )
+        verifying = {role: self._checks(kit, role, own) for role, own in criteria.items()}
+
+        def checks_of(assignment: Assignment) -> Sequence[Check]:
+            return verifying[assignment.role]
+
+        yield Composed(
+            work=TaskWork(
+                record,
+                self.pipeline,
+                objective=self._objective,
+                environment=not_above(self.worktree.path),
+            ),
+            agent=agent,
+            probes=[TagProbe("promise", "", first=False), RejectProbe(but=self.pipeline.roles[0])],
+            checks=kit.guardrails(),
+            checks_of=checks_of,
+            actions=[CommitLeftovers(Git(kit.workspace, kit.outside, is_top=True))],
+            prompt=RolePrompt(criteria, self.pipeline.roles[0]),
+            rules=kit.plan.rules(),
+            workspace=kit.git_workspace(),
+        )
+
+    def _fingerprint(self, kit: Kit) -> Callable[[], Awaitable[str]]:
+        workspace = kit.git_workspace()
+
+        async def fingerprint() -> str:
+            return (await workspace.snapshot()).fingerprint if workspace is not None else ""
+
+        return fingerprint
+
+    def _objective(self, task: Task, role: str) -> str:
+        file = TEMPLATES / f"{role}.md"
+        template = (file if file.is_file() else TEMPLATES / "role.md").read_text(encoding="utf-8")
+        return objective(template, task, role=role, branch=self.worktree.branch)
+
+    def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
+        own = kit.plan.settings.profiles.verified
+        git = Git(kit.workspace, kit.outside, is_top=True)
+        tools = VerificationTools(
+            runner=kit.runner,
+            git=kit.outside,
+            journal=kit.journal,
+            judge=lambda model, tags: kit.agent(
+                tags=tags, chosen=judge_of(kit.plan.settings, kit.workspace, model=model)
+            ),
+            shell=shell_argv,
+            root=kit.workspace,
+            state_folder=kit.plan.state_folder,
+            base_commit=self.worktree.base,
+            truncate_chars=kit.plan.settings.output_truncate_chars,
+            redact=kit.redactor.redact,
+            fingerprint=self._fingerprint(kit),
+            diff=lambda: git.diff_since(self.worktree.base),
+            rerun_failing=own.rerun_failing,
+        )
+        protection = ProtectionCheck(
+            self._protection(kit, role),
+            BaseTree(git, self.worktree.base),
+            root=kit.workspace,
+            base=self.worktree.base,
+            settings=[kit.plan.state_folder / name for name in SETTINGS],
+        )
+        merge = MergeCheck(git, base=self.worktree.base)
+        return stage_checks(criteria, task=self.task, role=role, tools=tools, before=(merge, protection))
+
+    def _protection(self, kit: Kit, role: str) -> Protection:
+        """What one role may not touch. What a role before it was allowed to change is not held against it."""
+        own = kit.plan.settings.profiles.verified
+        criteria = self.criteria
+        commands = [(guardrail.command, ".") for guardrail in kit.plan.guardrails]
+        protect, may_change = [*own.protect], []
+        for each in criteria.values():
+            for config in commands_in(each):
+                commands.append((str(config["command"]), str(config.get("working_dir") or ".")))
+            protect += _texts(each.verification_config, "protect")
+        for name in self.pipeline.roles[: self.pipeline.roles.index(role) + 1]:
+            may_change += _texts(criteria[name].verification_config, "may_change", "mayChange")
+            if settings := own.roles.get(name):
+                may_change += settings.may_change
+        return Protection.of(commands, protect=protect, may_change=may_change)
+
+
+def _texts(config: Mapping[str, object], *keys: str) -> list[str]:
+    """Whatever is listed there, as one text or many."""
+    found: list[str] = []
+    for key in keys:
+        value = config.get(key)
+        found += [value] if isinstance(value, str) else map(str, value) if isinstance(value, list) else []
+    return found
+
+
+def plan_task(
+    settings: Settings,
+    root: Root,
+    task: Task,
+    worktree: Worktree,
+    pipeline: Pipeline,
+    *,
+    parent_id: str,
+    resumes: str = "",
+    watch: Watch | None = None,
+    exceeded: Callable[[], str | None],
+    before: Spend = NOTHING,
+) -> Plan:
+    """A run of ``task`` in its worktree; ``root`` is the main checkout's. ``exceeded``: a limit of the whole is reached;
+    ``before``: what earlier runs of the task used of its budget."""
+    budget = task.budget
+    return Plan(
+        profile=load_profile("verified"),
+        settings=settings,
+        root=Root(root.state, worktree.path),
+        agents=chosen_agents(settings, worktree.path),
+        composition=TaskComposition(task, worktree, pipeline, agents_of_roles(settings, worktree.path)),
+        programs=other_programs(settings, worktree.path),
+        maximum=None,
+        guardrails=guardrails_of(settings),
+        own_prices=prices_of(settings) if settings.prices else {},
+        resumes=resumes,
+        parent_id=parent_id,
+        own_budget=PartBudget(
+            cost_usd=budget.cost_usd,
+            tokens=budget.tokens,
+            seconds=budget.seconds,
+            stuck_after=settings.limits.stuck_after,
+            whole=exceeded,
+            before=before,
+        ),
+        watch=watch,
+    )

@@ -1,0 +1,246 @@
+"""``decide`` by tables and by properties."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.domain.loop.budget import Backoff
+from ralph.domain.loop.claims import Claim, Signal, Tag
+from ralph.domain.loop.decision import (
+    Accept,
+    Acceptance,
+    Continue,
+    Decision,
+    GiveUp,
+    Outcome,
+    Retry,
+    Rules,
+    Stop,
+    Troubles,
+    decide,
+    is_judgeable,
+)
+from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, RateLimited, Transient
+
+NOW = 1_700_000_000.0
+DONE = Signal(Claim.DONE, "tag response")
+WAITING = Signal(Claim.WAITING, "exit 42")
+REJECTED = Signal(Claim.REJECTED, "tag reject", "no tests")
+PASSED = CheckResult("tests", Verdict.PASSED)
+FAILED = CheckResult("tests", Verdict.FAILED, feedback=Feedback("red"))
+ERRORED = CheckResult("tests", Verdict.ERRORED)
+SKIPPED = CheckResult("tests", Verdict.SKIPPED)
+OPTIONAL = CheckResult("style", Verdict.FAILED, required=False)
+
+
+def evidence(*facts: Signal | CheckResult, report: AgentReport | None = None) -> Evidence:
+    return Evidence(
+        report or AgentReport(text="worked"),
+        tuple(fact for fact in facts if isinstance(fact, Signal)),
+        tuple(fact for fact in facts if isinstance(fact, CheckResult)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "acceptance", "expected"),
+    [
+        pytest.param([DONE, PASSED], Acceptance.CLAIM_AND_PROOF, Accept, id="claimed and proven"),
+        pytest.param([DONE], Acceptance.CLAIM_AND_PROOF, Accept, id="claimed, nothing denies it"),
+        pytest.param([DONE, FAILED], Acceptance.CLAIM_AND_PROOF, Continue, id="a lie"),
+        pytest.param([DONE, ERRORED], Acceptance.CLAIM_AND_PROOF, Continue, id="an errored check is no pass"),
+        pytest.param(
+            [DONE, SKIPPED], Acceptance.CLAIM_AND_PROOF, Continue, id="nor is a skipped required one"
+        ),
+        pytest.param([DONE, PASSED, OPTIONAL], Acceptance.CLAIM_AND_PROOF, Accept, id="optional failure"),
+        pytest.param([PASSED], Acceptance.CLAIM_AND_PROOF, Continue, id="proof without claim"),
+        pytest.param([PASSED], Acceptance.PROOF, Accept, id="proof is enough"),
+        pytest.param([], Acceptance.PROOF, Continue, id="nothing checked proves nothing"),
+        pytest.param([OPTIONAL], Acceptance.PROOF, Continue, id="nor do optional checks"),
+        pytest.param(
+            [DONE, REJECTED, PASSED], Acceptance.CLAIM_AND_PROOF, GiveUp, id="a rejection beats a claim"
+        ),
+        pytest.param([DONE, FAILED], Acceptance.CLAIM, Accept, id="claim is enough"),
+        pytest.param([WAITING], Acceptance.CLAIM, Stop, id="waiting"),
+        pytest.param([DONE, WAITING], Acceptance.CLAIM, Accept, id="done beats waiting"),
+        pytest.param([REJECTED, PASSED], Acceptance.CLAIM_AND_PROOF, GiveUp, id="rejected"),
+    ],
+)
+def test_what_follows_from_claims_and_proof(
+    facts: list[Signal | CheckResult], acceptance: Acceptance, expected: type[Decision]
+) -> None:
+    assert isinstance(decide(evidence(*facts), Rules(acceptance=acceptance), now=NOW), expected)
+
+
+def test_a_failed_check_tells_the_next_prompt() -> None:
+    decision = decide(evidence(DONE, FAILED), Rules(), now=NOW)
+    assert decision == Continue("claimed done, but failing: tests", (Feedback("red"),))
+
+
+@pytest.mark.parametrize(
+    ("report", "rules", "troubles", "expected"),
+    [
+        pytest.param(
+            AgentReport(fault=Transient("529")),
+            Rules(max_attempts=3),
+            Troubles(faults=1),
+            Retry("529", delay=10.0),
+            id="again",
+        ),
+        pytest.param(
+            AgentReport(fault=Transient("529")),
+            Rules(max_attempts=3),
+            Troubles(faults=2),
+            Stop(Outcome.FAILED, "529 (3 times in a row)"),
+            id="too often",
+        ),
+        pytest.param(
+            AgentReport(fault=RateLimited("5-hour limit", until=NOW + 99)),
+            Rules(),
+            Troubles(limits=7),
+            Retry("5-hour limit", delay=5.0, until=NOW + 99),
+            id="waits for the reset, however often",
+        ),
+        pytest.param(
+            AgentReport(fault=RateLimited("limit", until=NOW - 1)),
+            Rules(),
+            Troubles(limits=1),
+            Retry("limit", delay=120.0),
+            id="a reset that is over and still refused",
+        ),
+        pytest.param(
+            AgentReport(fault=RateLimited("limit", until=NOW * 1000)),
+            Rules(),
+            Troubles(),
+            Retry("limit", delay=60.0),
+            id="a reset in milliseconds is not believed",
+        ),
+        pytest.param(
+            AgentReport(fault=RateLimited("limit")),
+            Rules(),
+            Troubles(limits=50),
+            Retry("limit", delay=900.0),
+            id="no reset time",
+        ),
+        pytest.param(
+            AgentReport(fault=RateLimited("limit", NOW + 99)),
+            Rules(wait_for_limits=False),
+            Troubles(),
+            Stop(Outcome.WAITING, "limit"),
+            id="told not to wait",
+        ),
+        pytest.param(
+            AgentReport(fault=Fatal("not logged in", "log in")),
+            Rules(faults_count=True),
+            Troubles(),
+            Stop(Outcome.FAILED, "not logged in", "log in"),
+            id="fatal",
+        ),
+        pytest.param(
+            AgentReport(ending=Ending.STOPPED),
+            Rules(),
+            Troubles(),
+            Stop(Outcome.CANCELLED, "stopped by the user"),
+            id="stopped",
+        ),
+        pytest.param(
+            AgentReport(fault=Transient("crash")),
+            Rules(faults_count=True),
+            Troubles(),
+            Continue("no claim of completion"),
+            id="a crash that counts",
+        ),
+        pytest.param(
+            AgentReport(exit_code=3, is_orderly=False),
+            Rules(faults_count=True),
+            Troubles(),
+            Continue("exit code 3; DONE is not there"),
+            id="a failure that counts",
+        ),
+        pytest.param(
+            AgentReport(exit_code=3, is_orderly=False),
+            Rules(),
+            Troubles(),
+            Continue("the agent failed (exit code 3): what it said does not count"),
+            id="a failure whose words do not count",
+        ),
+    ],
+)
+def test_what_follows_from_a_fault(
+    report: AgentReport, rules: Rules, troubles: Troubles, expected: Decision
+) -> None:
+    assert decide(evidence(report=report), rules, now=NOW, troubles=troubles) == expected
+
+
+def test_what_the_agent_said_instead_is_told() -> None:
+    report = AgentReport(text="x", tags=(Tag("response", "finished"),))
+    decision = decide(evidence(report=report), Rules(), now=NOW)
+    assert decision == Continue("no claim of completion (it said <response>finished</response>)")
+
+
+faults = st.one_of(
+    st.none(),
+    st.builds(Transient, st.text(max_size=5)),
+    st.builds(RateLimited, st.text(max_size=5), st.none() | st.floats(0, 2 * NOW)),
+    st.builds(Fatal, st.text(max_size=5)),
+)
+reports = st.builds(AgentReport, ending=st.sampled_from(Ending), text=st.text(max_size=5), fault=faults)
+results = st.builds(CheckResult, st.just("check"), st.sampled_from(Verdict), st.booleans())
+evidences = st.builds(
+    Evidence,
+    reports,
+    st.lists(st.sampled_from([DONE, WAITING, REJECTED]), max_size=3).map(tuple),
+    st.lists(results, max_size=4).map(tuple),
+)
+rule_sets = st.builds(
+    Rules, st.sampled_from(Acceptance), st.integers(1, 5), st.booleans(), wait_for_limits=st.booleans()
+)
+
+
+many_troubles = st.builds(Troubles, st.integers(0, 9), st.integers(0, 9))
+
+
+@given(evidences, rule_sets, many_troubles)
+def test_nothing_is_accepted_without_what_the_profile_demands(
+    evidence: Evidence, rules: Rules, troubles: Troubles
+) -> None:
+    if isinstance(decide(evidence, rules, now=NOW, troubles=troubles), Accept):
+        required = [result.verdict for result in evidence.results if result.required]
+        if rules.acceptance is not Acceptance.PROOF:
+            assert any(signal.claim is Claim.DONE for signal in evidence.signals)
+        if rules.acceptance is not Acceptance.CLAIM:
+            assert set(required) <= {Verdict.PASSED}
+        if rules.acceptance is Acceptance.PROOF:
+            assert required, "nothing was proven"
+        assert all(signal.claim is not Claim.REJECTED for signal in evidence.signals)
+        assert is_judgeable(evidence.report, rules)
+
+
+@given(evidences, rule_sets, many_troubles)
+def test_every_retry_waits_and_passing_faults_are_retried_a_bounded_number_of_times(
+    evidence: Evidence, rules: Rules, troubles: Troubles
+) -> None:
+    decision = decide(evidence, rules, now=NOW, troubles=troubles)
+    if isinstance(decision, Retry):
+        assert decision.delay > 0
+        assert decision.until is None or decision.until <= NOW + rules.longest_limit
+        if isinstance(evidence.report.fault, Transient):
+            assert troubles.faults + 1 < rules.max_attempts
+
+
+@given(st.integers(1, 10_000))
+def test_backoff_grows_and_is_bounded(attempt: int) -> None:
+    backoff = Backoff()
+    assert backoff.delay(attempt) <= backoff.delay(attempt + 1) <= backoff.longest
+
+
+def test_a_session_that_reached_a_limit_of_the_run_ends_it_unjudged() -> None:
+    report = AgentReport(Ending.LIMITED, is_orderly=False, reason="budget reached: $5.01 of $5.00")
+
+    assert not is_judgeable(report, Rules())
+    assert decide(evidence(DONE, PASSED, report=report), Rules(), now=NOW) == Stop(
+        Outcome.EXHAUSTED, "budget reached: $5.01 of $5.00"
+    )

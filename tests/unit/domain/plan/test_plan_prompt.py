@@ -1,0 +1,96 @@
+"""The prompt of one iteration over a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ralph.adapters.documents.plan_templates import fresh_plan, is_scaffold
+from ralph.domain.plan.modes import ReviewRules, mode_for
+from ralph.domain.plan.prompt import PlanPrompt, plan_prompt, with_variables
+from ralph.testing.plan_documents import story_json, tasks_document
+
+FRESH = fresh_plan(project="shop", date="2030-01-02", name="search")
+
+
+def prompt(*stories: dict[str, Any], rules: ReviewRules = ReviewRules(), **values: Any) -> str:  # noqa: B008
+    document = tasks_document(*stories, verifyCommands=["make test"])
+    mode = mode_for(document, skip_review=rules.skip)
+    assert mode is not None
+    given = {"template": FRESH["prompt.md"], "folder": "ralph", "iteration": 3, "maximum": 15, **values}
+    return plan_prompt(PlanPrompt(**given), document, mode, rules)
+
+
+def test_the_template_is_filled_in_and_the_story_named() -> None:
+    text = prompt(story_json("US-1", title="Filters", description="by state", acceptanceCriteria=["a", "b"]))
+
+    assert "# Ralph Loop: iteration 3 of 15\n" in text
+    assert "$RALPH" not in text
+    assert (
+        "Mode: **Implement**\nStory: **US-1**: Filters\n\nby state\n\nAcceptance criteria:\n- a\n- b" in text
+    )
+    assert "- `make test`" in text
+
+
+def test_other_dollar_signs_are_the_users() -> None:
+    assert with_variables("$HOME ${RALPH_DIR}x $RALPH_UNKNOWN $5 $RALPH_DIR", {"RALPH_DIR": "p"}) == (
+        "$HOME px $RALPH_UNKNOWN $5 p"
+    )
+
+
+def test_a_run_without_a_limit_says_so() -> None:
+    assert "iteration 3 of unlimited" in prompt(story_json(), maximum=None)
+
+
+def test_a_fix_has_its_feedback_and_a_review_its_number() -> None:
+    changes: dict[str, Any] = {
+        "reviewStatus": "changes_requested",
+        "reviewFeedback": "empty input",
+        "reviewCount": 1,
+    }
+    assert "reviewFeedback to address:\n\nempty input" in prompt(story_json(**changes))
+    needed: dict[str, Any] = {"reviewStatus": "needs_review", "reviewCount": 1}
+    assert "This is review 2 of at most 5: set `reviewCount` to 2." in prompt(story_json(**needed))
+    assert "The cap is reached" in prompt(story_json(**needed), rules=ReviewRules(cap=2))
+    strict = prompt(story_json(**needed), rules=ReviewRules(cap=2, block_at_cap=True))
+    assert "a person decides then" in strict
+
+
+def test_skipping_reviews_is_said_instead() -> None:
+    assert "Reviews are skipped in this run." in prompt(story_json(), rules=ReviewRules(skip=True))
+
+
+def test_corrections_progress_and_another_promise_are_added() -> None:
+    text = prompt(
+        story_json(), told=("Undone: x",), progress="## Codebase Patterns\n- bun\n---\n## Iteration 1\n", promise="SHIPPED"
+    )  # fmt: skip
+    assert "## What the harness found after the previous session\n\n- Undone: x" in text
+    assert "- bun\n\n---\n\n## Iteration 1" in text
+    assert "`<promise>SHIPPED</promise>`" in text
+
+
+def test_the_templates_are_the_seeds() -> None:
+    prd = FRESH["prd.md"]
+    for section in (
+        "1. Summary", "2. Problem Statement", "3. Goals", "4. Non-Goals", "5. Background & Context", "6. Technical Design",
+        "6a. Database Changes", "6b. API Contracts", "6c. Core Logic Changes", "6d. Frontend Changes",
+        "6e. Infrastructure / Config Changes", "7. Constraints", "8. Edge Cases & Error Handling", "9. Risks & Mitigations",
+        "10. Open Questions",
+    ):  # fmt: skip
+        assert f"# {section}\n" in prd
+    assert is_scaffold(prd)
+    assert not is_scaffold(f"{prd}\nPeople cannot filter.")
+    assert FRESH["progress.txt"] == (
+        "# Ralph Progress Log\nStarted: 2030-01-02\nPRD: search\n\n## Codebase Patterns\n"
+        "- (Reusable patterns discovered during this loop)\n\n---\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["One story per iteration", "NEVER set `passes: true`", "Do not weaken tests", "If you are stuck", "prd.md is read-only",
+     "Review iterations do not fix code", "address ALL feedback items", "You may add, split and reorder"],
+)  # fmt: skip
+def test_the_prompt_has_the_seeds_hard_rules(rule: str) -> None:
+    assert rule in FRESH["prompt.md"].split("## Hard rules")[1]

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ralph.domain.loop.assignment import Assignment
+from ralph.domain.loop.feedback import Feedback, Placement
+from ralph.domain.promise.continuation import ContinuationStyle
+from ralph.domain.promise.loop_state import RalphLoopState, build_continuation_prompt
+
+if TYPE_CHECKING:
+    from ralph.engine.ports import PromptStyle
+
+STYLE: PromptStyle = ContinuationStyle("DONE")
+TASK = Assignment(key="prompt", objective="Build {{MAX}} things.")
+
+
+def test_the_first_prompt_is_the_task_and_names_the_promise() -> None:
+    assert STYLE(TASK, (), iteration=1, maximum=100) == (
+        "Build {{MAX}} things.\n\nWhen the task is fully complete, output <promise>DONE</promise>."
+    )
+
+
+@pytest.mark.parametrize("named", ["<promise>DONE</promise>", "<PROMISE> done </PROMISE>"])
+def test_a_task_that_names_the_promise_is_sent_as_it_is(named: str) -> None:
+    objective = f"Build it, then say {named}!"
+    assert STYLE(Assignment("prompt", objective), (), iteration=1, maximum=None) == objective
+
+
+def test_a_task_that_names_another_promise_is_told_the_right_one() -> None:
+    prompt = STYLE(Assignment("prompt", "End with <promise>OK</promise>."), (), iteration=1, maximum=5)
+    assert prompt.endswith("output <promise>DONE</promise>.")
+
+
+def test_from_the_second_iteration_on_it_is_the_continuation_prompt() -> None:
+    state = RalphLoopState(True, 2, 100, "DONE", "", TASK.objective)
+    assert STYLE(TASK, (), iteration=2, maximum=100) == build_continuation_prompt(state)
+    assert "RALPH LOOP 2/unlimited]" in STYLE(TASK, (), iteration=2, maximum=None)
+
+
+@pytest.mark.parametrize("iteration", [1, 2])
+def test_feedback_goes_where_it_is_placed(iteration: int) -> None:
+    base = STYLE(TASK, (), iteration=iteration, maximum=9)
+    feedback = [Feedback("above", Placement.PREPEND), Feedback("below", Placement.APPEND)]
+    assert STYLE(TASK, feedback, iteration=iteration, maximum=9) == f"above\n\n{base}\n\nbelow"
+
+
+def test_an_assignment_with_a_promise_of_its_own_is_asked_for_that() -> None:
+    task = Assignment("prompt", "x", promise="REVIEWED")
+    for iteration in (1, 2):
+        assert "<promise>REVIEWED</promise>" in STYLE(task, (), iteration=iteration, maximum=9)

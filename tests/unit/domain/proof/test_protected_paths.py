@@ -1,0 +1,185 @@
+"""Which files prove the work, by path and by the commands that verify it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.domain.proof.build_files import FIRST, rules_of, scripts_in, targets_in
+from ralph.domain.proof.protected_paths import Guard, Protection, matches
+
+PROVEN = Protection.of([("pytest -q", "."), ("scripts/verify.sh", "."), ("make test", ".")])
+NOTHING_RUN = Protection.of([("test -f x", ".")])
+
+
+@pytest.mark.parametrize(
+    ("path", "guard"),
+    [
+        ("tests/test_a.py", Guard.TESTS),
+        ("src/pkg/test_a.py", Guard.TESTS),
+        ("src/a.test.ts", Guard.TESTS),
+        ("sum_test.go", Guard.TESTS),
+        ("tests/data/expected.json", Guard.TESTS),
+        ("conftest.py", Guard.TESTS),
+        ("src/testing.py", None),
+        ("src/contest.py", None),
+        ("docs/specs/api.md", None),
+        ("pytest.ini", Guard.RUNNER),
+        ("frontend/jest.config.js", Guard.RUNNER),
+        ("pyproject.toml", Guard.SECTIONS),
+        ("web/package.json", Guard.SECTIONS),
+        ("Makefile", Guard.SECTIONS),
+        ("scripts/verify.sh", Guard.KEPT),
+        ("scripts/other.sh", None),
+        (".github/workflows/ci.yml", Guard.KEPT),
+        (".ralph/settings.json", Guard.WHOLE),
+        (".gitattributes", Guard.WHOLE),
+        ("deep/sitecustomize.py", Guard.WHOLE),
+        ("pytest.py", Guard.WHOLE),
+        ("tests/unittest/__init__.py", Guard.TESTS),
+        ("README.md", None),
+        ("src/main.py", None),
+    ],
+)
+def test_paths_are_guarded_by_what_they_are(path: str, guard: Guard | None) -> None:
+    assert PROVEN.guard(path) is guard
+
+
+def test_tests_are_free_where_no_verification_runs_them() -> None:
+    assert NOTHING_RUN.guard("tests/test_a.py") is None
+    assert NOTHING_RUN.guard("Makefile") is None
+    assert NOTHING_RUN.guard(".ralph/settings.json") is Guard.WHOLE
+
+
+def test_the_users_patterns_add_and_take_away() -> None:
+    own = Protection.of([("pytest", ".")], protect=["docs/", "*.lock"], may_change=["tests/data/**"])
+
+    assert own.guard("docs/a/b.md") is Guard.WHOLE
+    assert own.guard("web/yarn.lock") is Guard.WHOLE
+    assert own.guard("tests/data/x.json") is None
+    assert own.guard("tests/test_x.py") is Guard.TESTS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("*.py", "a/b/c.py", True),
+        ("tests", "tests/a.py", True),
+        ("tests/", "tests/a/b.py", True),
+        ("tests", "src/tests/a.py", True),
+        ("/tests", "tests/a.py", True),
+        ("src/tests", "tests/a.py", False),
+        ("tests/**", "tests/a/b.py", True),
+        ("tests/**", "src/tests/a.py", False),
+        ("**/data/*.json", "a/b/data/x.json", True),
+        ("**/data/*.json", "data/x.json", True),
+        ("data/*.json", "data/deep/x.json", False),
+        ("test_?.py", "test_1.py", True),
+        ("test_?.py", "test_12.py", False),
+        ("[ab].txt", "b.txt", True),
+        ("[!ab].txt", "b.txt", False),
+        ("**", "anything/at/all", True),
+        ("a.py", "xa.py", False),
+        ("a.py", "a_py", False),
+        ("./docs", "docs/x", True),
+    ],
+)
+def test_patterns_are_read_as_in_gitignore(pattern: str, path: str, expected: bool) -> None:
+    assert matches(path, pattern) is expected
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_no_pattern_breaks_it(pattern: str, path: str) -> None:
+    assert matches(path, pattern) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("./check.sh", {"check.sh"}),
+        ("sh ci/verify.sh --fast", {"ci/verify.sh"}),
+        ("python scripts/check_api.py && echo ok", {"scripts/check_api.py"}),
+        ("X=1 ./run-tests && (bash e2e.sh)", {"run-tests", "e2e.sh"}),
+        ("cd web && ./check.sh", {"web/check.sh"}),
+        ("if ! tools/gate; then exit 1; fi", {"tools/gate"}),
+        ("timeout 60 ./check.sh", {"check.sh"}),
+        ("./gradlew test", {"gradlew"}),
+        # What is being worked on stays free.
+        ("python main.py --help | grep usage", set()),
+        ("./app --version", set()),
+        ("grep -q 'jwt' src/auth/middleware.py && test -f src/auth/check.py", set()),
+        ("python -m check", set()),
+        ("sh -c 'exit 0'", set()),
+        ("/usr/bin/check.sh", set()),
+        ("../check.sh", set()),
+        ("echo 'unclosed", set()),
+        ("", set()),
+    ],
+)
+def test_scripts_that_verify_are_found_in_commands(command: str, expected: set[str]) -> None:
+    assert scripts_in(command) == expected
+
+
+def test_scripts_are_looked_for_from_the_working_folder() -> None:
+    assert scripts_in("./check.sh", "backend") == {"backend/check.sh"}
+
+
+@given(st.text(max_size=100))
+def test_no_command_breaks_it(command: str) -> None:
+    assert all(isinstance(script, str) for script in scripts_in(command))
+    assert isinstance(targets_in(command), frozenset)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("make test", {"test"}),
+        ("make -j 4 lint test", {"lint", "test"}),
+        ("make -C sub check V=1", {"check"}),
+        ("make", {FIRST}),
+        ("cd x && make check | tee log", {"check"}),
+        ("cmake --build .", set()),
+        ("pytest", set()),
+    ],
+)
+def test_targets_are_found_in_commands(command: str, expected: set[str]) -> None:
+    assert targets_in(command) == expected
+
+
+MAKEFILE = """PYTEST = python -m pytest
+CC = gcc
+
+all: test
+
+test: lint main.o
+\t$(PYTEST) -q
+
+lint:
+\truff check .
+
+main.o: main.c
+\t$(CC) -c main.c
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_same"),
+    [
+        ("ruff check .", "true", False),
+        ("$(PYTEST) -q", "-$(PYTEST) -q", False),
+        ("PYTEST = python -m pytest", "PYTEST = true", False),
+        ("test: lint main.o", "test: main.o", False),
+        ("CC = gcc", "CC = clang", True),
+        ("$(CC) -c main.c", "$(CC) -O2 -c main.c", True),
+        ("all: test", "all: test\n\nclean:\n\trm -f *.o", True),
+        ("all: test", ".IGNORE:\n\nall: test", False),
+        ("all: test", "SHELL = /bin/true\nall: test", False),
+        ("all: test", "include other.mk\nall: test", False),
+        ("lint:\n\truff check .\n", "lint:\n\truff check .\n\ntest:\n\ttrue\n", False),
+    ],
+)
+def test_only_what_decides_about_a_target_is_kept(old: str, new: str, is_same: bool) -> None:
+    assert old in MAKEFILE
+    changed = MAKEFILE.replace(old, new)
+    assert (rules_of(MAKEFILE, ["test"]) == rules_of(changed, ["test"])) is is_same

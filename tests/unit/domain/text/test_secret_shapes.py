@@ -1,0 +1,102 @@
+"""Secrets that are known by their looks. The examples are made up, and put together here so that no scanner minds."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.adapters.processes.redaction import Redactor
+from ralph.domain.text.secret_names import MASK
+from ralph.domain.text.secret_shapes import mask_block, mask_text, undecided_length
+
+LONG = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
+PRIVATE = "RSA PRIVATE KEY"
+KEY = f"-----BEGIN {PRIVATE}-----\nProc-Type: 4,ENCRYPTED\n{LONG}\n-----END {PRIVATE}-----"
+SECRETS = [
+    "sk-ant" + "-api03-" + LONG + "-" + LONG,
+    "sk-proj" + "-" + LONG,
+    "sk-or-v1" + "-" + "0123456789abcdef" * 4,
+    "ghp" + "_" + LONG[:36],
+    "gho" + "_" + LONG[:36],
+    "github_pat" + "_" + LONG + "_x",
+    "glpat" + "-" + LONG[:20],
+    "xoxb" + "-123456789012-" + LONG[:24],
+    "AKIA" + "ABCDEFGHIJKLMNOP",
+    "AIzaSy" + LONG[:33],
+    "eyJ" + LONG[:20] + ".eyJ" + LONG + "." + LONG,
+    KEY,
+    KEY.replace("\n", "\\n"),  # as JSON has it
+]
+PLAIN = [
+    "task-list",
+    "sk-learn and sk-ant- alone",
+    "ghp_ and github_pat_ without more",
+    "AKIA" + "abcdefghijklmnop",
+    "eyJhbGciOi is how a token begins",
+    "the PRIVATE KEY of the house",
+    "-----BEGIN CERTIFICATE-----\n" + LONG + "\n-----END CERTIFICATE-----",
+    "toolu_01" + LONG[:22],
+    "npm_config_cache=/x",
+    "half_done",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_is_masked_wherever_it_stands(secret: str) -> None:
+    for before, after in (("", ""), ("export X=", "\n"), ('{"text": "', '"}'), ("ü ", " ü")):
+        assert mask_text(before + secret + after) == before + MASK + after
+        assert mask_block((before + secret + after).encode()) == (before + MASK + after).encode()
+
+
+@pytest.mark.parametrize("text", [*PLAIN, "XAKIA" + "ABCDEFGHIJKLMNOP"])
+def test_what_only_looks_similar_stays(text: str) -> None:
+    assert mask_text(text) == text
+    assert mask_block(text.encode()) == text.encode()
+
+
+@pytest.mark.parametrize(
+    "secret", ["npm" + "_" + LONG[:36], "hf" + "_" + LONG[:34], "sk_live" + "_" + LONG[:24]]
+)
+def test_shorter_beginnings_are_looked_for_in_single_texts(secret: str) -> None:
+    assert mask_text(f"X={secret}\n") == f"X={MASK}\n"
+
+
+PIECES = st.sampled_from([*SECRETS, *PLAIN, "-", "----", "s", "sk", "-----BEGIN ", ".", "ü"])
+TEXTS = st.builds(
+    lambda between, pieces: between.join(pieces),
+    st.sampled_from([" ", "\n", '"']),
+    st.lists(PIECES, max_size=8),
+)
+
+
+@given(TEXTS, st.lists(st.integers(0, 5000), max_size=12))
+def test_a_stream_is_masked_the_same_however_it_is_cut(text: str, cuts: list[int]) -> None:
+    block = text.encode()
+    places = sorted({0, len(block), *(place % (len(block) + 1) for place in cuts)})
+    stream = Redactor().stream()
+    pieces = [stream.feed(block[a:b]) for a, b in pairwise(places)]
+    assert b"".join([*pieces, stream.finish()]) == mask_block(block)
+
+
+@given(st.text(max_size=200))
+def test_text_without_a_shape_is_left_alone(text: str) -> None:
+    assert MASK in text or mask_text(text) == text
+
+
+@pytest.mark.parametrize("block", [b"a whole line\n", b"100 %", b"{}\n", b"x" * 5000 + b"\n", b"done."])
+def test_nothing_is_held_back_of_what_is_evidently_over(block: bytes) -> None:
+    assert undecided_length(block) == 0
+
+
+def test_what_is_held_back_is_never_long() -> None:
+    for block in (b"sk-ant-" + b"x" * 100_000, b"-----BEGIN PRIVATE KEY-----" + b"y" * 100_000):
+        assert undecided_length(block) <= 8192
+
+
+def test_many_beginnings_of_keys_without_an_end_take_no_time() -> None:
+    begins = b"-----BEGIN PRIVATE" + b" KEY-----\n"
+    block = begins * 20_000
+    assert mask_block(block) == block

@@ -1,0 +1,93 @@
+"""What is told about each iteration."""
+
+from __future__ import annotations
+
+from ralph.domain.agent.events import Text, ToolEnded, ToolStarted
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import (
+    AgentActed,
+    AgentEnded,
+    AgentStarted,
+    CheckEnded,
+    IterationEnded,
+    IterationStarted,
+    LoopEvent,
+    RunEnded,
+    RunStarted,
+)
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Spend, Transient
+from ralph.domain.views.iteration_view import MAX_ERRORS, WORDS_CHARS, IterationView, iterations_of
+
+
+def started(iteration: int, attempt: int = 1) -> IterationStarted:
+    return IterationStarted(iteration, attempt, None, "prompt", prompt="Do it.", prompt_chars=6)
+
+
+def ended(iteration: int, decision: str = "continue") -> IterationEnded:
+    return IterationEnded(iteration, 1, decision, "because", True, False, Spend(0.5), 2.0)
+
+
+def views(*events: LoopEvent) -> list[IterationView]:
+    return list(iterations_of((event, float(number)) for number, event in enumerate(events)))
+
+
+def test_an_iteration_is_told_from_prompt_to_decision() -> None:
+    check = CheckResult("tests", Verdict.FAILED, exit_code=1)
+    (view,) = views(
+        RunStarted("run", "basic", "claude", "/"),
+        started(1),
+        AgentStarted("claude -p", 7),
+        AgentActed((Text("first"), ToolStarted("a", "Read"), ToolStarted("b", "Bash"))),
+        AgentActed((ToolEnded("b", output="no such file", is_error=True), ToolStarted("c", "Read"))),
+        AgentActed((Text("I am ", final=False), Text("done."))),
+        AgentEnded("exited", 0, 1.0, Spend()),
+        CheckEnded(check),
+        ended(1),
+        RunEnded(Outcome.EXHAUSTED, "", 1, Spend(), 1.0),
+    )
+    assert view.started_at == 1.0
+    assert view.prompt == "Do it."
+    assert view.command == "claude -p"
+    assert view.tools == {"Read": 2, "Bash": 1}
+    assert [(error.tool, error.output) for error in view.tool_errors] == [("Bash", "no such file")]
+    assert view.last_words == "I am done."
+    assert view.checks == [check]
+    assert (view.decision, view.reason, view.claimed, view.proven) == ("continue", "because", True, False)
+    assert (view.spend.cost_usd, view.seconds) == (0.5, 2.0)
+
+
+def test_a_start_without_an_end_stays_undecided() -> None:
+    first, second = views(started(1), AgentActed((Text("half a"),)), started(1, 2), ended(1))
+    assert (first.attempt, first.decision, first.last_words) == (1, "", "half a")
+    assert (second.attempt, second.decision) == (2, "continue")
+
+
+def test_a_session_for_a_commit_message_is_not_what_the_agent_did() -> None:
+    (view,) = views(
+        started(1),
+        AgentStarted("claude", 7),
+        AgentActed((Text("the work"),)),
+        AgentEnded("exited", 0, 1.0, Spend()),
+        AgentStarted("claude", 8, purpose="commit"),
+        AgentActed((Text("Fix the parser"), ToolStarted("a", "Bash"))),
+        AgentEnded("exited", 1, 1.0, Spend(), fault=Transient("overloaded"), purpose="commit"),
+        ended(1),
+    )
+    assert view.last_words == "the work"
+    assert not view.tools
+    assert (view.exit_code, view.fault) == (0, "")
+
+
+def test_the_words_of_a_sub_agent_are_not_the_agents() -> None:
+    (view,) = views(started(1), AgentActed((Text("mine"), Text("another's", parent="tool"))))
+    assert view.last_words == "mine"
+
+
+def test_a_talkative_session_is_kept_short() -> None:
+    pieces = tuple(Text("x" * 1000, final=False) for _ in range(100))
+    errors = tuple(ToolEnded(str(number), "Bash", is_error=True) for number in range(100))
+    (view,) = views(started(1), AgentActed(pieces), AgentActed(errors))
+    assert len(view.last_words) == WORDS_CHARS
+    assert len(view.tool_errors) == MAX_ERRORS
+    assert view.tool_error_count == 100

@@ -1,0 +1,90 @@
+"""Going on with the session before: which sessions do, and which begin afresh."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import replace
+from pathlib import Path
+
+from ralph.domain.agent.events import SessionStarted
+from ralph.domain.loop.events import AgentActed, LoopEvent
+from ralph.domain.loop.session_report import AgentReport, Transient
+from ralph.engine.agents.continued_session import ContinuingAgent
+from ralph.engine.ports import AgentRequest, Publish
+
+REQUEST = AgentRequest(
+    prompt="make x", prompt_file=Path("p"), log_file=Path("l"), cwd=Path("/project"), role="coder"
+)
+
+
+class Naming:
+    """Every session has a name of its own, unless it goes on with another."""
+
+    name = "naming"
+
+    def __init__(self) -> None:
+        self.continued: list[str] = []
+        self.next_report = AgentReport()
+
+    async def run(
+        self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
+    ) -> AgentReport:
+        self.continued.append(request.continues)
+        name = request.continues or f"s-{len(self.continued)}"
+        publish(AgentActed((SessionStarted(name), SessionStarted("", "model"))))
+        report, self.next_report = self.next_report, AgentReport()
+        return report
+
+
+def played(agent: Naming, *requests: AgentRequest) -> list[LoopEvent]:
+    events: list[LoopEvent] = []
+    continuing = ContinuingAgent(agent)
+
+    async def play() -> None:
+        for request in requests:
+            await continuing.run(request, events.append)
+
+    asyncio.run(play())
+    return events
+
+
+def test_each_iteration_goes_on_with_the_one_before() -> None:
+    agent = Naming()
+
+    events = played(agent, REQUEST, REQUEST, REQUEST)
+
+    assert agent.continued == ["", "s-1", "s-1"]
+    assert len(events) == 3
+
+
+def test_every_role_and_every_place_has_its_own_session() -> None:
+    agent = Naming()
+    reviewer = replace(REQUEST, role="reviewer")
+    elsewhere = replace(REQUEST, cwd=Path("/other"))
+
+    played(agent, REQUEST, reviewer, elsewhere, REQUEST, reviewer, elsewhere)
+
+    assert agent.continued == ["", "", "", "s-1", "s-2", "s-3"]
+
+
+def test_a_session_for_another_purpose_is_fresh_and_not_gone_on_with() -> None:
+    agent = Naming()
+
+    played(agent, REQUEST, replace(REQUEST, purpose="commit"), REQUEST)
+
+    assert agent.continued == ["", "", "s-1"]
+
+
+def test_a_session_that_failed_is_not_gone_on_with() -> None:
+    for report in (AgentReport(fault=Transient("lost")), AgentReport(is_orderly=False)):
+        agent = Naming()
+        agent.next_report = report
+
+        played(agent, REQUEST, REQUEST, REQUEST)
+
+        assert agent.continued == ["", "", "s-2"]
+
+
+def test_it_has_the_name_of_the_agent_it_is() -> None:
+    assert ContinuingAgent(Naming()).name == "naming"

@@ -1,0 +1,388 @@
+"""Seed 003's algorithm to the letter, on the real loop: with a clock that only sleeping moves and a scripted agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ralph.adapters.signals.done_file import DoneFile
+from ralph.adapters.signals.exit_code import ExitCodeProbe
+from ralph.adapters.signals.marker_file import MarkerFileProbe
+from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.claims import Claim
+from ralph.domain.loop.decision import Outcome, Rules
+from ralph.domain.loop.events import PauseBegan, Warned
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
+from ralph.domain.loop.state import LoopState
+from ralph.domain.supervision.rules import Launches, RestartPace, Supervision
+from ralph.engine.agents.restarted import RootAgent
+from ralph.engine.loop import RunResult, run_loop
+from ralph.engine.parts import LoopParts
+from ralph.engine.ports import AgentRequest
+from ralph.engine.stop_token import StopToken
+from ralph.engine.supervision.work import SupervisedWork
+from ralph.errors import StoreError
+from ralph.testing.fake_clock import FakeClock
+from ralph.testing.memory_journal import MemoryJournal
+from ralph.testing.scripted_agent import ScriptedAgent, Turn
+from ralph.testing.scripted_check import ScriptedCheck
+
+
+@dataclass
+class Supervised:
+    """One supervised run in a folder, and what became of it."""
+
+    folder: Path
+    turns: Sequence[Turn]
+    figures: Supervision = field(default_factory=Supervision)
+    checks: Sequence[ScriptedCheck] = ()
+    children: Callable[[], Sequence[str]] = tuple
+    waits: Callable[[], str] = str
+    wait_for_limits: bool = True
+    stop_first: bool = False
+    state: LoopState = field(default_factory=LoopState)
+    clock: FakeClock = field(default_factory=FakeClock)
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    requests: list[AgentRequest] = field(default_factory=list)
+    agent: ScriptedAgent = field(init=False)
+    token: StopToken = field(init=False)
+    children_stopped: int = 0
+
+    @property
+    def done(self) -> Path:
+        return self.folder / "DONE"
+
+    def run(self) -> RunResult:
+        return asyncio.run(self._run())
+
+    async def _run(self) -> RunResult:
+        done, marker = DoneFile(self.done), self.folder / "WAIT_WITHOUT_RESTART"
+        launches = Launches()
+        self.agent = ScriptedAgent([self._noted(turn) for turn in self.turns])
+        self.token = StopToken()
+        if self.stop_first:
+            self.token.request()
+
+        def publish(event: Any) -> None:
+            self.journal.append(event, at=self.clock.now())
+
+        return await run_loop(
+            LoopParts(
+                work=SupervisedWork(
+                    lambda: "go on",
+                    done,
+                    self.figures,
+                    waits=self.waits,
+                    children=self.children,
+                    environment={"TASK_FOLDER": str(self.folder)},
+                    clock=self.clock,
+                    control=self.token,
+                    publish=publish,
+                    checks=self.checks,
+                    stop_children=self._stop_children,
+                ),
+                agent=RootAgent(
+                    self.agent, launches, is_done=done.exists, waits_for_limits=self.wait_for_limits
+                ),
+                probes=[
+                    done,
+                    ExitCodeProbe(42, Claim.WAITING),
+                    MarkerFileProbe(marker, Claim.WAITING),
+                ],
+                checks=self.checks,
+                rules=Rules(faults_count=True, wait_for_limits=self.wait_for_limits),
+                budget=Budget(iterations=self.figures.max_restarts),
+                pace=RestartPace(
+                    delay=self.figures.restart_delay,
+                    launches=launches,
+                    chance=lambda: 0.5,
+                    now=self.clock.now,
+                ),
+                journal=self.journal,
+                clock=self.clock,
+                control=self.token,
+                publish=publish,
+                state=self.state,
+            )
+        )
+
+    def _stop_children(self) -> None:
+        self.children_stopped += 1
+
+    def _noted(self, turn: Turn) -> Turn:
+        def does(request: AgentRequest) -> None:
+            self.requests.append(request)
+            turn.does(request)
+
+        return Turn(turn.text, does, turn.exit_code, turn.fault, turn.spend)
+
+    @property
+    def warnings(self) -> list[str]:
+        return [event.message for event in self.journal.events if isinstance(event, Warned)]
+
+
+def finishes(folder: Path, **more: Any) -> Turn:
+    return Turn("ok", does=lambda request: (folder / "DONE").touch(), **more)
+
+
+def test_a_done_file_before_the_run_completes_it_without_a_launch(tmp_path: Path) -> None:
+    (tmp_path / "DONE").touch()
+    supervised = Supervised(tmp_path, [Turn("never")])
+
+    result = supervised.run()
+
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 0)
+    assert result.reason == "task completed (DONE marker present, no active children)"
+    assert not supervised.requests
+
+
+@pytest.mark.parametrize("code", [0, 1, 137])
+def test_any_exit_code_is_followed_by_another_launch_until_done_is_there(tmp_path: Path, code: int) -> None:
+    supervised = Supervised(
+        tmp_path, [Turn("a", exit_code=code), Turn("b", exit_code=code), finishes(tmp_path)]
+    )
+
+    result = supervised.run()
+
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 3)
+    assert [request.environment["RALPH_ATTEMPT"] for request in supervised.requests] == ["0", "1", "2"]
+    assert sum(supervised.clock.slept) == 2.0  # after each launch that was not the last
+
+
+def test_the_agent_that_wrote_done_is_believed_whatever_its_exit_code(tmp_path: Path) -> None:
+    result = Supervised(tmp_path, [finishes(tmp_path, exit_code=3, fault=Transient("crash"))]).run()
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 1)
+
+
+def test_the_last_allowed_launch_may_still_finish(tmp_path: Path) -> None:
+    turns = [Turn("a"), Turn("b"), finishes(tmp_path)]
+    result = Supervised(tmp_path, turns, Supervision(max_restarts=3)).run()
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 3)
+
+
+def test_no_restart_is_left_after_as_many_launches_as_were_allowed(tmp_path: Path) -> None:
+    supervised = Supervised(tmp_path, [Turn(exit_code=1)], Supervision(max_restarts=3, restart_delay=0))
+
+    result = supervised.run()
+
+    assert (result.outcome, result.reason) == (Outcome.EXHAUSTED, "max restarts exceeded (3)")
+    assert len(supervised.requests) == result.iterations == 3
+    assert supervised.warnings[0] == "Agent failed with exit code 1, restarting (attempt 2/3)"
+    assert supervised.warnings[-1] == "Agent failed with exit code 1, no restart is left"
+
+
+def test_a_stop_that_was_requested_comes_before_everything_else(tmp_path: Path) -> None:
+    (tmp_path / "DONE").touch()
+    supervised = Supervised(tmp_path, [Turn("never")], stop_first=True)
+
+    result = supervised.run()
+
+    assert result.outcome is Outcome.CANCELLED
+    assert not supervised.requests
+
+
+def test_a_stop_during_a_launch_is_heeded_before_any_delay(tmp_path: Path) -> None:
+    def stop(request: AgentRequest) -> None:
+        supervised.token.request()
+
+    supervised = Supervised(tmp_path, [Turn(does=stop, exit_code=1)], Supervision(restart_delay=1000))
+
+    assert supervised.run().outcome is Outcome.CANCELLED
+    assert len(supervised.requests) == 1
+
+
+@pytest.mark.parametrize("fault", [Transient("network"), None])
+def test_an_empty_answer_or_passing_fault_counts_as_a_launch(tmp_path: Path, fault: Transient | None) -> None:
+    turns = [Turn(exit_code=1, fault=fault)]
+    supervised = Supervised(tmp_path, turns, Supervision(max_restarts=4, restart_delay=0))
+    assert supervised.run().iterations == len(supervised.requests) == 4
+
+
+def test_a_fatal_fault_ends_the_run(tmp_path: Path) -> None:
+    supervised = Supervised(tmp_path, [Turn(fault=Fatal("cannot run x: command not found"))])
+
+    result = supervised.run()
+
+    assert (result.outcome, result.reason) == (Outcome.FAILED, "cannot run x: command not found")
+    assert len(supervised.requests) == 1
+
+
+def test_a_usage_limit_is_waited_out_and_the_launch_counts(tmp_path: Path) -> None:
+    clock = FakeClock()
+    limited = Turn(fault=RateLimited("limit", clock.now() + 3600))
+    supervised = Supervised(tmp_path, [limited, finishes(tmp_path)], clock=clock)
+
+    result = supervised.run()
+
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 2)
+    assert sum(clock.slept) == pytest.approx(3600)
+
+
+def test_who_does_not_wait_for_limits_ends_waiting(tmp_path: Path) -> None:
+    supervised = Supervised(tmp_path, [Turn(fault=RateLimited("limit"))], wait_for_limits=False)
+    assert supervised.run().outcome is Outcome.WAITING
+    assert not supervised.warnings  # it is no word of the agent's
+
+
+def test_a_crash_loop_slows_down_from_the_sixth_failure_on(tmp_path: Path) -> None:
+    crash = Turn(exit_code=1, spend=Spend(seconds=0.1))
+    supervised = Supervised(tmp_path, [crash], Supervision(max_restarts=8))
+
+    supervised.run()
+
+    pauses = [event for event in supervised.journal.events if isinstance(event, PauseBegan)]
+    assert len(pauses) == 8
+    assert sum(supervised.clock.slept) == pytest.approx(5 * 1 + 2 + 4 + 8)
+
+
+def test_done_as_a_directory_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "DONE").mkdir()
+    with pytest.raises(StoreError, match="DONE is a directory"):
+        Supervised(tmp_path, [Turn("never")]).run()
+
+
+def test_done_as_a_directory_is_an_error_after_a_launch_too(tmp_path: Path) -> None:
+    supervised = Supervised(tmp_path, [Turn(does=lambda request: (tmp_path / "DONE").mkdir())])
+    with pytest.raises(StoreError, match="DONE is a directory"):
+        supervised.run()
+    assert len(supervised.requests) == 1
+
+
+def test_a_link_that_leads_nowhere_is_no_done(tmp_path: Path) -> None:
+    (tmp_path / "DONE").symlink_to(tmp_path / "nowhere")
+    supervised = Supervised(tmp_path, [Turn("a")], Supervision(max_restarts=1))
+    assert supervised.run().outcome is Outcome.EXHAUSTED
+
+
+# --- waiting without restart ---
+
+
+def test_exit_code_42_ends_the_run_waiting(tmp_path: Path) -> None:
+    supervised = Supervised(tmp_path, [Turn(exit_code=42)])
+
+    result = supervised.run()
+
+    assert (result.outcome, result.iterations) == (Outcome.WAITING, 1)
+    assert "exit 42" in result.reason
+    assert "Wait-without-restart signal detected" in supervised.warnings
+
+
+def test_the_marker_file_ends_the_run_waiting(tmp_path: Path) -> None:
+    marker = tmp_path / "WAIT_WITHOUT_RESTART"
+    assert Supervised(tmp_path, [Turn(does=lambda request: marker.touch())]).run().outcome is Outcome.WAITING
+
+
+def test_done_beats_every_signal_to_wait(tmp_path: Path) -> None:
+    (tmp_path / "WAIT_WITHOUT_RESTART").touch()
+    assert Supervised(tmp_path, [finishes(tmp_path, exit_code=42)]).run().outcome is Outcome.COMPLETED
+
+
+def test_a_signal_that_comes_between_two_launches_is_heeded_too(tmp_path: Path) -> None:
+    said = iter(["", "somebody must decide"])
+    supervised = Supervised(tmp_path, [Turn("a")], waits=lambda: next(said))
+
+    result = supervised.run()
+
+    assert (result.outcome, result.reason) == (Outcome.WAITING, "somebody must decide")
+    assert len(supervised.requests) == 1
+
+
+# --- guardrails ---
+
+
+def test_a_done_that_a_guardrail_denies_is_kept_aside_and_told(tmp_path: Path) -> None:
+    check = ScriptedCheck("tests", lambda judging: judging.iteration == 2, Feedback("tests fail"))
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], checks=[check])
+
+    result = supervised.run()
+
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 2)
+    assert (tmp_path / "DONE.rejected-1").exists()
+    assert supervised.agent.prompts[1] == "go on\n\ntests fail"
+    assert any("DONE.rejected-1" in warning for warning in supervised.warnings)
+
+
+def test_a_done_from_before_the_run_must_be_proven_as_well(tmp_path: Path) -> None:
+    (tmp_path / "DONE").touch()
+    green: list[bool] = []
+    check = ScriptedCheck("tests", lambda judging: bool(green), Feedback("tests fail"))
+
+    def mends(request: AgentRequest) -> None:
+        green.append(True)
+        (tmp_path / "DONE").touch()
+
+    supervised = Supervised(tmp_path, [Turn(does=mends)], checks=[check])
+
+    result = supervised.run()
+
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 1)
+    assert supervised.agent.prompts == ["go on\n\ntests fail"]
+    assert (tmp_path / "DONE.rejected-1").exists()
+
+
+def test_a_proven_done_from_before_the_run_needs_no_launch(tmp_path: Path) -> None:
+    (tmp_path / "DONE").touch()
+    supervised = Supervised(
+        tmp_path, [Turn("never")], checks=[ScriptedCheck("tests", lambda judging: True, Feedback(""))]
+    )
+    assert supervised.run().outcome is Outcome.COMPLETED
+    assert not supervised.requests
+
+
+# --- children ---
+
+
+def test_active_children_are_waited_for(tmp_path: Path) -> None:
+    looks = iter([["child-1"], ["child-1"], []])
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], children=lambda: next(looks))
+
+    result = supervised.run()
+
+    assert result.reason == "task completed (DONE marker present, no active children)"
+    assert sum(supervised.clock.slept) == 2.0
+
+
+def test_children_that_outlast_the_wait_are_named_and_the_run_completes(tmp_path: Path) -> None:
+    figures = Supervision(wait_timeout=5.0, poll_interval=2.0)
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], figures, children=lambda: ["child-1", "child-2"])
+
+    result = supervised.run()
+
+    assert result.outcome is Outcome.COMPLETED
+    assert sum(supervised.clock.slept) == pytest.approx(5.0)
+    assert supervised.warnings[-1] == "child runs still running after 5s: child-1, child-2"
+
+
+def test_a_stop_ends_the_wait_for_children(tmp_path: Path) -> None:
+    def children() -> Sequence[str]:
+        supervised.token.request()
+        return ["child-1"]
+
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], children=children)
+
+    assert supervised.run().outcome is Outcome.COMPLETED
+    assert supervised.warnings[-1] == "child runs still running: child-1"
+
+
+def test_a_stop_at_once_ends_the_children_too(tmp_path: Path) -> None:
+    def children() -> Sequence[str]:
+        supervised.token.request(now=True)
+        return ["child-1"]
+
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], children=children)
+    supervised.run()
+    assert supervised.children_stopped == 1
+
+
+def test_a_resumed_run_counts_on_from_where_it_was(tmp_path: Path) -> None:
+    supervised = Supervised(tmp_path, [Turn(exit_code=1)], Supervision(max_restarts=5, restart_delay=0))
+    supervised.state = LoopState(iteration=3)
+
+    assert supervised.run().iterations == 5
+    assert [request.environment["RALPH_ATTEMPT"] for request in supervised.requests] == ["3", "4"]

@@ -1,0 +1,129 @@
+"""Optional packs: off by default, each blocks its own family and nothing else of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph.guard.guard import judge
+from ralph.guard.judgement import PACKS, GuardRules
+
+DANGEROUS = {
+    "backup": [
+        "restic forget latest --prune",
+        "borg prune repo",
+        "rclone purge remote:bucket",
+        "velero backup delete x",
+    ],
+    "cloud": [
+        "aws ec2 terminate-instances --instance-ids i-1",
+        "aws --region eu-west-1 s3 rb s3://x --force",
+        "gcloud compute instances delete vm",
+        "az group delete -n x",
+        "terraform destroy -auto-approve",
+        "pulumi destroy",
+        "gsutil -m rm -r gs://x",
+        "aws s3 sync . s3://x --delete",
+    ],
+    "containers": [
+        "docker system prune -af",
+        "docker volume rm data",
+        "docker rm -f web",
+        "docker compose down -v",
+        "kubectl delete namespace prod",
+        "kubectl drain node",
+        "helm uninstall app",
+    ],
+    "databases": [
+        "dropuser app",
+        "psql -c 'DELETE FROM t'",
+        "mysql -e 'UPDATE t SET a = 1'",
+        "mongosh --eval 'db.users.deleteMany({})'",
+        "rails db:reset",
+        "php artisan migrate:fresh",
+        "python manage.py flush",
+        "echo 'drop table t;' | sqlite3 x.db",
+    ],
+    "publish": [
+        "npm publish",
+        "cargo publish",
+        "twine upload dist/*",
+        "gem push x.gem",
+        "mvn deploy",
+        "./gradlew publish",
+        "pip uninstall -y x",
+        "apt-get remove git",
+    ],
+    "remote": [
+        "ssh host 'rm -rf /srv'",
+        "ssh -p 22 host git reset --hard",
+        "scp x host:/etc/passwd",
+        "rsync -a --delete a/ host:b/",
+        "ssh-add -D",
+    ],
+    "services": [
+        "curl -X DELETE https://api.example.com/x",
+        "gh repo delete a/b --yes",
+        "vault kv destroy secret/x",
+        "kafka-topics --delete --topic x",
+        "stripe products delete p",
+        "systemctl stop nginx",
+        "curl -XPOST localhost:9200/x/_delete_by_query",
+    ],
+    "strict": [
+        "git push origin main",
+        "git push origin HEAD:master",
+        "git rebase main",
+        "git commit --amend",
+    ],
+}
+HARMLESS = {
+    "backup": ["restic snapshots", "borg list repo", "rclone ls remote:"],
+    "cloud": [
+        "aws s3 ls",
+        "gcloud compute instances list",
+        "az group show -n x",
+        "terraform plan",
+        "terraform apply",
+    ],
+    "containers": [
+        "docker ps",
+        "docker compose up",
+        "docker rm web",
+        "kubectl get pods",
+        "kubectl delete pod x --dry-run=client",
+        "helm list",
+    ],
+    "databases": [
+        "psql -c 'SELECT 1'",
+        "psql -c 'DELETE FROM t WHERE id = 3'",
+        "redis-cli GET x",
+        "rails db:migrate",
+    ],
+    "publish": ["npm publish --dry-run", "npm run build", "cargo build", "pip install x", "mvn test"],
+    "remote": ["ssh host uptime", "scp x host:/tmp/", "rsync -an --delete a/ b/", "rsync -a a/ b/"],
+    "services": [
+        "curl https://api.example.com/x",
+        "gh repo view a/b",
+        "vault kv get secret/x",
+        "kafka-topics --list",
+        "systemctl status nginx",
+    ],
+    "strict": ["git push origin topic", "git merge main", "git commit -m x"],
+}
+
+
+def rules(*packs: str) -> GuardRules:
+    return GuardRules(packs=frozenset(packs))
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_a_pack_blocks_only_when_it_is_chosen(pack: str) -> None:
+    for command in DANGEROUS[pack]:
+        assert not judge(command).is_blocked, command
+        assert judge(command, rules(pack)).is_blocked, command
+        assert judge(command, rules("all")).is_blocked, command
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_a_pack_leaves_everyday_commands_alone(pack: str) -> None:
+    assert [command for command in HARMLESS[pack] if judge(command, rules(pack)).is_blocked] == []
