@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralph.adapters.storage.controls import Ask
-from ralph.domain.views.iterations import CardKind
+from ralph.domain.views.board import CardKind
 from ralph.operations.watch import open_feed
 from tests.tui.sample import EARLIER, Record
 from tests.tui.seen import Viewer, play

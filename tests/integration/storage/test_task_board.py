@@ -22,7 +22,7 @@ from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.history import VerificationRecord
 from ralph.domain.tasks.task import Task, cancelled, iterated
-from ralph.domain.views.iterations import Board, CardKind
+from ralph.domain.views.board import Board, CardKind
 from ralph.errors import UsageError
 from ralph.operations.watch import TaskAsk, ask_of_task, open_feed
 

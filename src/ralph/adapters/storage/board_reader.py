@@ -11,7 +11,7 @@ from typing import Any
 from ralph.adapters.files import read_plain
 from ralph.adapters.storage.task_cards import TaskCards
 from ralph.domain.tasks.roles import CompletionDefaults
-from ralph.domain.views.iterations import Board, Card, CardDetail, CardKind, laned
+from ralph.domain.views.board import Board, Card, CardDetail, CardKind, laned
 
 MOST_PLAN_BYTES = 8 * 1024 * 1024
 STORY_LANES = (

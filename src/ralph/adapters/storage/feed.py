@@ -14,15 +14,8 @@ from ralph.adapters.storage.run_reader import RunReader, StartedOf, open_reader
 from ralph.adapters.storage.task_cards import TaskCards
 from ralph.domain.holder import Owner
 from ralph.domain.loop.events import IterationStarted
-from ralph.domain.views.iterations import (
-    Board,
-    CardDetail,
-    CardKind,
-    FeedEvent,
-    Head,
-    IterationSummary,
-    Timeline,
-)
+from ralph.domain.views.board import Board, CardDetail, CardKind
+from ralph.domain.views.iterations import FeedEvent, Head, IterationSummary, Timeline
 from ralph.domain.views.runs import RunLabel, RunView, label_of
 
 DEFAULT_LIMIT = 500

@@ -12,15 +12,7 @@ from ralph.domain.tasks.completion import Role
 from ralph.domain.tasks.criteria import criteria_for
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskStatus
-from ralph.domain.views.iterations import (
-    Board,
-    Card,
-    CardDetail,
-    CardKind,
-    HistoryEntry,
-    StageCriteria,
-    laned,
-)
+from ralph.domain.views.board import Board, Card, CardDetail, CardKind, HistoryEntry, StageCriteria, laned
 from ralph.domain.views.runs import is_alive
 from ralph.domain.views.tasks import TaskView, view_of
 from ralph.errors import StoreError

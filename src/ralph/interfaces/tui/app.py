@@ -14,7 +14,8 @@ from textual.binding import Binding, BindingType
 from textual.worker import WorkerFailed
 
 from ralph.adapters.storage.feed import Feed
-from ralph.domain.views.iterations import Card, IterationSummary
+from ralph.domain.views.board import Card
+from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.run_tree import TreeRow
 from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ralph.domain.text.safe_text import clean_line
-from ralph.domain.views.iterations import Card, CardKind
+from ralph.domain.views.board import Card, CardKind
 from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError
 from ralph.interfaces.tui.dialogs import Question, SteerDialog

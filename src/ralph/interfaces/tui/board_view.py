@@ -13,7 +13,7 @@ from textual.visual import Visual
 from textual.widget import Widget
 
 from ralph.domain.text.figures import plural
-from ralph.domain.views.iterations import Board, Card, CardKind, Lane
+from ralph.domain.views.board import Board, Card, CardKind, Lane
 from ralph.interfaces.tui.marks import line
 from ralph.interfaces.tui.wrapping import wrapped
 

@@ -8,7 +8,8 @@ from textual.content import Content
 
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.text.figures import compact, duration, money
-from ralph.domain.views.iterations import Card, IterationSummary
+from ralph.domain.views.board import Card
+from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.run_tree import TreeRow, branch
 from ralph.interfaces.tui.charts import sparkline
 from ralph.interfaces.tui.marks import DECISION_STYLES, STATE_MARKS, ago, line, reason_of, verdict_mark

@@ -16,7 +16,8 @@ from textual.widgets import Footer, Static
 
 from ralph.domain.text.figures import compact, duration, money
 from ralph.domain.text.safe_text import clean
-from ralph.domain.views.iterations import Card, CardDetail, HistoryEntry, IterationSummary, StageCriteria
+from ralph.domain.views.board import Card, CardDetail, HistoryEntry, StageCriteria
+from ralph.domain.views.iterations import IterationSummary
 from ralph.interfaces.tui.marks import DECISION_STYLES, clock_time, line, verdict_mark
 
 LONGEST_TEXT = 20_000

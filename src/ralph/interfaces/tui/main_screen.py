@@ -16,7 +16,8 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static, Tab, Tabs
 
 from ralph.domain.text.safe_text import clean_line
-from ralph.domain.views.iterations import Board, Card, CardKind, IterationSummary
+from ralph.domain.views.board import Board, Card, CardKind
+from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.run_tree import TreeRow, run_tree
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.about import AboutRun

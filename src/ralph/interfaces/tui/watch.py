@@ -14,7 +14,8 @@ from ralph.adapters.storage.feed import Feed
 from ralph.adapters.storage.run_request import load_request
 from ralph.domain.agent.events import TodoItem
 from ralph.domain.loop.events import RunStarted
-from ralph.domain.views.iterations import Board, CheckRate, Head, IterationSummary, Note
+from ralph.domain.views.board import Board
+from ralph.domain.views.iterations import CheckRate, Head, IterationSummary, Note
 from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError
 from ralph.interfaces.tui.stream_line import Kind, Line

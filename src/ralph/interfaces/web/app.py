@@ -19,7 +19,8 @@ from starlette.types import ASGIApp
 
 from ralph import __version__
 from ralph.adapters.storage.feed import Feed
-from ralph.domain.views.iterations import CardKind, FeedEvent, IterationSummary, is_newest
+from ralph.domain.views.board import CardKind
+from ralph.domain.views.iterations import FeedEvent, IterationSummary, is_newest
 from ralph.errors import RalphError, StoreError
 from ralph.interfaces.report.content import RUNS_LOOKED_AT, recorded, with_changes
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY

@@ -8,17 +8,10 @@ from typing import Any
 
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.board import Board, Card, CardDetail, CardKind
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import decision_words
-from ralph.domain.views.iterations import (
-    Board,
-    Card,
-    CardDetail,
-    CardKind,
-    FeedEvent,
-    IterationSummary,
-    Timeline,
-)
+from ralph.domain.views.iterations import FeedEvent, IterationSummary, Timeline
 from ralph.domain.views.runs import RunLabel, RunState, RunView
 
 LONGEST_TEXT = 4_000
