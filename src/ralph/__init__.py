@@ -53,9 +53,11 @@ if TYPE_CHECKING:
     )
     from ralph.interfaces.library.states import StateManager
     from ralph.interfaces.library.supervise import supervise
-    from ralph.wiring.assembly import assembled
-    from ralph.wiring.launch import Plan
-    from ralph.wiring.runs.prompt_run import Prompt, plan_run
+    from ralph.wiring.assembly import assemble
+    from ralph.wiring.launch import Launch
+    from ralph.wiring.runs.prompt_run import Prompt, prepare_run
+
+    Plan, plan_run, assembled = Launch, prepare_run, assemble
 
 _HOMES = {
     "ralph.adapters.storage.modes": ("ModeCheck",),
@@ -99,12 +101,18 @@ _HOMES = {
     ),
     "ralph.interfaces.library.states": ("StateManager",),
     "ralph.interfaces.library.supervise": ("supervise",),
-    "ralph.wiring.assembly": ("assembled",),
-    "ralph.wiring.launch": ("Plan",),
-    "ralph.wiring.runs.prompt_run": ("Prompt", "plan_run"),
+    "ralph.wiring.assembly": ("assemble", "assembled"),
+    "ralph.wiring.launch": ("Launch", "Plan"),
+    "ralph.wiring.runs.prompt_run": ("Prompt", "plan_run", "prepare_run"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_CALLED_THERE = {"load_settings": "load"}
+_CALLED_THERE = {
+    "load_settings": "load",
+    # What they were called before: deprecated.
+    "Plan": "Launch",
+    "plan_run": "prepare_run",
+    "assembled": "assemble",
+}
 
 __all__ = [
     "COMPLETION_TAG_PATTERN",
@@ -122,6 +130,7 @@ __all__ = [
     "Evidence",
     "Feedback",
     "Judging",
+    "Launch",
     "LoopParts",
     "LoopState",
     "Mode",
@@ -143,6 +152,7 @@ __all__ = [
     "When",
     "WorkspaceBusy",
     "__version__",
+    "assemble",
     "assembled",
     "build_continuation_prompt",
     "can_start_mode",
@@ -157,6 +167,7 @@ __all__ = [
     "is_ralph_loop_active",
     "load_settings",
     "plan_run",
+    "prepare_run",
     "read_ralph_loop_state",
     "run_loop",
     "start_mode",

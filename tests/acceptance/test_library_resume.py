@@ -14,7 +14,7 @@ PROGRAM = f"""
 import asyncio, dataclasses, sys
 from pathlib import Path
 from ralph import CheckResult, Feedback, Prompt, StopToken, Verdict, When
-from ralph import assembled, find_root, load_settings, plan_run, run_loop
+from ralph import assemble, find_root, load_settings, prepare_run, run_loop
 
 class Made:
     name, command, when = "made it", "", When.ALWAYS
@@ -27,8 +27,8 @@ class Made:
 async def main():
     root = find_root(Path.cwd())
     settings = load_settings(root.state, environ={{}}).settings
-    plan = plan_run(settings, root, Prompt({PROMPT!r}), resumes="".join(sys.argv[1:]))
-    async with assembled(plan, StopToken(), listeners=[], complain=print) as parts:
+    launch = prepare_run(settings, root, Prompt({PROMPT!r}), resumes="".join(sys.argv[1:]))
+    async with assemble(launch, StopToken(), listeners=[], complain=print) as parts:
         result = await run_loop(dataclasses.replace(parts, checks=[*parts.checks, Made()]))
     print(result.outcome, result.iterations)
 

@@ -302,7 +302,7 @@ def test_a_run_that_was_killed_before_its_first_session_goes_to_its_branch_when_
 import os, signal, sys
 from ralph.interfaces.cli.main import main
 from ralph.wiring.runs.plan_run import PlanComposition
-PlanComposition.composing = lambda self, kit: os.kill(os.getpid(), signal.SIGKILL)
+PlanComposition.compose = lambda self, kit: os.kill(os.getpid(), signal.SIGKILL)
 main(sys.argv[1:])
 """
     command = [sys.executable, "-c", dies, *RUN]

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ralph.config.loading import inspect
-from ralph.wiring.launch import Plan
+from ralph.wiring.launch import Launch
 
 BUILT_IN_NOTIFIERS = ("bell", "desktop")
 
 
-def named_commands(plan: Plan, environ: Mapping[str, str]) -> tuple[str, ...]:
+def named_commands(launch: Launch, environ: Mapping[str, str]) -> tuple[str, ...]:
     """What, and where it comes from. The agent itself is named by the head of the run."""
-    settings = plan.settings
-    uses_scm = settings.scm is not None and plan.profile.uses_scm
-    if not plan.guardrails and not uses_scm and not settings.notify:
-        return tuple(plan.composition.commands())
-    merged = inspect(plan.root.state, environ=environ, flags=plan.flags).merged
-    without_flags = inspect(plan.root.state, environ=environ).merged
-    place = ("profiles", plan.profile.name, "guardrails") if plan.profile.own_guardrails else ("guardrails",)
+    settings = launch.settings
+    uses_scm = settings.scm is not None and launch.profile.uses_scm
+    if not launch.guardrails and not uses_scm and not settings.notify:
+        return tuple(launch.composition.commands())
+    merged = inspect(launch.root.state, environ=environ, flags=launch.flags).merged
+    without_flags = inspect(launch.root.state, environ=environ).merged
+    place = (
+        ("profiles", launch.profile.name, "guardrails") if launch.profile.own_guardrails else ("guardrails",)
+    )
     older = _commands_at(without_flags.values, place)
 
     def origin(*path: str) -> str:
@@ -29,7 +31,7 @@ def named_commands(plan: Plan, environ: Mapping[str, str]) -> tuple[str, ...]:
         return (without_flags if command in older else merged).origin(place).label
 
     def found() -> Iterator[str]:
-        for guardrail in plan.guardrails:
+        for guardrail in launch.guardrails:
             yield f"guardrail: {guardrail.command} ({of_guardrail(guardrail.command)})"
         if settings.scm is not None and uses_scm:
             for task in settings.scm.tasks:
@@ -37,7 +39,7 @@ def named_commands(plan: Plan, environ: Mapping[str, str]) -> tuple[str, ...]:
         for how in settings.notify:
             if how not in BUILT_IN_NOTIFIERS and not how.startswith(("http://", "https://")):
                 yield f"notify: {how} ({origin('notify')})"
-        yield from plan.composition.commands()
+        yield from launch.composition.commands()
 
     return tuple(found())
 

@@ -1,4 +1,4 @@
-"""From a plan to the parts of a run, with its workspace claimed and its record open."""
+"""From a launch to the parts of a run, with its workspace claimed and its record open."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from ralph.engine.ports import (
 from ralph.engine.prompts.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
 from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
-from ralph.wiring.confinement import confinement_of, opened_sandbox
+from ralph.wiring.confinement import confinement_of, open_sandbox
 from ralph.wiring.kit import Kit, end_unbegun, pricing
-from ralph.wiring.launch import Driven, Plan
-from ralph.wiring.runs.children import spared
+from ralph.wiring.launch import Driven, Launch
+from ralph.wiring.runs.children import spare_children
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
@@ -57,8 +57,8 @@ def new_run_id(now: float) -> str:
 
 
 @asynccontextmanager
-async def opened(
-    plan: Plan,
+async def open_run(
+    launch: Launch,
     control: Control,
     listeners: Sequence[Listener],
     *,
@@ -71,66 +71,66 @@ async def opened(
 
     ``by_program``: the parts of the run may be changed by who asked for it, so only he can resume it.
     """
-    settings, clock = plan.settings, SystemClock()
-    workspace = plan.root.workspace
-    run_id = plan.resumes or new_run_id(clock.now())
-    parent_id = plan.parent_id or environ.get("RALPH_RUN_ID", "")
+    settings, clock = launch.settings, SystemClock()
+    workspace = launch.root.workspace
+    run_id = launch.resumes or new_run_id(clock.now())
+    parent_id = launch.parent_id or environ.get("RALPH_RUN_ID", "")
     me = this_process()
     environment = {**environ, **settings.agent.environment}
     # What a supervised parent told its agent is not about the agent of this run.
     environment.pop("RALPH_ATTEMPT", None)
     environment |= {
-        "RUN_FOLDER": str((plan.state_folder / "runs" / run_id).absolute()),
+        "RUN_FOLDER": str((launch.state_folder / "runs" / run_id).absolute()),
         "RALPH_PARENT_RUN_ID": parent_id,
     }
     redactor = Redactor(
         secrets_in(environment).union(*(secrets_in(own.environment) for own in settings.agents.values()))
     )
-    options = _options(plan, redactor)
+    options = _options(launch, redactor)
     with (
-        closing(open_state_database(plan.state_folder)) as database,
+        closing(open_state_database(launch.state_folder)) as database,
         Claims(database, me=me, started_of=started_of).holding(
             str(workspace), Mode.EXECUTING, run_id=run_id, inherited=parent_id, now=clock.now()
         ),
-        SqliteJournal(plan.state_folder, database, run_id, owner=me, now=clock.now()) as journal,
+        SqliteJournal(launch.state_folder, database, run_id, owner=me, now=clock.now()) as journal,
         start_watcher(run_id),
         registered_child(environ, run_id, me),
     ):
         left = None
-        children = ChildRuns(database, plan.state_folder, run_id, here=me, started_of=started_of)
-        if plan.resumes:
+        children = ChildRuns(database, launch.state_folder, run_id, here=me, started_of=started_of)
+        if launch.resumes:
             # Whatever an earlier process of this run could not end; its child runs live on.
             end_run_processes(run_id, spared=[child.owner.pid for child in children.active()])
-            taken_up = journal.take_up(options=options, price=pricing(plan), parent_id=plan.parent_id)
-            if plan.flags:
-                save_flags(journal.run_folder, plan.flags)
+            taken_up = journal.take_up(options=options, price=pricing(launch), parent_id=launch.parent_id)
+            if launch.flags:
+                save_flags(journal.run_folder, launch.flags)
         else:
-            if not plan.parent_id:
+            if not launch.parent_id:
                 left = interrupted_run(
-                    database, plan.state_folder / "ralph.db", workspace, here=me, started_of=started_of
+                    database, launch.state_folder / "ralph.db", workspace, here=me, started_of=started_of
                 )
             if left is not None:
                 end_run_processes(left)  # its watcher may have been killed with it
             # Before the run is on record: one that can be seen can be resumed.
-            save_request(journal.run_folder, replace(plan.request(), by_program=by_program))
+            save_request(journal.run_folder, replace(launch.request(), by_program=by_program))
             journal.begin(
-                profile=plan.profile.name,
-                agent=plan.agent,
+                profile=launch.profile.name,
+                agent=launch.agent,
                 root=workspace,
                 options=options,
                 parent_id=parent_id,
             )
             taken_up = TakenUp(LoopState(), was_cut=False)
-        controls = Controls(database, plan.state_folder / "ralph.db", run_id)
+        controls = Controls(database, launch.state_folder / "ralph.db", run_id)
         runner = PosixProcessRunner(run_id=run_id, base_environment=environ, redactor=redactor)
         agent_runner = PosixProcessRunner(
             run_id=run_id,
             base_environment=environment,
             redactor=redactor,
-            ladder=plan.ladder,
-            exempt=spared(children, control),
+            ladder=launch.ladder,
+            exempt=spare_children(children, control),
         )
-        budget = plan.budget()
+        budget = launch.budget()
         meter = Meter(budget, taken_up.state.spend, warn=complain)
         notifying = _notifying(settings.notify, runner, workspace, run_id, complain)
         publish = Recorder(
@@ -142,14 +142,14 @@ async def opened(
         async with AsyncExitStack() as stack:
             try:
                 confinement = await confinement_of(
-                    plan,
+                    launch,
                     runner,
                     run_id=run_id,
                     run_folder=journal.run_folder,
                     environment=environment,
                     report=lambda message: publish(Warned(message)),
                 )
-                await stack.enter_async_context(opened_sandbox(confinement, runner))
+                await stack.enter_async_context(open_sandbox(confinement, runner))
             except RalphError as error:
                 end_unbegun(publish, journal, taken_up.state, error)
                 raise
@@ -162,7 +162,7 @@ async def opened(
                     PosixProcessRunner(run_id=run_id, base_environment=safe, redactor=redactor)
                 )
             kit = Kit(
-                plan=plan,
+                launch=launch,
                 run_id=run_id,
                 run_folder=journal.run_folder,
                 database=database,
@@ -181,7 +181,7 @@ async def opened(
                 budget=budget,
                 meter=meter,
                 state=taken_up.state,
-                is_resumed=bool(plan.resumes),
+                is_resumed=bool(launch.resumes),
                 was_cut=taken_up.was_cut,
                 interrupted=left or "",
                 complain=complain,
@@ -198,8 +198,8 @@ async def opened(
 
 
 @asynccontextmanager
-async def assembled(
-    plan: Plan,
+async def assemble(
+    launch: Launch,
     control: Control,
     listeners: Sequence[Listener],
     *,
@@ -208,7 +208,7 @@ async def assembled(
 ) -> AsyncIterator[LoopParts]:
     """The parts of a run that is a loop, for who wants to run or change them by himself."""
     async with (
-        opened(plan, control, listeners, complain=complain, environ=environ, by_program=True) as kit,
+        open_run(launch, control, listeners, complain=complain, environ=environ, by_program=True) as kit,
         parts_of(kit) as parts,
     ):
         yield parts
@@ -216,9 +216,9 @@ async def assembled(
 
 @asynccontextmanager
 async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
-    plan, publish = kit.plan, kit.publish
-    assert not isinstance(plan.composition, Driven), "a run of runs has no parts of its own"
-    async with plan.composition.composing(kit) as composed:
+    launch, publish = kit.launch, kit.publish
+    assert not isinstance(launch.composition, Driven), "a run of runs has no parts of its own"
+    async with launch.composition.compose(kit) as composed:
         kit.listen(*composed.listeners)
         kit.announce(composed.warnings)
         advisers: list[Adviser] = [
@@ -252,7 +252,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
 
 async def drive(kit: Kit) -> RunResult:
     """Run it to its end, whatever kind it is."""
-    composition = kit.plan.composition
+    composition = kit.launch.composition
     if isinstance(composition, Driven):
         kit.announce(())
         return await composition.drive(kit)
@@ -265,12 +265,12 @@ async def drive(kit: Kit) -> RunResult:
         return await run_loop(parts)
 
 
-def _options(plan: Plan, redactor: Redactor) -> dict[str, object]:
+def _options(launch: Launch, redactor: Redactor) -> dict[str, object]:
     """What the record shows of how the run was asked for."""
-    agent = plan.settings.agent
+    agent = launch.settings.agent
     described = {
-        **plan.composition.described(),
-        "maximumIterations": plan.maximum,
+        **launch.composition.describe(),
+        "maximumIterations": launch.maximum,
         "agent": redact_argv([agent.command, *split_flags(agent.flags)]),
     }
     return {

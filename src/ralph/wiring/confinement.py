@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.engine.ports import ProcessRunner
-from ralph.wiring.launch import Plan
+from ralph.wiring.launch import Launch
 
 if TYPE_CHECKING:
     from ralph.adapters.isolation.sandbox import Sandbox
@@ -43,7 +43,7 @@ class Confinement:
 
 
 async def confinement_of(
-    plan: Plan,
+    launch: Launch,
     runner: ProcessRunner,
     *,
     run_id: str,
@@ -52,11 +52,11 @@ async def confinement_of(
     report: Callable[[str], None],
 ) -> Confinement:
     """Raises AgentUnavailable if what was asked for is not there."""
-    settings = plan.settings
-    asked = settings.sandbox.kind or plan.profile.sandbox
+    settings = launch.settings
+    asked = settings.sandbox.kind or launch.profile.sandbox
     if asked == SandboxKind.NONE:
         # Settings, which a repository brings along, may turn off what the profile would do: not silently.
-        told = settings.sandbox.kind is not None and plan.profile.sandbox != SandboxKind.NONE
+        told = settings.sandbox.kind is not None and launch.profile.sandbox != SandboxKind.NONE
         return Confinement(
             notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ()
         )
@@ -69,22 +69,22 @@ async def confinement_of(
     from ralph.adapters.isolation.site import Site
 
     site = Site(
-        workspace=plan.root.workspace,
-        state_folder=plan.state_folder,
-        programs=(*plan.agents.commands, *plan.programs),
+        workspace=launch.root.workspace,
+        state_folder=launch.state_folder,
+        programs=(*launch.agents.commands, *launch.programs),
         run_id=run_id,
         environ=environment,
         explicit=frozenset(settings.agent.environment).union(
             *(defined.environment for defined in settings.agents.values())
         ),
-        writable=plan.writable,
+        writable=launch.writable,
         network_log=run_folder / "network.log",
         report=report,
     )
     chosen = await chosen_sandbox(asked, site, policy_of(settings.sandbox), runner)
     if chosen.sandbox is None:
         return Confinement(notes=(chosen.why,))
-    traps = GitTraps(plan.root.workspace, report)
+    traps = GitTraps(launch.root.workspace, report)
     traps.require_none()
     links = KeptLinks(protected_paths(site, needs_of(site.programs)), report)
 
@@ -93,12 +93,12 @@ async def confinement_of(
         links.restore()
 
     outside = {"notify": settings.notify, "scm": (settings.scm.command,) if settings.scm is not None else ()}
-    exposed = exposed_commands(plan.root.workspace, outside)
+    exposed = exposed_commands(launch.root.workspace, outside)
     return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *exposed), tidy)
 
 
 @asynccontextmanager
-async def opened_sandbox(confinement: Confinement, runner: ProcessRunner) -> AsyncIterator[None]:
+async def open_sandbox(confinement: Confinement, runner: ProcessRunner) -> AsyncIterator[None]:
     if confinement.sandbox is None:
         yield
         return

@@ -32,14 +32,14 @@ from ralph.errors import RalphError
 from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.announcement import named_commands
 from ralph.wiring.confinement import Confinement
-from ralph.wiring.launch import Driven, Plan
+from ralph.wiring.launch import Driven, Launch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
     """``runner`` runs what the agent may have written (in the sandbox, if there is one); ``outside`` runs our own git."""
 
-    plan: Plan
+    launch: Launch
     run_id: str
     run_folder: Path
     database: sqlite3.Connection
@@ -73,32 +73,32 @@ class Kit:
 
     @property
     def workspace(self) -> Path:
-        return self.plan.root.workspace
+        return self.launch.root.workspace
 
     def listen(self, *listeners: Listener) -> None:
         self.publish.listen(*listeners)
 
     def announce(self, warnings: Sequence[str]) -> None:
         """The first event of the run, and what the user should know about it."""
-        plan = self.plan
+        launch = self.launch
         self.publish(
             RunStarted(
                 run_id=self.run_id,
-                profile=plan.profile.name,
-                agent=plan.agent,
+                profile=launch.profile.name,
+                agent=launch.agent,
                 root=str(self.workspace),
-                maximum=plan.maximum,
-                notes=plan.notes,
+                maximum=launch.maximum,
+                notes=launch.notes,
                 sandbox=self.confinement.notes,
-                commands=named_commands(plan, self.environ),
+                commands=named_commands(launch, self.environ),
             )
         )
-        for warning in (*plan.warnings(), *warnings):
+        for warning in (*launch.warnings(), *warnings):
             self.publish(Warned(warning))
         if self.interrupted:
             left = f"run {self.interrupted} was interrupted"
             goes_on = "`ralph resume` goes on with it, this is a new one"
-            if isinstance(plan.composition, Driven):
+            if isinstance(launch.composition, Driven):
                 goes_on = "what is left of its tasks goes on here"
             self.publish(Warned(f"{left}; {goes_on}"))
 
@@ -114,8 +114,8 @@ class Kit:
         attendants: Sequence[Attendant] = (),
     ) -> Agent:
         """The run's agent, or ``chosen`` instead, with whoever stands in for it. ``tags`` are what probes look for."""
-        settings = self.plan.settings.agent
-        chain = (chosen or self.plan.agents).chain
+        settings = self.launch.settings.agent
+        chain = (chosen or self.launch.agents).chain
         sessions: list[Agent] = [
             AgentSession(
                 adapter,
@@ -124,7 +124,7 @@ class Kit:
                 show=lambda argv: self.redactor.redact(redact_argv(argv)),
                 timeouts=timeouts or Timeouts(settings.timeout, settings.idle_timeout),
                 watch=self._watch,
-                price=pricing(self.plan),
+                price=pricing(self.launch),
                 reset_time=_reset_time,
                 attendants=attendants,
             )
@@ -142,7 +142,7 @@ class Kit:
         return FallbackAgent(sessions, self.clock, is_stopping=lambda: self.control.stopping)
 
     def guardrails(self) -> list[Check]:
-        return [self.guardrail(guardrail) for guardrail in self.plan.guardrails]
+        return [self.guardrail(guardrail) for guardrail in self.launch.guardrails]
 
     def guardrail(self, guardrail: Guardrail) -> Check:
         return CommandCheck(
@@ -151,13 +151,13 @@ class Kit:
             journal=self.journal,
             shell=shell_argv,
             root=self.workspace,
-            state_folder=self.plan.state_folder,
-            truncate_chars=self.plan.settings.output_truncate_chars,
+            state_folder=self.launch.state_folder,
+            truncate_chars=self.launch.settings.output_truncate_chars,
         )
 
     def scm(self, agent: Agent, *, completion: str) -> ScmAction | None:
         """What the settings want to happen with proven changes; ``prepare`` it before the first session."""
-        scm = self.plan.settings.scm
+        scm = self.launch.settings.scm
         if scm is None or not scm.tasks:
             return None
         return ScmAction(
@@ -177,16 +177,16 @@ class Kit:
         return GitWorkspace(self.workspace, self.outside, top=top) if top else None
 
     def _watch(self, transcript: Transcript) -> str | None:
-        return self.meter.watch(transcript) or (self.plan.watch(transcript) if self.plan.watch else None)
+        return self.meter.watch(transcript) or (self.launch.watch(transcript) if self.launch.watch else None)
 
 
-def pricing(plan: Plan) -> PriceOf:
+def pricing(launch: Launch) -> PriceOf:
     """What tokens cost in this run. The table is loaded when the first agent leaves that open."""
 
     def price(usage: Usage, model: str) -> float | None:
         from ralph.domain.agent.prices import cost_of, with_own
 
-        return cost_of(usage, model, with_own(plan.own_prices))
+        return cost_of(usage, model, with_own(launch.own_prices))
 
     return price
 

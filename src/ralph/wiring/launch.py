@@ -57,11 +57,11 @@ class Described(Protocol):
         """What ``wiring.profiles`` needs to make it again: JSON values only."""
         ...
 
-    def described(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, object]:
         """What the record shows of how the run was asked for. Secrets are taken out by who writes it."""
         ...
 
-    def warnings(self, plan: Plan) -> Iterator[str]:
+    def warnings(self, launch: Launch) -> Iterator[str]:
         """What would make a run pointless or its success worth little."""
         ...
 
@@ -73,7 +73,7 @@ class Described(Protocol):
 class Composition(Described, Protocol):
     """What a profile brings to a loop."""
 
-    def composing(self, kit: Kit) -> AbstractAsyncContextManager[Composed]:
+    def compose(self, kit: Kit) -> AbstractAsyncContextManager[Composed]:
         """The parts, for the time of the block. Raises what is wrong before anything was recorded."""
         ...
 
@@ -86,7 +86,7 @@ class Driven(Described, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Launch:
     """A run as it would be started: everything resolved and checked, nothing done yet."""
 
     profile: Profile

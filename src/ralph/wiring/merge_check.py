@@ -16,7 +16,7 @@ from ralph.domain.tasks.criteria import criteria_for
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task
 from ralph.engine.ports import ProcessRunner
-from ralph.wiring.confinement import confinement_of, opened_sandbox
+from ralph.wiring.confinement import confinement_of, open_sandbox
 from ralph.wiring.kit import Kit
 
 
@@ -32,7 +32,8 @@ class FinalVerification:
         """Empty if it holds, else what is wrong."""
         kit = self.kit
         configs: list[dict[str, object]] = [
-            {"command": guardrail.command, "timeout": guardrail.timeout} for guardrail in kit.plan.guardrails
+            {"command": guardrail.command, "timeout": guardrail.timeout}
+            for guardrail in kit.launch.guardrails
         ]
         for role in self.pipeline.roles:
             configs += commands_in(criteria_for(self.task, role, self.pipeline.defaults))
@@ -41,7 +42,7 @@ class FinalVerification:
             for number, config in enumerate(different, 1):
                 log = kit.run_folder / f"merge_{self.task.id}_{number:02}.log"
                 verdict = await self._run(config, runner, path, log)
-                rerun = config.get("rerun", kit.plan.settings.profiles.verified.rerun_failing)
+                rerun = config.get("rerun", kit.launch.settings.profiles.verified.rerun_failing)
                 if not verdict.passed and rerun and not kit.control.stopping:
                     verdict = await self._run(config, runner, path, log)
                 if not verdict.passed:
@@ -52,19 +53,19 @@ class FinalVerification:
     async def _confined(self, path: Path) -> AsyncIterator[ProcessRunner]:
         """In a sandbox of its own, if there is one: that of the whole work may write to the user's tree, and not here."""
         kit = self.kit
-        if not kit.is_confined or not kit.plan.settings.sandbox_checks:
+        if not kit.is_confined or not kit.launch.settings.sandbox_checks:
             yield kit.runner
             return
         runner = PosixProcessRunner(run_id=kit.run_id, base_environment=kit.environ, redactor=kit.redactor)
         confinement = await confinement_of(
-            replace(kit.plan, root=Root(kit.plan.root.state, path)),
+            replace(kit.launch, root=Root(kit.launch.root.state, path)),
             runner,
             run_id=kit.run_id,
             run_folder=kit.run_folder,
             environment=kit.environment,
             report=lambda message: kit.publish(Warned(message)),
         )
-        async with opened_sandbox(confinement, runner):
+        async with open_sandbox(confinement, runner):
             yield confinement.around(runner)
 
     async def _run(

@@ -1,4 +1,4 @@
-"""The kinds of loop: their values in ``profiles/*.toml``, and who plans a run of each."""
+"""The kinds of loop: their values in ``profiles/*.toml``, and the module that prepares a run of each."""
 
 from __future__ import annotations
 
@@ -14,20 +14,12 @@ from ralph.config.sources import Flag
 from ralph.domain.loop.decision import Acceptance
 from ralph.domain.loop.profile import Profile
 from ralph.errors import UsageError
-from ralph.wiring.launch import Plan
-
-PLANNERS = {
-    "basic": "prompt_run",
-    "promise": "prompt_run",
-    "verified": "work_run",
-    "reviewed": "plan_run",
-    "draft": "draft_run",
-    "supervised": "supervised_run",
-}
-"""Profile → the module in ``runs`` whose ``plan_again`` makes a run of it from its arguments."""
+from ralph.wiring.launch import Launch
 
 
-class Planner(Protocol):
+class PrepareAgain(Protocol):
+    """``prepare_again`` of a module in ``wiring/runs``: the launch made again from its arguments."""
+
     def __call__(
         self,
         profile: Profile,
@@ -37,7 +29,7 @@ class Planner(Protocol):
         *,
         flags: Sequence[Flag],
         resumes: str,
-    ) -> Plan: ...
+    ) -> Launch: ...
 
 
 FOLDER = Path(__file__).parent.with_name("profiles")
@@ -58,7 +50,7 @@ def load_profile(name: str) -> Profile:
     return Profile(**{**data, "acceptance": Acceptance(data["acceptance"])})
 
 
-def plan_again(
+def prepare_again(
     name: str,
     arguments: Mapping[str, object],
     settings: Settings,
@@ -66,9 +58,9 @@ def plan_again(
     *,
     flags: Sequence[Flag],
     resumes: str,
-) -> Plan:
-    """The plan of a run that is to go on, from what ``request.json`` says about it."""
+) -> Launch:
+    """The launch of a run that is resumed, from what its ``request.json`` says."""
     profile = load_profile(name)
-    module = importlib.import_module(f"ralph.wiring.runs.{PLANNERS[name]}")
-    planner: Planner = module.plan_again
-    return planner(profile, arguments, settings, root, flags=flags, resumes=resumes)
+    module = importlib.import_module(f"ralph.wiring.runs.{profile.run}")
+    prepare: PrepareAgain = module.prepare_again
+    return prepare(profile, arguments, settings, root, flags=flags, resumes=resumes)

@@ -83,7 +83,7 @@ def with_agent(settings: Settings, command: str, model: str) -> Settings:
     return replace(settings, agent=replace(agent, model=model or agent.model))
 
 
-def anchored(settings: Settings, folder: Path) -> Settings:
+def anchor_programs(settings: Settings, folder: Path) -> Settings:
     """With relative agent programs as seen from ``folder``: a task's worktree is elsewhere."""
 
     def absolute(command: str) -> str:

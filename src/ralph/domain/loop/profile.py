@@ -13,6 +13,7 @@ class Profile:
 
     name: str
     summary: str
+    run: str  # the module of ``wiring/runs`` that prepares a run of it
     tag: str
     first_tag_decides: bool
     acceptance: Acceptance

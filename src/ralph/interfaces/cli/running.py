@@ -21,8 +21,8 @@ from ralph.engine.recording import Listener
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import StatusLine
 from ralph.interfaces.cli.console.terminal import Look, detect_look
-from ralph.wiring.assembly import drive, opened
-from ralph.wiring.launch import Plan
+from ralph.wiring.assembly import drive, open_run
+from ralph.wiring.launch import Launch
 
 TICK_SECONDS = 0.5
 GARBAGE_THRESHOLD = 20_000
@@ -31,10 +31,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_on_console(
-    plan: Plan, *, verbose: bool = False, json_lines: bool = False, listeners: Sequence[Listener] = ()
+    launch: Launch, *, verbose: bool = False, json_lines: bool = False, listeners: Sequence[Listener] = ()
 ) -> RunResult:
     """Run to the end, showing it. stdout gets the agent's words (or JSON lines), stderr everything else."""
-    settings = plan.settings
+    settings = launch.settings
     err_look = _look(sys.stderr, settings.output)
     status = StatusLine(sys.stderr, err_look, SystemClock()) if err_look.live else None
     console = Console(
@@ -80,7 +80,7 @@ def run_on_console(
     gc.freeze()  # what was loaded so far stays for good
     gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()
-    return asyncio.run(_run(plan, shown, status, listeners_for))
+    return asyncio.run(_run(launch, shown, status, listeners_for))
 
 
 def _look(stream: object, output: OutputSettings) -> Look:
@@ -96,13 +96,13 @@ def _look(stream: object, output: OutputSettings) -> Look:
 
 
 async def _run(
-    plan: Plan,
+    launch: Launch,
     listeners: Sequence[Listener],
     status: StatusLine | None,
     listeners_for: Callable[[str], Sequence[Listener]],
 ) -> RunResult:
     control = RunControl(SystemClock())
-    async with opened(plan, control, listeners, complain=_complain, listeners_for=listeners_for) as kit:
+    async with open_run(launch, control, listeners, complain=_complain, listeners_for=listeners_for) as kit:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, _on_signal, control, kit.publish)

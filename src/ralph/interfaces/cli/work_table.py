@@ -12,7 +12,7 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.terminal import display_width, fit
 
 if TYPE_CHECKING:
-    from ralph.wiring.launch import Plan
+    from ralph.wiring.launch import Launch
 
 GAP = "  "
 _HEAD = ("task", "result", "iterations", "sent back", "why")
@@ -29,13 +29,13 @@ def result_lines(results: Sequence[TaskResult], *, width: int | None = None) -> 
         yield line.rstrip() if width is None else fit(line.rstrip(), width - 1)
 
 
-def print_results(plan: Plan) -> None:
+def print_results(launch: Launch) -> None:
     """After a ``ralph work``, also one that was resumed; nothing for other runs."""
     from ralph.wiring.runs.work_run import WorkComposition
 
-    if isinstance(plan.composition, WorkComposition) and plan.composition.results:
+    if isinstance(launch.composition, WorkComposition) and launch.composition.results:
         width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-        print("", *result_lines(plan.composition.results, width=width), sep="\n", file=sys.stderr)
+        print("", *result_lines(launch.composition.results, width=width), sep="\n", file=sys.stderr)
 
 
 def _cells(result: TaskResult) -> tuple[str, ...]:

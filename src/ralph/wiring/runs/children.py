@@ -24,7 +24,7 @@ def active_children(children: ChildRuns, run_id: str) -> list[str]:
     return [*(f"{child.id} (pid {child.owner.pid})" for child in active), *starting]
 
 
-def spared(children: ChildRuns, control: Control) -> Callable[[int], bool]:
+def spare_children(children: ChildRuns, control: Control) -> Callable[[int], bool]:
     """Which processes the clean-up after a launch leaves alone: children, unless everything is to end at once."""
 
     def is_spared(pid: int) -> bool:

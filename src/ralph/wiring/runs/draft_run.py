@@ -21,7 +21,7 @@ from ralph.engine.prompts.work import PromptWork
 from ralph.errors import StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import prices_of, require_settings, require_system
 
@@ -45,17 +45,17 @@ class DraftComposition:
             "remarks": list(self.remarks),
         }
 
-    def described(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, object]:
         return {"prompt": self.description, "folder": str(self.folder)}
 
-    def warnings(self, plan: Plan) -> Iterator[str]:
+    def warnings(self, launch: Launch) -> Iterator[str]:
         return iter(())
 
     def commands(self) -> Iterator[str]:
         return iter(())
 
     @asynccontextmanager
-    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+    async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         files = PlanFiles(kit.workspace, self.folder, write_atomic, kit.run_folder)
         prompt = draft_prompt(
             folder=files.folder, description=self.description, has_prd=self.has_prd, remarks=self.remarks
@@ -64,12 +64,12 @@ class DraftComposition:
             work=PromptWork(lambda: prompt),
             agent=kit.agent(tags=()),
             checks=[PlanDraftCheck(files, keeps_prd=self.has_prd, is_scaffold=is_scaffold)],
-            rules=kit.plan.rules(),
+            rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
         )
 
 
-def plan_draft(
+def prepare_draft(
     settings: Settings,
     root: Root,
     *,
@@ -81,7 +81,7 @@ def plan_draft(
     flags: Sequence[Flag] = (),
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
-) -> Plan:
+) -> Launch:
     """Raises what can be known to be wrong before anything is started. ``has_prd`` None: look."""
     require_system()
     require_settings(settings)
@@ -92,7 +92,7 @@ def plan_draft(
     if not has_prd and not description.strip():
         message = "there is nothing to draft from: no description, and prd.md is still the empty template"
         raise UsageError(message, hint='ralph plan draft "what is wanted", or write prd.md first')
-    return Plan(
+    return Launch(
         profile=load_profile("draft"),
         settings=settings,
         root=root,
@@ -105,7 +105,7 @@ def plan_draft(
     )
 
 
-def plan_again(
+def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
     settings: Settings,
@@ -113,7 +113,7 @@ def plan_again(
     *,
     flags: Sequence[Flag],
     resumes: str,
-) -> Plan:
+) -> Launch:
     match arguments:
         case {
             "folder": str(folder),
@@ -121,7 +121,7 @@ def plan_again(
             "hasPrd": bool(has_prd),
             "remarks": list(remarks),
         }:
-            return plan_draft(
+            return prepare_draft(
                 settings,
                 root,
                 ralph_dir=Path(folder),

@@ -33,7 +33,7 @@ from ralph.engine.ports import Check
 from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.plan_memory import ASIDE, PlanMemory, forget_unjudged, plan_memory, supersede
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
@@ -63,10 +63,10 @@ class PlanComposition:
             "stay": self.stay,
         }
 
-    def described(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, object]:
         return {**self.arguments(), "prompt": f"the plan in {self.folder.name}", "completion": self.promise}
 
-    def warnings(self, plan: Plan) -> Iterator[str]:
+    def warnings(self, launch: Launch) -> Iterator[str]:
         if self.asked_to_continue:
             yield "agent.continueSession is left aside: a review that remembers has no fresh eyes"
         if self.rules.skip:
@@ -79,12 +79,12 @@ class PlanComposition:
                 yield f"verifyCommand: {command} ({self.folder.name}/tasks.json)"
 
     @asynccontextmanager
-    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+    async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         root = kit.workspace
         top = git_top(root)
         if self.as_found:
-            forget_unjudged(kit.plan.state_folder, self.folder)
-        memory = plan_memory(kit.plan.state_folder, self.folder)
+            forget_unjudged(kit.launch.state_folder, self.folder)
+        memory = plan_memory(kit.launch.state_folder, self.folder)
         files = PlanFiles(
             root,
             self.folder,
@@ -111,13 +111,13 @@ class PlanComposition:
             promise=self.promise,
             warn=lambda message: kit.publish(Warned(message)),
         )
-        supersede(kit.plan.state_folder, self.folder, by=kit.run_folder / ASIDE / TRUSTED)
+        supersede(kit.launch.state_folder, self.folder, by=kit.run_folder / ASIDE / TRUSTED)
 
         def mark() -> None:
             write_marker(root, self._marker(kit, audit, top), write_atomic)
 
         mark()
-        rules = kit.plan.rules()
+        rules = kit.launch.rules()
         try:
             yield Composed(
                 work=PlanWork(
@@ -141,7 +141,7 @@ class PlanComposition:
     def _proofs(
         self, kit: Kit, audit: PlanAudit, files: PlanFiles, repository: PlanRepository | None
     ) -> PlanProofs:
-        settings = kit.plan.settings
+        settings = kit.launch.settings
 
         def make_check(command: str, slug: str) -> Check:
             return kit.guardrail(
@@ -223,7 +223,7 @@ class PlanComposition:
         return [] if exists else [f"branch {wanted} was made from {where}"], wanted
 
 
-def plan_reviewed(
+def prepare_reviewed(
     settings: Settings,
     root: Root,
     *,
@@ -235,7 +235,7 @@ def plan_reviewed(
     flags: Sequence[Flag] = (),
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
-) -> Plan:
+) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
     require_system()
     require_settings(settings)
@@ -244,7 +244,7 @@ def plan_reviewed(
     memory = plan_memory(root.state / STATE_FOLDER, folder)
     if not resumes and (as_found or memory is None or not memory.is_unjudged):
         _require_sound(PlanFiles(root.workspace, folder, write_atomic))
-    return Plan(
+    return Launch(
         profile=load_profile("reviewed"),
         settings=replace(settings, agent=replace(settings.agent, continue_session=False)),
         root=root,
@@ -269,11 +269,11 @@ def plan_reviewed(
     )
 
 
-def estimated(plan: Plan) -> str:
+def estimate_of(launch: Launch) -> str:
     """About how many iterations the stories will need; empty if nobody can say."""
-    composition = plan.composition
+    composition = launch.composition
     assert isinstance(composition, PlanComposition)
-    memory = plan_memory(plan.state_folder, composition.folder)
+    memory = plan_memory(launch.state_folder, composition.folder)
     if memory is not None and memory.is_unjudged and not composition.as_found:
         return estimate_text(memory.trusted.document, skip_review=composition.rules.skip)
     read = read_document(PlanFiles(composition.root, composition.folder, write_atomic).read_tasks() or "")
@@ -292,7 +292,7 @@ def _require_sound(files: PlanFiles) -> None:
         raise UsageError(message, hint="ralph plan check lists them all")
 
 
-def plan_again(
+def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
     settings: Settings,
@@ -300,12 +300,12 @@ def plan_again(
     *,
     flags: Sequence[Flag],
     resumes: str,
-) -> Plan:
+) -> Launch:
     folder, cap = arguments.get("ralphDir"), arguments.get("reviewCap")
     if not isinstance(folder, str) or not isinstance(cap, int):
         message = f"the request of run {resumes} does not say which plan it was about"
         raise StoreError(message, hint="start a new run with `ralph plan run`")
-    return plan_reviewed(
+    return prepare_reviewed(
         settings,
         root,
         ralph_dir=Path(folder),

@@ -24,7 +24,7 @@ from ralph.engine.recording import Listener
 from ralph.errors import StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import known_profiles, load_profile
 from ralph.wiring.requirements import (
     guardrails_of,
@@ -66,19 +66,19 @@ class PromptComposition:
             "promptFile": str(self.prompt.file) if self.prompt.file is not None else None,
         }
 
-    def described(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, object]:
         return {**self.arguments(), "prompt": self.prompt.text or "", "completion": self.completion}
 
-    def warnings(self, plan: Plan) -> Iterator[str]:
+    def warnings(self, launch: Launch) -> Iterator[str]:
         tag, expected = self.profile.tag, self.completion
-        named = find_tags(self.first_prompt(plan.maximum), tag)
+        named = find_tags(self.first_prompt(launch.maximum), tag)
         if not any_tag_claims(named, tag, expected):
             other = f" (it names <{tag}>{named[0].content[:40]}</{tag}>)" if named else ""
             yield (
                 f"the prompt does not name the completion tag{other}; tell the agent to output "
                 f"<{tag}>{expected}</{tag}> when everything is done"
             )
-        if not plan.guardrails:
+        if not launch.guardrails:
             yield "no guardrails are configured: the agent's word alone decides when the work is done"
 
     def commands(self) -> Iterator[str]:
@@ -95,20 +95,20 @@ class PromptComposition:
         assignment = Assignment(key="prompt", objective=self.prompt.read())
         return self.style()(assignment, (), iteration=1, maximum=maximum)
 
-    def first_command(self, plan: Plan) -> tuple[Command, str]:
+    def first_command(self, launch: Launch) -> tuple[Command, str]:
         """What the first iteration would start, and the prompt it would send."""
-        text = self.first_prompt(plan.maximum)
-        folder = plan.state_folder / "runs" / "RUN"
+        text = self.first_prompt(launch.maximum)
+        folder = launch.state_folder / "runs" / "RUN"
         request = AgentRequest(
             prompt=text,
             prompt_file=folder / "prompt_001.txt",
             log_file=folder / "agent_001.ndjson",
-            cwd=plan.root.workspace,
+            cwd=launch.root.workspace,
         )
-        return plan.agents.first.command(request), text
+        return launch.agents.first.command(request), text
 
     @asynccontextmanager
-    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+    async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         agent = kit.agent(tags=(self.profile.tag,))
         actions: list[Action] = []
         warnings: Sequence[str] = ()
@@ -125,7 +125,7 @@ class PromptComposition:
             checks=kit.guardrails(),
             actions=actions,
             prompt=self.style(),
-            rules=kit.plan.rules(),
+            rules=kit.launch.rules(),
             pace=Pace(self.profile.restart_delay),
             workspace=kit.git_workspace(),
             listeners=listeners,
@@ -157,7 +157,7 @@ def profile_of_run(name: str) -> Profile:
     return profile
 
 
-def plan_run(
+def prepare_run(
     settings: Settings,
     root: Root,
     prompt: Prompt,
@@ -166,7 +166,7 @@ def plan_run(
     flags: Sequence[Flag] = (),
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
-) -> Plan:
+) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
     require_system()
     require_settings(settings)
@@ -179,7 +179,7 @@ def plan_run(
         maximum, completion = own.maximum_iterations, own.completion_promise
     else:
         maximum, completion = settings.maximum_iterations, settings.completion_response
-    return Plan(
+    return Launch(
         profile=kind,
         settings=settings,
         root=root,
@@ -198,7 +198,7 @@ def plan_run(
     )
 
 
-def plan_again(
+def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
     settings: Settings,
@@ -206,7 +206,7 @@ def plan_again(
     *,
     flags: Sequence[Flag],
     resumes: str,
-) -> Plan:
+) -> Launch:
     text, file = arguments.get("prompt"), arguments.get("promptFile")
     if (
         not isinstance(text, str | None)
@@ -216,4 +216,4 @@ def plan_again(
         message = f"the request of run {resumes} does not say what its prompt was"
         raise StoreError(message, hint="start a new run with `ralph run`")
     prompt = Prompt(text, Path(file) if file is not None else None)
-    return plan_run(settings, root, prompt, profile=profile.name, flags=flags, resumes=resumes)
+    return prepare_run(settings, root, prompt, profile=profile.name, flags=flags, resumes=resumes)

@@ -30,7 +30,7 @@ from ralph.engine.agents.restarted import RootAgent
 from ralph.engine.ports import Timeouts
 from ralph.engine.supervision.work import SHOWN_CHILDREN, SupervisedWork
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.runs.children import active_children, stop_children
 from ralph.wiring.runs.prompt_run import Prompt
 
@@ -62,11 +62,11 @@ class SupervisedComposition:
             "command": list(self.command),
         }
 
-    def described(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, object]:
         text = self.prompt.text if self.prompt is not None else None
         return {**self.arguments(), "prompt": text or ""}
 
-    def warnings(self, plan: Plan) -> Iterator[str]:
+    def warnings(self, launch: Launch) -> Iterator[str]:
         if self.prompt is not None and DONE not in self.prompt.read():
             yield (
                 f"the prompt does not say how to finish; tell the agent to write the file $TASK_FOLDER/{DONE} "
@@ -77,12 +77,12 @@ class SupervisedComposition:
         return iter(())
 
     @asynccontextmanager
-    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+    async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         make_task_folder(self.task_folder)
         done = DoneFile(self.task_folder / DONE)
         marker = self.task_folder / WAIT_MARKER
         task_bus = MessageBus(self.task_folder / TASK_BUS, lock_seconds=POST_SECONDS)
-        project_bus = MessageBus(kit.plan.state_folder / PROJECT_BUS, lock_seconds=POST_SECONDS)
+        project_bus = MessageBus(kit.launch.state_folder / PROJECT_BUS, lock_seconds=POST_SECONDS)
         warnings = [f"task {self.task} is done when this file is there: {done.path}"]
         if done.exists():
             warnings.append("DONE is there already")
@@ -122,7 +122,7 @@ class SupervisedComposition:
             return (signals[0].reason or f"a {WAIT_WITHOUT_RESTART} message was posted") if signals else ""
 
         children = ChildRuns(
-            kit.database, kit.plan.state_folder, kit.run_id, here=this_process(), started_of=started_of
+            kit.database, kit.launch.state_folder, kit.run_id, here=this_process(), started_of=started_of
         )
         launches = Launches()
         figures = self.supervision
@@ -141,7 +141,7 @@ class SupervisedComposition:
             every=figures.poll_interval,
             complain=kit.complain,
         )
-        settings = kit.plan.settings
+        settings = kit.launch.settings
         checks = kit.guardrails()
         yield Composed(
             work=SupervisedWork(
@@ -174,7 +174,7 @@ class SupervisedComposition:
                 bus_probe,
             ],
             checks=checks,
-            rules=kit.plan.rules(),
+            rules=kit.launch.rules(),
             pace=RestartPace(
                 delay=figures.restart_delay, launches=launches, chance=random.random, now=kit.clock.now
             ),
@@ -198,7 +198,7 @@ class SupervisedComposition:
             "TASK_FOLDER": str(self.task_folder),
             "RUN_FOLDER": str(kit.run_folder.absolute()),
             "TASK_MESSAGE_BUS": str(self.task_folder / TASK_BUS),
-            "PROJECT_MESSAGE_BUS": str((kit.plan.state_folder / PROJECT_BUS).absolute()),
+            "PROJECT_MESSAGE_BUS": str((kit.launch.state_folder / PROJECT_BUS).absolute()),
             "RALPH_PROJECT_ID": self.project,
             "RALPH_TASK_ID": self.task,
             "RALPH_PARENT_RUN_ID": self.parent_id,

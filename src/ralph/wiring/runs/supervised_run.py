@@ -20,7 +20,7 @@ from ralph.domain.supervision.rules import Supervision
 from ralph.domain.supervision.task_folder import ID_HINT, TASKS_FOLDER, id_from, problem_with_id
 from ralph.errors import AgentUnavailable, ConfigError, StoreError, UsageError
 from ralph.wiring.agents import ChosenAgents, chosen_agents
-from ralph.wiring.launch import Plan
+from ralph.wiring.launch import Launch
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
 from ralph.wiring.runs.prompt_run import Prompt
@@ -31,7 +31,7 @@ LADDER = Ladder(interrupt=0.0, terminate=5.0)
 """Seed 003: TERM, 5 s, KILL."""
 
 
-def plan_supervised(
+def prepare_supervised(
     settings: Settings,
     root: Root,
     *,
@@ -44,7 +44,7 @@ def plan_supervised(
     resumes: str = "",
     parent: str | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> Plan:
+) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written.
 
     ``parent`` is the run whose agent started this one; None: the one that the environment names.
@@ -84,7 +84,7 @@ def plan_supervised(
     guarded = replace(
         settings, guardrails=tuple(GuardrailSettings(command=command) for command in own.guardrails)
     )
-    return Plan(
+    return Launch(
         profile=profile,
         settings=settings,
         root=root,
@@ -108,7 +108,7 @@ def plan_supervised(
     )
 
 
-def plan_again(
+def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
     settings: Settings,
@@ -116,7 +116,7 @@ def plan_again(
     *,
     flags: Sequence[Flag],
     resumes: str,
-) -> Plan:
+) -> Launch:
     text, file, command = (arguments.get(key) for key in ("prompt", "promptFile", "command"))
     folder, task, project = (arguments.get(key) for key in ("taskFolder", "task", "project"))
     if (
@@ -129,7 +129,7 @@ def plan_again(
         message = f"the request of run {resumes} does not say what it was to run"
         raise StoreError(message, hint="start a new run with `ralph supervise`")
     prompt = Prompt(text, Path(file) if file is not None else None)
-    return plan_supervised(
+    return prepare_supervised(
         settings,
         root,
         prompt=None if command else prompt,

@@ -34,7 +34,7 @@ class TakingIn:
         self._worktrees = worktrees
         self._pipeline = pipeline
         self._target = target
-        self._history = TaskHistory(kit.database, kit.plan.state_folder / "ralph.db")
+        self._history = TaskHistory(kit.database, kit.launch.state_folder / "ralph.db")
         self._integration = Integration(Git(kit.workspace, kit.outside), worktrees, target=target)
 
     async def take_in(self, task: Task, worktree: Worktree) -> TaskResult | Task:

@@ -38,7 +38,7 @@ from ralph.engine.tasks.verification import VerificationTools, stage_checks
 from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Composed, Plan
+from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of
 from ralph.wiring.roles import agents_of_roles, judge_of, other_programs
@@ -61,10 +61,10 @@ class TaskComposition:
     def arguments(self) -> Mapping[str, object]:
         return {"task": self.task.id}
 
-    def described(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, object]:
         return {"prompt": self.task.title, "task": self.task.id, "branch": self.worktree.branch}
 
-    def warnings(self, plan: Plan) -> Iterator[str]:
+    def warnings(self, launch: Launch) -> Iterator[str]:
         yield from concerns_about(self.task)
 
     def commands(self) -> Iterator[str]:
@@ -77,7 +77,7 @@ class TaskComposition:
         return {role: criteria_for(self.task, role, self.pipeline.defaults) for role in self.pipeline.roles}
 
     @asynccontextmanager
-    async def composing(self, kit: Kit) -> AsyncIterator[Composed]:
+    async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         criteria = self.criteria
         usual = kit.agent(tags=TAGS)
         agent = PerRoleAgent(
@@ -110,7 +110,7 @@ class TaskComposition:
             checks_of=checks_of,
             actions=[CommitLeftovers(Git(kit.workspace, kit.outside, is_top=True))],
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
-            rules=kit.plan.rules(),
+            rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
         )
 
@@ -128,20 +128,20 @@ class TaskComposition:
         return objective(template, task, role=role, branch=self.worktree.branch)
 
     def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
-        own = kit.plan.settings.profiles.verified
+        own = kit.launch.settings.profiles.verified
         git = Git(kit.workspace, kit.outside, is_top=True)
         tools = VerificationTools(
             runner=kit.runner,
             git=kit.outside,
             journal=kit.journal,
             judge=lambda model, tags: kit.agent(
-                tags=tags, chosen=judge_of(kit.plan.settings, kit.workspace, model=model)
+                tags=tags, chosen=judge_of(kit.launch.settings, kit.workspace, model=model)
             ),
             shell=shell_argv,
             root=kit.workspace,
-            state_folder=kit.plan.state_folder,
+            state_folder=kit.launch.state_folder,
             base_commit=self.worktree.base,
-            truncate_chars=kit.plan.settings.output_truncate_chars,
+            truncate_chars=kit.launch.settings.output_truncate_chars,
             redact=kit.redactor.redact,
             fingerprint=self._fingerprint(kit),
             diff=lambda: git.diff_since(self.worktree.base),
@@ -152,16 +152,16 @@ class TaskComposition:
             BaseTree(git, self.worktree.base),
             root=kit.workspace,
             base=self.worktree.base,
-            settings=[kit.plan.state_folder / name for name in SETTINGS],
+            settings=[kit.launch.state_folder / name for name in SETTINGS],
         )
         merge = MergeCheck(git, base=self.worktree.base)
         return stage_checks(criteria, task=self.task, role=role, tools=tools, before=(merge, protection))
 
     def _protection(self, kit: Kit, role: str) -> Protection:
         """What one role may not touch. What a role before it was allowed to change is not held against it."""
-        own = kit.plan.settings.profiles.verified
+        own = kit.launch.settings.profiles.verified
         criteria = self.criteria
-        commands = [(guardrail.command, ".") for guardrail in kit.plan.guardrails]
+        commands = [(guardrail.command, ".") for guardrail in kit.launch.guardrails]
         protect, may_change = [*own.protect], []
         for each in criteria.values():
             for config in commands_in(each):
@@ -183,7 +183,7 @@ def _texts(config: Mapping[str, object], *keys: str) -> list[str]:
     return found
 
 
-def plan_task(
+def prepare_task(
     settings: Settings,
     root: Root,
     task: Task,
@@ -195,11 +195,11 @@ def plan_task(
     watch: Watch | None = None,
     exceeded: Callable[[], str | None],
     before: Spend = NOTHING,
-) -> Plan:
+) -> Launch:
     """A run of ``task`` in its worktree; ``root`` is the main checkout's. ``exceeded``: a limit of the whole is reached;
     ``before``: what earlier runs of the task used of its budget."""
     budget = task.budget
-    return Plan(
+    return Launch(
         profile=load_profile("verified"),
         settings=settings,
         root=Root(root.state, worktree.path),

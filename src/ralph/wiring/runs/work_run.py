@@ -27,14 +27,14 @@ from ralph.domain.tasks.work_result import TaskResult, outcome_of, reason_of
 from ralph.engine.loop import RunResult
 from ralph.errors import ConfigError, RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
-from ralph.wiring.assembly import drive, opened
+from ralph.wiring.assembly import drive, open_run
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Plan
+from ralph.wiring.launch import Launch
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
-from ralph.wiring.roles import anchored, other_programs, pipeline_of
+from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
 from ralph.wiring.runs.taking_in import TakingIn
-from ralph.wiring.runs.task_run import plan_task
+from ralph.wiring.runs.task_run import prepare_task
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class WorkComposition:
     def arguments(self) -> Mapping[str, object]:
         return {"tasks": list(self.tasks), "maxParallel": self.max_parallel, "target": self.target}
 
-    def described(self) -> Mapping[str, object]:
+    def describe(self) -> Mapping[str, object]:
         return {"prompt": ", ".join(self.tasks) or "every task that is ready", "target": self.target}
 
-    def warnings(self, plan: Plan) -> Iterator[str]:
+    def warnings(self, launch: Launch) -> Iterator[str]:
         return iter(())
 
     def commands(self) -> Iterator[str]:
@@ -98,7 +98,7 @@ class Working:
         self._kit = kit
         self._composition = composition
         self._store = TaskStore(kit.database, me=this_process(), started_of=started_of)
-        self._worktrees = Worktrees(Git(kit.workspace, kit.outside), kit.plan.state_folder)
+        self._worktrees = Worktrees(Git(kit.workspace, kit.outside), kit.launch.state_folder)
         self._taking_in = TakingIn(
             kit, self._store, self._worktrees, composition.pipeline, target=composition.target
         )
@@ -223,11 +223,11 @@ class Working:
 
     async def _loop(self, task: Task, worktree: Worktree) -> RunResult:
         kit = self._kit
-        path = kit.plan.state_folder / "ralph.db"
+        path = kit.launch.state_folder / "ralph.db"
         resumes = run_to_go_on_with(kit.database, path, task.id)
-        plan = plan_task(
-            kit.plan.settings,
-            Root(kit.plan.root.state, kit.workspace),
+        launch = prepare_task(
+            kit.launch.settings,
+            Root(kit.launch.root.state, kit.workspace),
             task,
             worktree,
             self._composition.pipeline,
@@ -238,8 +238,8 @@ class Working:
             before=used_before(kit.database, path, task.id, besides=resumes),
         )
         control = PartControl(kit.clock, self._control)
-        async with opened(
-            plan,
+        async with open_run(
+            launch,
             control,
             [self._listen, *kit.listeners_for(task.id)],
             complain=kit.complain,
@@ -306,7 +306,7 @@ def _of_loop(task: Task, result: RunResult) -> TaskResult:
     return TaskResult(task.id, result.outcome, result.reason, is_stopped=is_stopped)
 
 
-def plan_work(
+def prepare_work(
     settings: Settings,
     root: Root,
     tasks: Sequence[str] = (),
@@ -316,11 +316,11 @@ def plan_work(
     flags: Sequence[Flag] = (),
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
-) -> Plan:
+) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
     require_system()
     require_settings(settings)
-    settings = anchored(settings, root.workspace)
+    settings = anchor_programs(settings, root.workspace)
     if environ.get("RALPH_RUN_ID") and environ.get("RALPH_TASK_ID"):
         message = f"this is inside the work on task {environ['RALPH_TASK_ID']}"
         raise UsageError(
@@ -331,7 +331,7 @@ def plan_work(
         raise ConfigError(
             message, hint="run `git init` there and make a first commit: each task gets a branch"
         )
-    return Plan(
+    return Launch(
         profile=load_profile("verified"),
         settings=settings,
         root=root,
@@ -351,7 +351,7 @@ def plan_work(
     )
 
 
-def plan_again(
+def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
     settings: Settings,
@@ -359,7 +359,7 @@ def plan_again(
     *,
     flags: Sequence[Flag],
     resumes: str,
-) -> Plan:
+) -> Launch:
     if isinstance(task := arguments.get("task"), str):
         message = f"run {resumes} was the work on task {task}"
         raise UsageError(message, hint=f"`ralph work {task}` goes on with it")
@@ -367,7 +367,7 @@ def plan_again(
     if not isinstance(tasks, list) or not isinstance(parallel, int):
         message = f"the request of run {resumes} does not say what it was to work on"
         raise StoreError(message, hint="start again with `ralph work`: it goes on where the tasks are")
-    return plan_work(
+    return prepare_work(
         settings,
         root,
         [str(name) for name in tasks],

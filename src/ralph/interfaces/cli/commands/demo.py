@@ -37,7 +37,7 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
     from ralph.config.root import Root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.runs.prompt_run import Prompt, plan_run
+    from ralph.wiring.runs.prompt_run import Prompt, prepare_run
 
     if shutil.which("git") is None:
         message = "the demo needs git"
@@ -51,8 +51,8 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
     print(INTRODUCTION, file=sys.stderr)
     # The demo shows its own settings, whatever RALPH_… the user has.
     loaded = load(project, environ={})
-    plan = plan_run(loaded.settings, Root(project, project), Prompt(file=project / "PROMPT.md"))
-    result = run_on_console(plan, verbose=verbose, json_lines=as_json)
+    launch = prepare_run(loaded.settings, Root(project, project), Prompt(file=project / "PROMPT.md"))
+    result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     _say_what_is_left(project, result)
     return exit_code_of(result.outcome)
 

@@ -54,7 +54,7 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.run_choice import resumable_run
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.profiles import load_profile, plan_again
+    from ralph.wiring.profiles import load_profile, prepare_again
 
     root = find_root(Path.cwd(), project_dir)
     folder = root.state / STATE_FOLDER
@@ -69,7 +69,7 @@ def command(
     if request.by_program:
         message = f"run {chosen.id} was started by a program that may have checks of its own"
         raise UsageError(
-            message, hint=f"resume it there: plan_run(…, resumes={chosen.id!r}); or name another run"
+            message, hint=f"resume it there: prepare_run(…, resumes={chosen.id!r}); or name another run"
         )
     if not Path(request.workspace).is_dir():
         message = f"the working tree of run {chosen.id} is gone: {request.workspace}"
@@ -86,7 +86,7 @@ def command(
     loaded = load(root.state, environ=os.environ, flags=flags)
     for difference in differences(request.settings, effective(loaded.settings)):
         print(f"ralph: since the run began: {difference}", file=sys.stderr)
-    plan = plan_again(
+    launch = prepare_again(
         request.profile,
         request.arguments,
         loaded.settings,
@@ -94,11 +94,11 @@ def command(
         flags=flags,
         resumes=chosen.id,
     )
-    result = run_on_console(plan, verbose=verbose, json_lines=as_json)
-    if plan.profile.name == "verified" and not as_json:
+    result = run_on_console(launch, verbose=verbose, json_lines=as_json)
+    if launch.profile.name == "verified" and not as_json:
         from ralph.interfaces.cli.work_table import print_results
 
-        print_results(plan)
+        print_results(launch)
     return exit_code_of(result.outcome)
 
 

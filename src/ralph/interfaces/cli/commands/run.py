@@ -16,7 +16,7 @@ from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
-    from ralph.wiring.launch import Plan
+    from ralph.wiring.launch import Launch
     from ralph.wiring.runs.prompt_run import Prompt
 
 
@@ -191,7 +191,7 @@ def command(
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.loading import load
     from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.wiring.runs.prompt_run import plan_run, profile_of_run
+    from ralph.wiring.runs.prompt_run import prepare_run, profile_of_run
 
     profile_of_run(profile)
     given = _prompt(prompt, prompt_file)
@@ -232,15 +232,15 @@ def command(
         print(f"ralph: warning: {warning}", file=sys.stderr)
     if verbose:
         _say_settings(loaded)
-    plan = plan_run(loaded.settings, root, given, profile=profile, flags=flags)
+    launch = prepare_run(loaded.settings, root, given, profile=profile, flags=flags)
     if dry_run:
-        _say_plan(plan)
+        _print_launch(launch)
         return 0
 
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
 
-    return exit_code_of(run_on_console(plan, verbose=verbose, json_lines=as_json).outcome)
+    return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)
 
 
 def _prompt(text: str | None, file: Path | None) -> Prompt:
@@ -264,31 +264,31 @@ def _say_settings(loaded: Loaded) -> None:
     print(f"[ralph] Settings: {json.dumps(redacted(loaded.merged.values))}", file=sys.stderr)
 
 
-def _say_plan(plan: Plan) -> None:
+def _print_launch(launch: Launch) -> None:
     """``--dry-run``: everything that would happen in the first iteration, as text."""
     from ralph.adapters.processes.redaction import redact_argv
     from ralph.wiring.runs.prompt_run import PromptComposition
 
-    composition = plan.composition
+    composition = launch.composition
     assert isinstance(composition, PromptComposition)
-    start, prompt = composition.first_command(plan)
-    settings = plan.settings
-    tag = plan.profile.tag
+    start, prompt = composition.first_command(launch)
+    settings = launch.settings
+    tag = launch.profile.tag
     lines = [
-        f"Project:     {plan.root.workspace}",
-        f"Profile:     {plan.profile.name} ({plan.profile.summary})",
-        f"Iterations:  at most {plan.maximum}",
+        f"Project:     {launch.root.workspace}",
+        f"Profile:     {launch.profile.name} ({launch.profile.summary})",
+        f"Iterations:  at most {launch.maximum}",
         f"Completion:  <{tag}>{composition.completion}</{tag}>",
-        f"Agent:       {plan.agent}",
+        f"Agent:       {launch.agent}",
         f"Command:     {redact_argv(start.argv)}",
         f"Stdin:       {'the prompt' if start.stdin is not None else 'nothing'}",
-        *(f"Note:        {note}" for note in plan.agents.first.notes),
+        *(f"Note:        {note}" for note in launch.agents.first.notes),
         *(
             f"Guardrail:   {guardrail.command} (on failure: {guardrail.placement})"
-            for guardrail in plan.guardrails
+            for guardrail in launch.guardrails
         ),
     ]
-    lines += [f"Warning:     {warning}" for warning in plan.warnings()]
+    lines += [f"Warning:     {warning}" for warning in launch.warnings()]
     if settings.scm is not None:
         lines += [f"SCM:         {settings.scm.command} {task}" for task in settings.scm.tasks]
     print("\n".join(lines))

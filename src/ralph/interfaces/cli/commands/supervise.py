@@ -149,7 +149,7 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.prompt_argument import prompt_argument
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.runs.supervised_run import plan_supervised
+    from ralph.wiring.runs.supervised_run import prepare_supervised
 
     if not all(map(is_text, command_line)):
         message = "the command behind `--` holds bytes that are not UTF-8 text"
@@ -182,7 +182,7 @@ def command(
     loaded = load(root.state, environ=os.environ, flags=flags)
     for warning in loaded.warnings:
         print(f"ralph: warning: {warning}", file=sys.stderr)
-    plan = plan_supervised(
+    launch = prepare_supervised(
         loaded.settings,
         root,
         prompt=given,
@@ -192,4 +192,4 @@ def command(
         task_folder=task_dir.absolute() if task_dir is not None else None,
         flags=flags,
     )
-    return exit_code_of(run_on_console(plan, verbose=verbose, json_lines=as_json).outcome)
+    return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)

@@ -70,7 +70,7 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
     from ralph.interfaces.cli.work_table import print_results
-    from ralph.wiring.runs.work_run import plan_work
+    from ralph.wiring.runs.work_run import prepare_work
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
@@ -89,8 +89,8 @@ def command(
     loaded = load(root.state, environ=os.environ, flags=flags)
     for warning in loaded.warnings:
         print(f"ralph: warning: {warning}", file=sys.stderr)
-    plan = plan_work(loaded.settings, root, tasks, flags=flags)
-    result = run_on_console(plan, verbose=verbose, json_lines=as_json)
+    launch = prepare_work(loaded.settings, root, tasks, flags=flags)
+    result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     if not as_json:
-        print_results(plan)
+        print_results(launch)
     return exit_code_of(result.outcome)

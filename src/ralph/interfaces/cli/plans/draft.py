@@ -116,12 +116,12 @@ def _converse(
     """Draft, show, ask, until there is an answer. Whether the draft stays, and the exit code."""
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.runs.draft_run import plan_draft
+    from ralph.wiring.runs.draft_run import prepare_draft
 
     remarks: list[str] = []
     has_prd: bool | None = None
     while True:
-        plan = plan_draft(
+        launch = prepare_draft(
             settings,
             root,
             ralph_dir=files.path,
@@ -132,9 +132,9 @@ def _converse(
             flags=flags,
         )
         has_prd = bool(
-            plan.composition.arguments()["hasPrd"]
+            launch.composition.arguments()["hasPrd"]
         )  # a PRD of our own drafting may be drafted again
-        code = int(exit_code_of(run_on_console(plan, verbose=verbose).outcome))
+        code = int(exit_code_of(run_on_console(launch, verbose=verbose).outcome))
         if code != 0:
             return False, code
         _show(files)

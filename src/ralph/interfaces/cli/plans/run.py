@@ -101,7 +101,7 @@ def command(
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.runs.plan_run import estimated, plan_reviewed
+    from ralph.wiring.runs.plan_run import estimate_of, prepare_reviewed
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
@@ -123,7 +123,7 @@ def command(
     loaded = load(root.state, environ=os.environ, flags=flags)
     for warning in loaded.warnings:
         print(f"ralph: warning: {warning}", file=sys.stderr)
-    plan = plan_reviewed(
+    launch = prepare_reviewed(
         loaded.settings,
         root,
         ralph_dir=ralph_dir,
@@ -133,6 +133,6 @@ def command(
         as_found=as_found,
         flags=flags,
     )
-    if estimate := estimated(plan):
+    if estimate := estimate_of(launch):
         print(estimate, file=sys.stderr)
-    return exit_code_of(run_on_console(plan, verbose=verbose, json_lines=as_json).outcome)
+    return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)
