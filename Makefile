@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start ralph thousands of times: compiling it each time would be most of what they do.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-again check static crash-test test-agents test-agents-again bench pictures fix docs clean
+.PHONY: demo test test-again test-core test-core-again check static crash-test test-agents test-agents-again bench pictures fix docs clean
 
 demo: $(VENV)/runtime ## a real loop on a real repository, no account needed
 	@$(BIN)/ralph demo
@@ -17,6 +17,12 @@ test: $(VENV)/dev ## all tests
 
 test-again: $(VENV)/dev ## those that failed just now, each by itself
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+
+test-core: $(VENV)/dev ## unit and integration tests only; PYTHON=python3.13 VENV=.venv-3.13 runs them on another Python
+	@$(BIN)/python -m pytest -n auto tests/unit tests/integration
+
+test-core-again: $(VENV)/dev
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/unit tests/integration
 
 check: static test ## everything CI checks
 
@@ -68,4 +74,4 @@ $(VENV)/dev: $(VENV)/python pyproject.toml constraints.txt
 	@touch $@ $(VENV)/runtime
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
