@@ -345,6 +345,18 @@ def test_what_cannot_start_says_why(
     assert words in exit_.error
 
 
+def test_a_folder_on_path_that_may_not_be_searched_hides_nothing(
+    runner: PosixProcessRunner, tmp_path: Path
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o000)
+    path = {"PATH": f"{closed}:{os.environ['PATH']}"}
+    found = asyncio.run(runner.run(Command(argv=("true",), cwd=tmp_path, environment=path)))
+    missing = asyncio.run(runner.run(Command(argv=("no-such-agent",), cwd=tmp_path, environment=path)))
+    assert (found.ending, found.code) == (Ending.EXITED, 0)
+    assert "no-such-agent: command not found" in missing.error
+
+
 def test_a_stop_that_nobody_awaits_is_no_warning_when_nothing_starts(
     runner: PosixProcessRunner, tmp_path: Path
 ) -> None:

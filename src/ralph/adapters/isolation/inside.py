@@ -11,12 +11,17 @@ outside that the user allowed.
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import select
 import signal
 import socket
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _CHUNK = 65536
 _LOOPBACK = "127.0.0.1"
@@ -42,10 +47,24 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvp(command[0], command)  # noqa: S606 the command is what we are for
+        become(command)
     except OSError as error:
         sys.stderr.write(f"cannot run {command[0]} in the sandbox: {error.strerror}\n")
         return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_EXECUTE
+
+
+def become(command: list[str]) -> NoReturn:
+    """As ``os.execvp``, but a folder on PATH that may not be searched is passed over, not an error."""
+    name = command[0]
+    places = [name] if os.sep in name else [os.path.join(folder, name) for folder in os.get_exec_path()]  # noqa: PTH118
+    refused: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for place in places:
+        if os.path.exists(place):  # noqa: PTH110
+            try:
+                os.execv(place, command)  # noqa: S606 the command is what we are for
+            except PermissionError as error:
+                refused = error
+    raise refused
 
 
 def copy(source: str, target: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -41,8 +42,10 @@ def start(command: Command, *, run_id: str, environment: Mapping[str, str]) -> S
     if not command.argv:
         message = "cannot run an empty command"
         raise CannotStart(message)
+    environment = {**environment, **command.environment}
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         try:
+            program = _find_program(command.argv[0], environment)
             stdin = _open_stdin(command, theirs)
             stdout, stdout_end = _pipe(ours, theirs)
             stderr, stderr_end = (None, subprocess.STDOUT) if command.merge_stderr else _pipe(ours, theirs)
@@ -52,13 +55,13 @@ def start(command: Command, *, run_id: str, environment: Mapping[str, str]) -> S
                 spawn_id = adoption.next_spawn_id(run_id)
                 process = subprocess.Popen(
                     command.argv,
+                    executable=program,
                     stdin=stdin,
                     stdout=stdout_end,
                     stderr=stderr_end,
                     cwd=command.cwd,
                     env={
                         **environment,
-                        **command.environment,
                         "PWD": os.fspath(command.cwd.absolute()),
                         RUN_VARIABLE: run_id,
                         SPAWN_VARIABLE: spawn_id,
@@ -71,6 +74,18 @@ def start(command: Command, *, run_id: str, environment: Mapping[str, str]) -> S
             raise CannotStart(_why_not(command, error)) from error
         ours.pop_all()
     return Started(spawn, process, stdout, stderr)
+
+
+def _find_program(name: str, environment: Mapping[str, str]) -> str:
+    """Look it up before the child does: exec reports "permission denied" for every command if one folder of PATH
+    may not be searched."""
+    if os.sep in name:
+        return name
+    path = environment.get("PATH", os.defpath)
+    found = shutil.which(name, path=path)
+    if found is None and shutil.which(name, os.F_OK, path) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    return found or name
 
 
 def _open_stdin(command: Command, theirs: contextlib.ExitStack) -> int:
