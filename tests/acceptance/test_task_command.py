@@ -405,7 +405,7 @@ def test_an_export_is_never_written_over_a_file(project: Project) -> None:
     assert "id: T-2" in text
     assert "T-1" not in text
     ran = project.ralph("task", "export", "-o", "out.yaml", check=2)
-    assert "out.yaml is there already" in ran.stderr
+    assert "out.yaml already exists" in ran.stderr
     assert (project.root / "out.yaml").read_text() == text
 
 

@@ -16,9 +16,7 @@ from ralph.adapters.storage.board_reader import BoardRules
 from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
 from ralph.adapters.storage.database import open_database
 from ralph.adapters.storage.feed import Feed
-from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.changes import GitChanges
-from ralph.domain.tasks.task import can_be_cancelled, can_be_reopened, cancelled, reopened
 from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.runs import RunState
 from ralph.errors import RalphError, UsageError
@@ -26,9 +24,7 @@ from ralph.errors import RalphError, UsageError
 __all__ = [
     "Answer",
     "Ask",
-    "TaskAsk",
     "ask",
-    "ask_of_task",
     "changes_in",
     "open_feed",
     "prompt_of",
@@ -132,40 +128,6 @@ def ask(state_folder: Path, run_id: str, request: Ask, *, text: str = "") -> Ans
     with closing(open_database(path)) as database:
         Controls(database, path, run_id).ask(request, at=now, text=text)
     return Answer.ASKED
-
-
-class TaskAsk(StrEnum):
-    CANCEL = "cancel"
-    RETRY = "retry"
-
-
-def ask_of_task(state_folder: Path, task_id: str, request: TaskAsk) -> str:
-    """Do it, and say how the task stands now. Raises UsageError if there is no such task, or it makes no sense.
-
-    Whoever works on a task that is cancelled is told to end now; what was done so far stays in its branch.
-    """
-    path = state_folder / "ralph.db"
-    if not path.exists():
-        message = f"there is no task {task_id}"
-        raise UsageError(message)
-    with closing(open_database(path)) as database:
-        store = TaskStore(database, me=this_process(), started_of=started_of)
-        before = store.get(task_id)
-        allowed = can_be_cancelled if request is TaskAsk.CANCEL else can_be_reopened
-        if not allowed(before):
-            message = f"task {before.id} is {before.status}"
-            hint = (
-                "only what is not over can be cancelled"
-                if request is TaskAsk.CANCEL
-                else "only what failed or was cancelled can be tried again"
-            )
-            raise UsageError(message, hint=hint)
-        rule, now = cancelled if request is TaskAsk.CANCEL else reopened, time.time()
-        claim = store.claim_of(before.id)
-        after = store.change(before.id, rule, at=now)
-        if request is TaskAsk.CANCEL and claim is not None and claim.run_id:
-            Controls(database, path, claim.run_id).ask(Ask.STOP_NOW, at=now)
-        return after.status.value
 
 
 def _is_utf8(text: str) -> bool:

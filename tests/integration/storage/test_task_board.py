@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,8 @@ from ralph.domain.tasks.history import VerificationRecord
 from ralph.domain.tasks.task import Task, cancelled, iterated
 from ralph.domain.views.board import Board, CardKind
 from ralph.errors import UsageError
-from ralph.operations.watch import TaskAsk, ask_of_task, open_feed
+from ralph.operations.tasks import TaskAsk, ask_of_task, editable_task, redefine_task
+from ralph.operations.watch import open_feed
 
 SPEC = TaskCompletionSpec(
     "totals are right", ["rounds half even"], coder=CompletionCriteria("CODED", max_iterations=7)
@@ -146,12 +148,31 @@ def test_a_task_is_cancelled_and_tried_again(folder: Path, store: TaskStore) -> 
     store.add([Task(id="T-1", title="totals")], at=time.time())
     with pytest.raises(UsageError, match="is open"):
         ask_of_task(folder, "T-1", TaskAsk.RETRY)
-    assert ask_of_task(folder, "T-1", TaskAsk.CANCEL) == "cancelled"
+    assert ask_of_task(folder, "T-1", TaskAsk.CANCEL).status == "cancelled"
     with pytest.raises(UsageError, match="is cancelled"):
         ask_of_task(folder, "T-1", TaskAsk.CANCEL)
-    assert ask_of_task(folder, "T-1", TaskAsk.RETRY) == "open"
+    assert ask_of_task(folder, "T-1", TaskAsk.RETRY).status == "open"
     with pytest.raises(UsageError, match="no task"):
         ask_of_task(folder, "T-9", TaskAsk.CANCEL)
+
+
+def test_whoever_works_on_a_task_may_not_cancel_one_through_any_face(
+    folder: Path, store: TaskStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add([Task(id="T-1", title="totals")], at=time.time())
+    monkeypatch.setenv("RALPH_TASK_ID", "T-1")
+    with pytest.raises(UsageError, match="inside the work on task T-1"):
+        ask_of_task(folder, "T-1", TaskAsk.CANCEL)
+    assert store.get("T-1").status == "open"
+
+
+def test_a_task_that_a_run_took_while_it_was_edited_is_not_changed(folder: Path, store: TaskStore) -> None:
+    store.add([Task(id="T-1", title="totals")], at=time.time())
+    before = editable_task(folder, "T-1")
+    assert store.claim("T-1", run_id="run-1", at=time.time())
+    with pytest.raises(UsageError, match="worked on by run run-1"):
+        redefine_task(folder, "T-1", replace(before, title="sums"))
+    assert store.get("T-1").title == "totals"
 
 
 def test_where_nothing_was_ever_run_there_is_no_task_and_none_is_made(tmp_path: Path) -> None:

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.database import open_database, open_state_database
 from ralph.adapters.storage.task_history import TaskHistory
-from ralph.adapters.storage.tasks import READY, TaskFilter, TaskStore
+from ralph.adapters.storage.tasks import READY, TaskStore
 from ralph.domain.holder import Owner
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.history import StageRecord, TaskEvent, VerificationRecord
 from ralph.domain.tasks.task import Task, TaskBudget, TaskStatus, cancelled, iterated
+from ralph.domain.views.tasks import TaskFilter
 from ralph.errors import StoreError, UsageError
 
 SPEC = TaskCompletionSpec("works", ["fast"], coder=CompletionCriteria("OK", max_iterations=3))

@@ -17,6 +17,7 @@ from ralph.domain.holder import Owner, is_stale
 from ralph.domain.tasks.dependencies import circle, twice, unknown
 from ralph.domain.tasks.history import TaskEvent, changes
 from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.views.tasks import TaskFilter
 from ralph.errors import UsageError
 
 SELECT = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608 - a constant
@@ -29,17 +30,6 @@ TAKE = "INSERT OR REPLACE INTO task_claims VALUES (?, ?, ?, ?, ?, ?, ?)"
 RELEASE = """DELETE FROM task_claims
     WHERE task_id = ? AND pid = ? AND process_started = ? AND boot_id = ? AND host = ?"""
 EVENT = "INSERT INTO task_events (task_id, at, kind, text) VALUES (?, ?, ?, ?)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFilter:
-    """Which tasks to list; what is empty does not restrict. ``ready``: only what could be begun now."""
-
-    statuses: tuple[TaskStatus, ...] = ()
-    spec_id: str = ""
-    stage: str = ""
-    assignee: str = ""
-    ready: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,3 +202,19 @@ def reopened(task: Task, stage: str | None = None) -> Task:
 def merged(task: Task) -> Task:
     """Its branch is where it belongs."""
     return replace(task, status=TaskStatus.DONE, reason="") if task.status is TaskStatus.ACCEPTED else task
+
+
+def redefined(task: Task, wanted: Task) -> Task:
+    """What it asks for from ``wanted``, how far it is from the task itself."""
+    return replace(
+        task,
+        title=wanted.title,
+        spec_id=wanted.spec_id,
+        description=wanted.description,
+        priority=wanted.priority,
+        dependencies=wanted.dependencies,
+        assignee=wanted.assignee,
+        metadata=wanted.metadata,
+        completion_spec=wanted.completion_spec,
+        budget=wanted.budget,
+    )

@@ -22,6 +22,17 @@ class TaskState(StrEnum):
     CANCELLED = "cancelled"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFilter:
+    """Which tasks to list; what is empty does not restrict. ``ready``: only what could be started now."""
+
+    statuses: tuple[TaskStatus, ...] = ()
+    spec_id: str = ""
+    stage: str = ""
+    assignee: str = ""
+    ready: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class TaskView:
     """``waits_for``: ids of dependencies that are not done; ``run_id``: who works on it."""

@@ -11,7 +11,8 @@ from ralph.domain.views.board import Card, CardKind
 from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError
 from ralph.interfaces.tui.dialogs import Question, SteerDialog
-from ralph.operations.watch import Answer, Ask, TaskAsk, ask, ask_of_task
+from ralph.operations.tasks import TaskAsk, ask_of_task
+from ralph.operations.watch import Answer, Ask, ask
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -122,12 +123,12 @@ class Asking(_Base):
             return
         name, folder, asked = card.id, self.record.state_folder, TaskAsk(request)
         if asked is TaskAsk.RETRY:
-            self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked)}")
+            self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked).status}")
             return
 
         def after(answer: str | None) -> None:
             if answer:
-                self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked)}")
+                self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked).status}")
 
         answers = {"cancel": "Cancel it", "": "Leave it"}
         self.push_screen(

@@ -29,7 +29,8 @@ from ralph.interfaces.web.guarding import Access, Guard
 from ralph.interfaces.web.hub import Hub, encode, standing
 from ralph.interfaces.web.shown import changes_data, detail_data, event_data
 from ralph.interfaces.web.streaming import stream
-from ralph.operations.watch import Ask, TaskAsk, ask, ask_of_task, changes_in
+from ralph.operations.tasks import TaskAsk, ask_of_task
+from ralph.operations.watch import Ask, ask, changes_in
 
 STATIC = Path(__file__).with_name("static")
 TYPES = {
@@ -194,8 +195,8 @@ class Pages:
         except ValueError:
             raise HTTPException(404, "There is no such request.") from None
         task_id, folder = request.path_params["task"], self._hub.state_folder
-        status = await asyncio.to_thread(ask_of_task, folder, task_id, wanted)
-        return _json(encode({"status": status}))
+        task = await asyncio.to_thread(ask_of_task, folder, task_id, wanted)
+        return _json(encode({"status": task.status.value}))
 
 
 def _told(feed: Feed, run_id: str, events: Sequence[FeedEvent]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ralph.adapters.control.run_control import RunControl
 from ralph.adapters.git import Git
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.task_runs import run_to_go_on_with, used_before
-from ralph.adapters.storage.tasks import TaskFilter, TaskStore
+from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.worktrees import Worktree, Worktrees
 from ralph.config.root import Root, git_top
 from ralph.config.schema import Settings
@@ -24,6 +24,7 @@ from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tasks.work_result import TaskResult, outcome_of, reason_of
+from ralph.domain.views.tasks import TaskFilter
 from ralph.engine.loop import RunResult
 from ralph.errors import ConfigError, RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents

@@ -1,4 +1,4 @@
-"""``ralph stats``: what past work on tasks teaches."""
+"""``ralph stats``: what past work on tasks shows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-HELP = """Show how tasks went so far, by role and method of verification: iterations, first-pass rate, time and cost, and
-which limit of iterations the past suggests. The plot shows how many stages needed 1, 2, 3 … iterations."""
+HELP = """Show how tasks have gone so far, by role and verification method: iterations, first-pass rate, time, cost, and the
+iteration limit that past work suggests. The plot shows how many stages needed 1, 2, 3 … iterations."""
 
 
 @click.command(
@@ -22,18 +22,18 @@ which limit of iterations the past suggests. The plot shows how many stages need
 @click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
 def command(role: str | None, as_json: bool, project_dir: Path | None) -> int:
     from ralph.domain.tasks.statistics import figures, suggestions
-    from ralph.interfaces.cli.tasks.opening import known_names, opened, print_json
+    from ralph.interfaces.cli.tasks.opening import known_names, print_json, state_folder
+    from ralph.operations.tasks import stage_records
 
     _, defaults = known_names(project_dir)
-    with opened(project_dir) as tasks:
-        records = tasks.history.stages(role=role)
+    records = stage_records(state_folder(project_dir), role=role)
     found = figures(records, tuple(defaults.roles))
     limits = suggestions(records, defaults)
     if as_json:
         print_json({"stages": [asdict(row) for row in found], "limits": [asdict(limit) for limit in limits]})
         return 0
     if not found:
-        print("no stage of a task is over yet", file=sys.stderr)
+        print("no stage of any task is finished yet", file=sys.stderr)
         return 0
     from ralph.interfaces.cli.stats_table import limit_lines, stage_lines
 

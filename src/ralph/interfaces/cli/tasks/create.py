@@ -1,19 +1,24 @@
-"""``ralph task create``: one task from flags (seed 002's task-create)."""
+"""``ralph task create``: one task, described by flags."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ralph.interfaces.cli.tasks.flags import description_options, entry_from
-from ralph.interfaces.cli.tasks.making import made, say_added
-from ralph.interfaces.cli.tasks.opening import CONTEXT, json_option, known_names, opened, project_dir_option
+from ralph.interfaces.cli.tasks.making import make_task, report_added
+from ralph.interfaces.cli.tasks.opening import (
+    CONTEXT,
+    json_option,
+    known_names,
+    project_dir_option,
+    state_folder,
+)
 
-HELP = """Add one task. ID names it, SPEC is what it belongs to, TITLE says it in a line. An outcome and at least one
-acceptance criterion are required: without them nobody could tell whether it is done.
+HELP = """Add one task. ID is its name, SPEC the specification it belongs to, TITLE a one-line summary. An outcome and at
+least one acceptance criterion are required: without them nobody could tell whether the task is done.
 
 \b
 Example:
@@ -36,9 +41,8 @@ Example:
 def command(
     task_id: str, spec_id: str, title: str, as_json: bool, project_dir: Path | None, **flags: Any
 ) -> None:
+    from ralph.operations.tasks import add_task
+
     known, _ = known_names(project_dir)
     entry = {"id": task_id, "spec_id": spec_id, "title": title, **entry_from(flags)}
-    task = made(entry, known)
-    with opened(project_dir, make=True) as tasks:
-        tasks.store.add([task], at=time.time())
-        say_added(tasks.store.get(task.id), as_json=as_json)
+    report_added(add_task(state_folder(project_dir), make_task(entry, known)), as_json=as_json)

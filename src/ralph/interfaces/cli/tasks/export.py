@@ -1,4 +1,4 @@
-"""``ralph task export``: tasks as somebody would have written them."""
+"""``ralph task export``: tasks in the form that ``ralph task add`` reads."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from ralph.errors import StoreError, UsageError
-from ralph.interfaces.cli.tasks.opening import CONTEXT, json_option, opened, project_dir_option
+from ralph.interfaces.cli.tasks.opening import CONTEXT, json_option, project_dir_option, state_folder
 
-HELP = """Write tasks as YAML, or JSON with --json, in the form that `ralph task add` reads. What they ask for is written,
-not how far they are: `ralph task show --json` has that.
+HELP = """Write tasks as YAML, or JSON with --json, in the form that `ralph task add` reads. Only their definition
+is written, not their progress: `ralph task show --json` has that.
 
 \b
 Examples:
@@ -27,23 +27,17 @@ Examples:
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write it there; never over a file.",
+    help="Write to this file, which must not exist yet.",
 )
 @json_option
 @project_dir_option
 def command(
     task_ids: tuple[str, ...], spec: str, output: Path | None, as_json: bool, project_dir: Path | None
 ) -> None:
-    from ralph.adapters.documents import task_file
-    from ralph.adapters.storage.tasks import TaskFilter
+    from ralph.operations.task_files import tasks_text
+    from ralph.operations.tasks import find_tasks
 
-    with opened(project_dir) as tasks:
-        store = tasks.store
-        chosen = [store.get(name) for name in dict.fromkeys(task_ids)]
-        found = [
-            task for task in chosen or store.list(TaskFilter(spec_id=spec)) if spec in ("", task.spec_id)
-        ]
-    text = task_file.as_json(found) if as_json else task_file.as_yaml(found)
+    text = tasks_text(find_tasks(state_folder(project_dir), task_ids, spec_id=spec), as_json=as_json)
     if output is None:
         print(text, end="")
         return
@@ -51,7 +45,7 @@ def command(
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        message = f"{output} is there already"
+        message = f"{output} already exists"
         raise UsageError(message, hint="choose another name, or remove it first") from None
     except OSError as error:
         message = f"cannot write {output}: {error.strerror or error}"

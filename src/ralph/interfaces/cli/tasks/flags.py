@@ -157,12 +157,11 @@ def _put(entry: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 
 def _parsed(text: str, flag: str) -> Any:
-    from ralph.adapters.documents.document import BadDocument
-    from ralph.adapters.documents.json_document import read_json
+    from ralph.operations.task_files import json_value
 
     try:
-        return read_json(text).value
-    except BadDocument as error:
+        return json_value(text)
+    except ValueError as error:
         message = f"{flag}: {error}"
         raise UsageError(message, hint="""such as '{"command": "make test", "timeout": 600}'""") from None
 

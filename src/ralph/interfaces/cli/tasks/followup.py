@@ -1,19 +1,24 @@
-"""``ralph task followup``: a task that goes on where another ended."""
+"""``ralph task followup``: a task that continues another."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ralph.interfaces.cli.tasks.flags import description_options, entry_from
-from ralph.interfaces.cli.tasks.making import made, say_added
-from ralph.interfaces.cli.tasks.opening import CONTEXT, json_option, known_names, opened, project_dir_option
+from ralph.interfaces.cli.tasks.making import make_task, report_added
+from ralph.interfaces.cli.tasks.opening import (
+    CONTEXT,
+    json_option,
+    known_names,
+    project_dir_option,
+    state_folder,
+)
 
-HELP = """Add a task that goes on where task ID ended: of the same spec and priority, and begun when ID is done. Like
-every task it says what done means for it.
+HELP = """Add a task that continues task ID: it has the same spec and priority, and starts when ID is done. Like every
+task it says what "done" means.
 
 \b
 Example:
@@ -32,20 +37,12 @@ Example:
 def command(
     task_id: str, title: str, own_id: str | None, as_json: bool, project_dir: Path | None, **flags: Any
 ) -> None:
-    from ralph.domain.tasks.entry import followup_id
+    from ralph.operations.tasks import add_task, followup_entry
 
     known, _ = known_names(project_dir)
-    with opened(project_dir, writes=True) as tasks:
-        parent = tasks.store.get(task_id)
-        entry = {
-            "id": followup_id(parent.id, tasks.store.ids()) if own_id is None else own_id,
-            "title": title,
-            "spec_id": parent.spec_id,
-            "priority": parent.priority,
-            "metadata": {"follows": parent.id},
-        }
-        asked = entry_from(flags)
-        needs = dict.fromkeys([parent.id, *asked.pop("dependencies", [])])
-        task = made({**entry, **asked, "dependencies": list(needs)}, known)
-        tasks.store.add([task], at=time.time())
-        say_added(tasks.store.get(task.id), as_json=as_json)
+    folder = state_folder(project_dir)
+    entry = followup_entry(folder, task_id, own_id)
+    asked = entry_from(flags)
+    needs = dict.fromkeys([*entry["dependencies"], *asked.pop("dependencies", [])])
+    task = make_task({**entry, "title": title, **asked, "dependencies": list(needs)}, known)
+    report_added(add_task(folder, task), as_json=as_json)

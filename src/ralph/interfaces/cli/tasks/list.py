@@ -11,15 +11,13 @@ from typing import Any
 import click
 
 from ralph.domain.tasks.task import TaskStatus
-from ralph.domain.views.tasks import TaskView, view_of
+from ralph.domain.views.tasks import TaskFilter, TaskView
 from ralph.interfaces.cli.tasks.opening import (
     CONTEXT,
-    Tasks,
-    has_record,
     json_option,
-    opened,
     print_json,
     project_dir_option,
+    state_folder,
 )
 
 LIMIT = 50
@@ -27,11 +25,11 @@ LIMIT = 50
 HELP = """List tasks, the most urgent first.
 
 \b
-ready      could be begun now
-waiting    for tasks that are not done yet
-blocked    by a task that failed or was cancelled
-working    a run is at it
-accepted   every role accepted it; its branch is still to be merged
+ready      can be started now
+waiting    depends on tasks that are not done yet
+blocked    depends on a task that failed or was cancelled
+working    a run is working on it
+accepted   every role accepted it; its branch is not merged yet
 done, failed, cancelled: how it ended
 
 \b
@@ -47,16 +45,16 @@ Examples:
     "statuses",
     multiple=True,
     type=click.Choice([status.value for status in TaskStatus]),
-    help="Only these; may be repeated.",
+    help="Only tasks with this status; may be repeated.",
 )
-@click.option("--ready", is_flag=True, help="Only what could be begun now.")
+@click.option("--ready", is_flag=True, help="Only tasks that can be started now.")
 @click.option("--spec", default="", metavar="SPEC", help="Only tasks of this spec.")
 @click.option("--stage", default="", metavar="ROLE", help="Only tasks at this stage.")
 @click.option("--assignee", default="", metavar="NAME", help="Only tasks of this assignee.")
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help=f"At most N.  [default: {LIMIT}; JSON: all]"
 )
-@click.option("-a", "--all", "show_all", is_flag=True, help="All of them.")
+@click.option("-a", "--all", "show_all", is_flag=True, help="Show all tasks.")
 @json_option
 @project_dir_option
 def command(
@@ -70,10 +68,7 @@ def command(
     as_json: bool,
     project_dir: Path | None,
 ) -> None:
-    if not has_record(project_dir):
-        _print([], 0, as_json=as_json)
-        return
-    from ralph.adapters.storage.tasks import TaskFilter
+    from ralph.operations.tasks import list_tasks
 
     wanted = TaskFilter(
         statuses=tuple(TaskStatus(status) for status in statuses),
@@ -83,20 +78,11 @@ def command(
         ready=ready,
     )
     most = limit if limit is not None or show_all or as_json else LIMIT
-    with opened(project_dir) as tasks:
-        _print(_views(tasks, wanted, most), tasks.store.count(wanted), as_json=as_json)
+    views, count = list_tasks(state_folder(project_dir), wanted, limit=most)
+    _print(views, count, as_json=as_json)
 
 
-def _views(tasks: Tasks, wanted: Any, limit: int | None) -> list[TaskView]:
-    unfinished = tasks.store.unfinished()
-    claims = tasks.store.claims()
-    return [
-        view_of(task, unfinished, claims[task.id].run_id if task.id in claims else None)
-        for task in tasks.store.list(wanted, limit=limit)
-    ]
-
-
-def _print(views: list[TaskView], count: int, *, as_json: bool) -> None:
+def _print(views: Sequence[TaskView], count: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"tasks": [view_data(view) for view in views], "count": count})
         return

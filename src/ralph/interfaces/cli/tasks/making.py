@@ -1,4 +1,4 @@
-"""From an entry to a task, and what is said about it."""
+"""A task from the flags of a command, and the report that it was added."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ralph.interfaces.cli.tasks.flags import refuse
 from ralph.interfaces.cli.tasks.opening import print_json
 
 
-def made(entry: Mapping[str, Any], known: Known) -> Task:
+def make_task(entry: Mapping[str, Any], known: Known) -> Task:
     """Raises UsageError with everything that is wrong."""
     entries = read_document({"id": "", "title": "", "completion": {}, **entry}, known)
     refuse(entries.problems)
@@ -20,7 +20,7 @@ def made(entry: Mapping[str, Any], known: Known) -> Task:
     return task
 
 
-def say_added(task: Task, *, as_json: bool) -> None:
+def report_added(task: Task, *, as_json: bool) -> None:
     if as_json:
         print_json({"task": task.to_dict()})
     else:

@@ -1,4 +1,4 @@
-"""``ralph task show``: what a task asks for, how far it is, and how it came there."""
+"""``ralph task show``: what a task asks for, its progress, and its history."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ralph.domain.tasks.criteria import concerns_about, criteria_for
 from ralph.domain.tasks.roles import CompletionDefaults
-from ralph.domain.views.tasks import TaskView, view_of
 from ralph.interfaces.cli.tasks.list import view_data
 from ralph.interfaces.cli.tasks.opening import (
     CONTEXT,
-    Tasks,
     json_option,
     known_names,
-    opened,
     print_json,
     project_dir_option,
+    state_folder,
 )
 
-HELP = """Show all of a task: outcome, criteria by role with the defaults filled in, progress, the latest
-verifications and what happened to it.
+if TYPE_CHECKING:
+    from ralph.operations.tasks import TaskDetail
+
+VERIFICATIONS = 5
+
+HELP = """Show everything about a task: its outcome, the criteria of each role with the defaults filled in, its progress,
+the latest verifications, and its history.
 
 \b
 Example:
@@ -39,44 +42,37 @@ Example:
 @json_option
 @project_dir_option
 def command(task_id: str, as_json: bool, project_dir: Path | None) -> None:
-    with opened(project_dir) as tasks:
-        view = _view(tasks, task_id)
-        _, defaults = known_names(project_dir)
-        if as_json:
-            print_json(_data(tasks, view, defaults))
-            return
-        from ralph.interfaces.cli.console.terminal import detect_look
-        from ralph.interfaces.cli.tasks.detail import detail_lines
+    from ralph.operations.tasks import show_task
 
-        name = view.task.id
-        look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
-        lines = detail_lines(
-            view,
-            defaults,
-            dependents=tasks.store.dependents(name),
-            verifications=tasks.history.verifications(name, limit=5),
-            events=tasks.history.events(name),
-            look=look,
-            now=time.time(),
-        )
-        print("\n".join(lines))
+    detail = show_task(state_folder(project_dir), task_id)
+    _, defaults = known_names(project_dir)
+    if as_json:
+        print_json(_data(detail, defaults))
+        return
+    from ralph.interfaces.cli.console.terminal import detect_look
+    from ralph.interfaces.cli.tasks.detail import detail_lines
 
-
-def _view(tasks: Tasks, task_id: str) -> TaskView:
-    task = tasks.store.get(task_id)
-    unfinished = {other.id: other.status for other in tasks.store.waiting_for(task.id)}
-    claim = tasks.store.claim_of(task.id)
-    return view_of(task, unfinished, None if claim is None else claim.run_id)
+    look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
+    lines = detail_lines(
+        detail.view,
+        defaults,
+        dependents=detail.dependents,
+        verifications=detail.verifications[:VERIFICATIONS],
+        events=detail.events,
+        look=look,
+        now=time.time(),
+    )
+    print("\n".join(lines))
 
 
-def _data(tasks: Tasks, view: TaskView, defaults: CompletionDefaults) -> dict[str, Any]:
-    task = view.task
+def _data(detail: TaskDetail, defaults: CompletionDefaults) -> dict[str, Any]:
+    task = detail.view.task
     return {
-        "task": view_data(view),
+        "task": view_data(detail.view),
         "criteria": {role: criteria_for(task, role, defaults).to_dict() for role in defaults.roles},
         "concerns": list(concerns_about(task)),
-        "dependents": list(tasks.store.dependents(task.id)),
-        "verifications": [asdict(record) for record in tasks.history.verifications(task.id)],
-        "stages": [asdict(record) for record in tasks.history.stages(task_id=task.id)],
-        "events": [asdict(event) for event in tasks.history.events(task.id)],
+        "dependents": list(detail.dependents),
+        "verifications": [asdict(record) for record in detail.verifications],
+        "stages": [asdict(record) for record in detail.stages],
+        "events": [asdict(event) for event in detail.events],
     }

@@ -1,0 +1,261 @@
+"""What a person can do with the tasks of a project. Every face asks here, so each thing exists once."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
+
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.storage.controls import Ask, Controls
+from ralph.adapters.storage.database import open_state_database
+from ralph.adapters.storage.task_history import TaskHistory
+from ralph.adapters.storage.tasks import TaskStore
+from ralph.domain.tasks.entry import Known, followup_id
+from ralph.domain.tasks.history import StageRecord, TaskEvent, VerificationRecord
+from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.domain.tasks.task import (
+    Task,
+    TaskStatus,
+    can_be_cancelled,
+    can_be_reopened,
+    cancelled,
+    redefined,
+    reopened,
+)
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.tasks import TaskFilter, TaskView, view_of
+from ralph.errors import UsageError
+
+
+def known_names(root: Path) -> tuple[Known, CompletionDefaults]:
+    """Roles by the settings, methods by what is installed. Raises ConfigError if the settings are wrong."""
+    from ralph.adapters.checks.custom_method import is_custom_method
+    from ralph.config.loading import load
+    from ralph.wiring.roles import completion_defaults
+
+    defaults = completion_defaults(load(root, environ=os.environ).settings)
+    return Known(tuple(defaults.roles), is_custom_method), defaults
+
+
+# --- looking ---
+
+
+def has_tasks(folder: Path) -> bool:
+    """Whether there is a record that could hold any."""
+    return (folder / "ralph.db").exists()
+
+
+def task_ids(folder: Path) -> Sequence[str]:
+    """All of them; none where nothing was recorded yet, and then nothing is created."""
+    if not has_tasks(folder):
+        return ()
+    with _open(folder) as record:
+        return record.store.ids()
+
+
+def list_tasks(
+    folder: Path, wanted: TaskFilter, *, limit: int | None = None
+) -> tuple[Sequence[TaskView], int]:
+    """The most urgent first, and how many there are without the limit."""
+    if not has_tasks(folder):
+        return (), 0
+    with _open(folder) as record:
+        store = record.store
+        unfinished, claims = store.unfinished(), store.claims()
+        views = [
+            view_of(task, unfinished, claims[task.id].run_id if task.id in claims else None)
+            for task in store.list(wanted, limit=limit)
+        ]
+        return views, store.count(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDetail:
+    """One task and what became of it. ``verifications``: the newest first; the rest in order."""
+
+    view: TaskView
+    dependents: Sequence[str]
+    verifications: Sequence[VerificationRecord]
+    stages: Sequence[StageRecord]
+    events: Sequence[TaskEvent]
+
+
+def show_task(folder: Path, task_id: str) -> TaskDetail:
+    with _open(folder) as record:
+        store, history = record.store, record.history
+        task = store.get(task_id)
+        unfinished = {other.id: other.status for other in store.waiting_for(task.id)}
+        claim = store.claim_of(task.id)
+        return TaskDetail(
+            view_of(task, unfinished, None if claim is None else claim.run_id),
+            store.dependents(task.id),
+            history.verifications(task.id),
+            history.stages(task_id=task.id),
+            history.events(task.id),
+        )
+
+
+def find_tasks(folder: Path, task_ids: Sequence[str] = (), *, spec_id: str = "") -> Sequence[Task]:
+    """Those named, or all; only those of the spec if one is given."""
+    with _open(folder) as record:
+        store = record.store
+        chosen = [store.get(name) for name in dict.fromkeys(task_ids)]
+        found = chosen or store.list(TaskFilter(spec_id=spec_id))
+        return [task for task in found if spec_id in ("", task.spec_id)]
+
+
+def stage_records(folder: Path, *, role: str | None = None) -> Sequence[StageRecord]:
+    """Every stage of every task that is over: what the statistics are made of."""
+    with _open(folder) as record:
+        return record.history.stages(role=role)
+
+
+# --- changing ---
+
+
+def add_tasks(folder: Path, tasks: Sequence[Task]) -> None:
+    """All of them or none; the record is created at first use. Raises UsageError."""
+    with _open_for_change(folder, create=True) as record:
+        record.store.add(tasks, at=time.time())
+
+
+def add_task(folder: Path, task: Task) -> Task:
+    """The task as it was recorded. Raises UsageError."""
+    with _open_for_change(folder, create=True) as record:
+        record.store.add([task], at=time.time())
+        return record.store.get(task.id)
+
+
+def followup_entry(folder: Path, parent_id: str, own_id: str | None = None) -> dict[str, Any]:
+    """What a task that continues another takes over from it."""
+    with _open_for_change(folder) as record:
+        parent = record.store.get(parent_id)
+        return {
+            "id": followup_id(parent.id, record.store.ids()) if own_id is None else own_id,
+            "spec_id": parent.spec_id,
+            "priority": parent.priority,
+            "metadata": {"follows": parent.id},
+            "dependencies": [parent.id],
+        }
+
+
+def editable_task(folder: Path, task_id: str) -> Task:
+    """Raises UsageError if there is no such task, or a run is working on it."""
+    with _open_for_change(folder) as record:
+        task = record.store.get(task_id)
+        record.refuse_if_busy(task.id)
+        return task
+
+
+def redefine_task(folder: Path, task_id: str, wanted: Task) -> Task:
+    """Let it ask for what ``wanted`` asks for; its progress stays. Raises UsageError."""
+    with _open_for_change(folder) as record:
+        record.refuse_if_busy(task_id)
+        return record.store.change(task_id, lambda task: redefined(task, wanted), at=time.time())
+
+
+def cancel_tasks(folder: Path, task_ids: Sequence[str]) -> Sequence[Task]:
+    """All or none. A run that works on one is told to stop now; what it did so far stays in the task's branch."""
+    with _open_for_change(folder) as record:
+        found = record.require(task_ids, can_be_cancelled, "there is nothing to cancel")
+        return [record.cancel(task) for task in found]
+
+
+def retry_tasks(folder: Path, task_ids: Sequence[str], *, role: str | None = None) -> Sequence[Task]:
+    """Open failed or cancelled tasks again, where they were or from ``role``. All or none."""
+    with _open_for_change(folder) as record:
+        found = record.require(task_ids, can_be_reopened, "only failed or cancelled tasks can be tried again")
+        now = time.time()
+        return [record.store.change(task.id, lambda one: reopened(one, role), at=now) for task in found]
+
+
+class TaskAsk(StrEnum):
+    CANCEL = "cancel"
+    RETRY = "retry"
+
+
+def ask_of_task(folder: Path, task_id: str, request: TaskAsk) -> Task:
+    """Do what was asked of one task. Raises UsageError if there is no such task, or it makes no sense."""
+    change = cancel_tasks if request is TaskAsk.CANCEL else retry_tasks
+    (after,) = change(folder, [task_id])
+    return after
+
+
+def tasks_to_remove(folder: Path, task_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """The exact ids, each with the other tasks that wait for it."""
+    with _open_for_change(folder) as record:
+        names = dict.fromkeys(record.store.exact_id(name) for name in task_ids)
+        return {name: [one for one in record.store.dependents(name) if one not in names] for name in names}
+
+
+def remove_tasks(folder: Path, task_ids: Sequence[str]) -> None:
+    """With their history. Tasks that waited for them wait no longer. Raises UsageError if a run works on one."""
+    with _open_for_change(folder) as record:
+        record.store.remove(task_ids, at=time.time())
+
+
+# --- the record ---
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    database: Connection
+    path: Path
+    store: TaskStore
+    history: TaskHistory
+
+    def require(
+        self, task_ids: Sequence[str], allowed: Callable[[Task], bool], why_not: str
+    ) -> Sequence[Task]:
+        found = [self.store.get(name) for name in dict.fromkeys(task_ids)]
+        for task in found:
+            if not allowed(task):
+                message = f"task {clean_line(task.id)} is {task.status}: {why_not}"
+                is_done = task.status is TaskStatus.DONE
+                raise UsageError(
+                    message,
+                    hint="`ralph task followup` adds what is missing"
+                    if is_done
+                    else "`ralph task list` shows the tasks",
+                )
+        return found
+
+    def cancel(self, task: Task) -> Task:
+        claim, now = self.store.claim_of(task.id), time.time()
+        after = self.store.change(task.id, cancelled, at=now)
+        if claim is not None and claim.run_id:
+            Controls(self.database, self.path, claim.run_id).ask(Ask.STOP_NOW, at=now)
+        return after
+
+    def refuse_if_busy(self, task_id: str) -> None:
+        if (claim := self.store.claim_of(task_id)) is not None:
+            message = f"task {task_id} is being worked on by run {claim.run_id or claim.owner.pid}"
+            raise UsageError(message, hint=f"stop it first with `ralph cancel {task_id}`")
+
+
+@contextmanager
+def _open(folder: Path, *, create: bool = False) -> Iterator[_Record]:
+    path = folder / "ralph.db"
+    if not create and not path.exists():
+        message = "there are no tasks here yet"
+        raise UsageError(message, hint="add some with `ralph task create` or `ralph task add`")
+    with closing(open_state_database(folder)) as database:
+        store = TaskStore(database, me=this_process(), started_of=started_of)
+        yield _Record(database, path, store, TaskHistory(database, path))
+
+
+@contextmanager
+def _open_for_change(folder: Path, *, create: bool = False) -> Iterator[_Record]:
+    """Raises UsageError inside the work on a task: whoever works on tasks does not decide what they are."""
+    if task := os.environ.get("RALPH_TASK_ID"):
+        message = f"this is inside the work on task {clean_line(task)}, which may not change tasks"
+        raise UsageError(message, hint="say in your final message what should change; a person decides")
+    with _open(folder, create=create) as record:
+        yield record
