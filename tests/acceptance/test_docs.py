@@ -18,7 +18,7 @@ from ralph.interfaces.cli.main import COMMANDS
 from .conftest import DONE, Project
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
 def blocks(page: Path, language: str) -> list[str]:
