@@ -283,7 +283,7 @@ def test_archiving_twice_on_one_day_makes_two_archives_and_a_label_names_one(pro
 def test_without_git_the_archive_is_made_and_not_committed(project: Project) -> None:
     write_tasks(project, story_json("A"))
     said = project.ralph("plan", "archive", check=0).stdout
-    assert said.endswith("not committed: this is no git repository\n")
+    assert said.endswith("not committed: this is not a git repository\n")
 
 
 def test_a_damaged_task_list_is_archived_as_it_was(project: Project) -> None:

@@ -78,7 +78,7 @@ def test_a_draft_that_never_becomes_valid_leaves_the_old_files(planned: Project)
 
     ran = planned.ralph("plan", "draft", WISH, "--yes", "--rounds", "2", check=1)
 
-    assert "the old files are back" in ran.stderr
+    assert "the old files were put back" in ran.stderr
     assert {path.name: path.read_text() for path in (planned.root / "ralph").iterdir()} == before
 
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_drafted_is_said_before_the_agent_is_asked(planned: Proje
     (planned.root / "ralph/tasks.json").write_text(
         json.dumps(tasks_json(story_json("A", reviewStatus="needs_review")))
     )
-    assert "have been worked on already" in planned.ralph("plan", "draft", WISH, "--yes", check=2).stderr
+    assert "have already been worked on" in planned.ralph("plan", "draft", WISH, "--yes", check=2).stderr
     assert not (planned.root / "asked").exists()
 
 

@@ -67,6 +67,21 @@ def waits_for(document: TasksDocument, story: Story, *, skip_review: bool = Fals
     return tuple(key for key in story.depends_on if not document.by_id[key].is_done(skip_review=skip_review))
 
 
+def next_step(document: TasksDocument, story: Story, *, skip_review: bool) -> str:
+    """The mode that the story needs next, or why it needs none."""
+    if story.is_done(skip_review=skip_review):
+        return "done"
+    if story.passes:
+        return "not approved"
+    if not skip_review and story.review is Review.CHANGES:
+        return "review-fix"
+    if not skip_review and story.review is Review.NEEDED:
+        return "review"
+    if missing := waits_for(document, story, skip_review=skip_review):
+        return f"waits for {', '.join(missing)}"
+    return "implement"
+
+
 def is_complete(document: TasksDocument, *, skip_review: bool = False) -> bool:
     """Every story passes, and by a review unless reviews are skipped. An empty list is nothing done."""
     return bool(document.stories) and all(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,9 @@ from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
 from ralph.interfaces.cli.run_options import agent_flags_of
 
 if TYPE_CHECKING:
-    from ralph.adapters.documents.plan_files import PlanFiles
-    from ralph.config.root import Root
     from ralph.config.schema import Settings
     from ralph.config.sources import Flag
+    from ralph.operations.plans import Plan
 
 HELP = """Let the agent draft prd.md and tasks.json from a description, or tasks.json from a PRD that is there.
 
@@ -66,9 +65,8 @@ def command(
     ralph_dir: Path | None,
 ) -> int:
     from ralph.config.loading import load
-    from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.interfaces.cli.plans.place import plan_files, without_a_run
-    from ralph.wiring.plan_memory import forget_unjudged
+    from ralph.interfaces.cli.plans.place import the_plan
+    from ralph.operations.plan_drafts import drafting
 
     if not is_text(description):
         message = "the description holds bytes that are not UTF-8 text"
@@ -76,36 +74,25 @@ def command(
     if not yes and not sys.stdin.isatty():
         message = "a draft is shown for approval, and there is no terminal to ask on"
         raise UsageError(message, hint="add --yes to keep the draft once it is valid")
-    files = plan_files(project_dir, ralph_dir)
-    root = find_root(Path.cwd(), project_dir)
-    flags = agent_flags_of(root.state, agent)
+    plan = the_plan(project_dir, ralph_dir)
+    flags = agent_flags_of(plan.root.state, agent)
     if model is not None:
         flags.append((("agent", "model"), model, "--model"))
-    settings = load(root.state, environ=os.environ, flags=flags).settings
-    with without_a_run(project_dir):  # whose files would be "put back" under it
-        _refuse_a_plan_under_way(files)
-        before = _contents(files)
-        if prd is not None:
-            _take_prd(files, prd)
-    try:
+    settings = load(plan.root.state, environ=os.environ, flags=flags).settings
+    with drafting(plan, prd=prd) as draft:
         kept, code = _converse(
-            settings, root, files, description, flags=flags, rounds=rounds, ask=not yes, verbose=verbose
+            settings, plan, description, flags=flags, rounds=rounds, ask=not yes, verbose=verbose
         )
-    except BaseException:
-        _put_back(files, before)
-        raise
-    if kept:
-        forget_unjudged(root.state / STATE_FOLDER, files.path)
-    else:
-        _put_back(files, before)
-        click.echo("the old files are back", err=True)
+        if kept:
+            draft.keep()
+    if not kept:
+        click.echo("the old files were put back", err=True)
     return code
 
 
 def _converse(
     settings: Settings,
-    root: Root,
-    files: PlanFiles,
+    plan: Plan,
     description: str,
     *,
     flags: Sequence[Flag],
@@ -123,8 +110,8 @@ def _converse(
     while True:
         launch = prepare_draft(
             settings,
-            root,
-            ralph_dir=files.path,
+            plan.root,
+            ralph_dir=plan.path,
             description=description,
             remarks=remarks,
             has_prd=has_prd,
@@ -137,7 +124,7 @@ def _converse(
         code = int(exit_code_of(run_on_console(launch, verbose=verbose).outcome))
         if code != 0:
             return False, code
-        _show(files)
+        _show(plan)
         if not ask:
             return True, 0
         answer = click.prompt("Keep this plan? (y, n, or what should be different)", type=str).strip()
@@ -148,13 +135,12 @@ def _converse(
         remarks.append(answer)
 
 
-def _show(files: PlanFiles) -> None:
+def _show(plan: Plan) -> None:
     from ralph.domain.plan.modes import DEFAULT_REVIEW_CAP, estimate_text
     from ralph.domain.text.safe_text import clean_line
-    from ralph.interfaces.cli.plans.place import sound_document
     from ralph.interfaces.cli.plans.status import table
 
-    document = sound_document(files)
+    document = plan.document()
     for line in table(document, cap=DEFAULT_REVIEW_CAP, skip_review=False, width=None):
         click.echo(line)
     for story in document.stories:
@@ -164,40 +150,4 @@ def _show(files: PlanFiles) -> None:
     commands = ", ".join(clean_line(command) for command in document.verify_commands) or "none"
     click.echo(f"\nverifyCommands: {commands}")
     click.echo(estimate_text(document))
-    click.echo(f"see {files.folder}/prd.md and {files.folder}/tasks.json")
-
-
-def _refuse_a_plan_under_way(files: PlanFiles) -> None:
-    from ralph.domain.plan.document import TasksDocument, read_document
-    from ralph.domain.plan.draft import is_untouched
-
-    read = read_document(files.read_tasks() or "")
-    if isinstance(read, TasksDocument) and not is_untouched(read):
-        message = f"the stories in {files.folder}/tasks.json have been worked on already"
-        raise UsageError(message, hint="ralph plan archive puts that plan away and starts afresh")
-
-
-def _contents(files: PlanFiles) -> Mapping[str, bytes | None]:
-    from ralph.adapters.documents.plan_files import LARGEST_BYTES, PLAN_FILES, read_regular
-
-    return {name: read_regular(files.path / name, LARGEST_BYTES) for name in PLAN_FILES}
-
-
-def _put_back(files: PlanFiles, contents: Mapping[str, bytes | None]) -> None:
-    for name, content in contents.items():
-        files.write_guarded(name, content)
-
-
-def _take_prd(files: PlanFiles, source: Path) -> None:
-    from ralph.adapters.documents.plan_files import LARGEST_BYTES, PRD, read_regular
-    from ralph.adapters.documents.plan_templates import is_scaffold
-
-    there = files.read_guarded()[PRD]
-    if there is not None and not is_scaffold(there.decode(errors="replace")):
-        message = f"{files.folder}/{PRD} has content already"
-        raise UsageError(message, hint="leave --prd out to plan from it, or archive that plan first")
-    content = read_regular(source.resolve(), LARGEST_BYTES)
-    if content is None or not content.strip():
-        message = f"--prd: {source} is not a file with text in it"
-        raise UsageError(message, hint="give a Markdown file")
-    files.write_guarded(PRD, content)
+    click.echo(f"see {plan.name}/prd.md and {plan.name}/tasks.json")

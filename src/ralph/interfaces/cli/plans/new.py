@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
 
-from ralph.adapters.documents.plan_making import MadePlan, make_plan
-from ralph.adapters.files import write_atomic
+from ralph.config.root import find_root
 from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
-from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, plan_place
+from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
+from ralph.operations.plans import MadePlan, new_plan
 
-HELP = """Start a plan in ralph/. What is there already is never overwritten.
+HELP = """Start a plan in ralph/. Files that exist are never overwritten.
 
 \b
 Examples:
@@ -29,9 +28,9 @@ def command(name: str | None, project_dir: Path | None, ralph_dir: Path | None) 
     if name is not None and not is_text(name):
         message = "--name is not UTF-8 text"
         raise UsageError(message, hint="use letters, digits, dots and dashes")
-    root, folder = plan_place(project_dir, ralph_dir)
-    made = make_plan(root, folder, name=name, date=time.strftime("%Y-%m-%d"), write=write_atomic)
-    _report(made, root, named=name is not None)
+    root = find_root(Path.cwd(), project_dir)
+    made = new_plan(root, ralph_dir, name=name)
+    _report(made, root.workspace, named=name is not None)
 
 
 def _report(made: MadePlan, root: Path, *, named: bool) -> None:
@@ -39,18 +38,18 @@ def _report(made: MadePlan, root: Path, *, named: bool) -> None:
     for file in made.written:
         click.echo(f"wrote {shown / file}")
     for file in made.kept:
-        click.echo(f"kept  {shown / file} (it was there already)")
+        click.echo(f"kept  {shown / file} (it already exists)")
     if made.ignored:
         click.echo("added .ralph-active to .gitignore")
     if named and "tasks.json" in made.kept:
-        click.echo("note: --name changes nothing in a tasks.json that was there already")
+        click.echo("note: --name does not change a tasks.json that already exists")
     click.echo(
         f"""
 Next steps:
-  1. Write down in {shown}/prd.md what is wanted, why, and what is out of scope.
-  2. Fill in the stories of {shown}/tasks.json: title, acceptanceCriteria, verifyCommands.
-     (`ralph plan draft "what is wanted"` lets your agent write both; in Claude Code, /ralph:ralph-plan does.)
-  3. ralph plan check      is everything there?
-  4. ralph plan status     what comes first, and about how many iterations it takes
+  1. Write in {shown}/prd.md what you want, why, and what is out of scope.
+  2. Fill in the stories in {shown}/tasks.json: title, acceptanceCriteria, verifyCommands.
+     (`ralph plan draft "what you want"` lets your agent write both; in Claude Code, /ralph:ralph-plan does.)
+  3. ralph plan check      is anything missing?
+  4. ralph plan status     what comes first, and roughly how many iterations it takes
   5. Commit the plan, then start the loop: ralph plan run"""
     )

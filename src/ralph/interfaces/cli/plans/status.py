@@ -9,26 +9,12 @@ from pathlib import Path
 
 import click
 
-from ralph.config.root import STATE_FOLDER, find_root
 from ralph.domain.plan.document import TasksDocument
-from ralph.domain.plan.modes import (
-    estimate_text,
-    estimated_iterations,
-    mode_for,
-    waits_for,
-)
-from ralph.domain.plan.story import Review, Story
+from ralph.domain.plan.modes import estimate_text, estimated_iterations, mode_for, next_step
 from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.terminal import display_width, fit
-from ralph.interfaces.cli.plans.place import (
-    HELP_NAMES,
-    plan_files,
-    plan_options,
-    review_options,
-    review_rules,
-    sound_document,
-)
-from ralph.wiring.plan_memory import unjudged_note
+from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, review_options, the_plan
+from ralph.operations.plans import review_rules
 
 GAP = "  "
 TITLE_WIDTH = 40
@@ -51,10 +37,9 @@ Examples:
 def command(
     as_json: bool, skip_review: bool, review_cap: int | None, project_dir: Path | None, ralph_dir: Path | None
 ) -> None:
-    files = plan_files(project_dir, ralph_dir)
-    document = sound_document(files)
-    note = unjudged_note(find_root(Path.cwd(), project_dir).state / STATE_FOLDER, files.path)
-    rules = review_rules(project_dir, cap=review_cap, skip=skip_review)
+    plan = the_plan(project_dir, ralph_dir)
+    document, note = plan.document(), plan.unjudged_note
+    rules = review_rules(plan.root, cap=review_cap, skip=skip_review)
     if as_json:
         shown = {**_as_json(document, skip_review=rules.skip), "note": note}
         click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
@@ -78,7 +63,7 @@ def table(document: TasksDocument, *, cap: int, skip_review: bool, width: int | 
     rows = [
         (
             clean_line(story.id),
-            clean_line(next_word(document, story, skip_review=skip_review)),
+            clean_line(next_step(document, story, skip_review=skip_review)),
             f"{story.review_count}/{cap}",
             fit(clean_line(story.title), TITLE_WIDTH, ellipsis="…") if width else clean_line(story.title),
             clean_line(story.review_feedback),
@@ -95,21 +80,6 @@ def table(document: TasksDocument, *, cap: int, skip_review: bool, width: int | 
     return lines if width is None else [fit(line, width - 1, ellipsis="…") for line in lines]
 
 
-def next_word(document: TasksDocument, story: Story, *, skip_review: bool) -> str:
-    """The mode that the story needs next, or why it needs none."""
-    if story.is_done(skip_review=skip_review):
-        return "done"
-    if story.passes:
-        return "not approved"
-    if not skip_review and story.review is Review.CHANGES:
-        return "review-fix"
-    if not skip_review and story.review is Review.NEEDED:
-        return "review"
-    if missing := waits_for(document, story, skip_review=skip_review):
-        return f"waits for {', '.join(missing)}"
-    return "implement"
-
-
 def _as_json(document: TasksDocument, *, skip_review: bool) -> dict[str, object]:
     upcoming = mode_for(document, skip_review=skip_review)
     return {
@@ -123,7 +93,7 @@ def _as_json(document: TasksDocument, *, skip_review: bool) -> dict[str, object]
             {
                 "id": story.id,
                 "title": story.title,
-                "next": next_word(document, story, skip_review=skip_review),
+                "next": next_step(document, story, skip_review=skip_review),
                 "passes": story.passes,
                 "reviewStatus": None if story.review is None else story.review.value,
                 "reviewCount": story.review_count,
