@@ -1106,6 +1106,20 @@ def ralph_domain_plan_modes():
         """The stories it depends on that are not done."""
         return tuple(key for key in story.depends_on if not document.by_id[key].is_done(skip_review=skip_review))
 
+    def next_step(document: TasksDocument, story: Story, *, skip_review: bool) -> str:
+        """The mode that the story needs next, or why it needs none."""
+        if story.is_done(skip_review=skip_review):
+            return "done"
+        if story.passes:
+            return "not approved"
+        if not skip_review and story.review is Review.CHANGES:
+            return "review-fix"
+        if not skip_review and story.review is Review.NEEDED:
+            return "review"
+        if missing := waits_for(document, story, skip_review=skip_review):
+            return f"waits for {', '.join(missing)}"
+        return "implement"
+
     def is_complete(document: TasksDocument, *, skip_review: bool = False) -> bool:
         """Every story passes, and by a review unless reviews are skipped. An empty list is nothing done."""
         return bool(document.stories) and all(
@@ -1703,48 +1717,6 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
         return "1 iteration" if iterations == 1 else f"{iterations} iterations"
     return locals()
 
-def ralph_guard_ansi_quotes():
-    r"""Escapes of ``$'…'``, ``echo -e`` and ``printf``: ``\n``, ``\x72``, ``\162``, ``\u0072``."""
-
-    import re
-
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-
-    _ESCAPE = LazyPattern(
-        r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
-    )
-    _NAMED_ESCAPES = {
-        "n": "\n",
-        "t": "\t",
-        "r": "\r",
-        "a": "\a",
-        "b": "\b",
-        "e": "\x1b",
-        "E": "\x1b",
-        "f": "\f",
-        "v": "\v",
-    }
-    NO_CHARACTER = "\ufffd"
-
-    def decode_escapes(text: str) -> str:
-        return _ESCAPE.sub(_character_of, text) if "\\" in text else text
-
-    def _character_of(found: re.Match[str]) -> str:
-        hexadecimal = found[1] or found[2] or found[3]
-        if hexadecimal:
-            return _character(int(hexadecimal, 16))
-        if found[4]:
-            return _character(int(found[4], 8) & 0xFF)
-        if found[5]:
-            return _character(ord(found[5]) & 0x1F)
-        return _NAMED_ESCAPES.get(found[6], found[6])
-
-    def _character(code: int) -> str:
-        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            return NO_CHARACTER
-        return chr(code)
-    return locals()
-
 def ralph_guard_call():
     """One program call as the families see it: wrappers gone, words expanded."""
 
@@ -1779,910 +1751,12 @@ def ralph_guard_call():
             return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
     return locals()
 
-def ralph_guard_carriers():
-    """Programs that run commands on many things: find, xargs, parallel."""
-
-    import re
-    from typing import NamedTuple
-
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); behind_options = _m["behind_options"]; words_in = _m["words_in"]
-
-    class FindCall(NamedTuple):
-        roots: list[str]
-        deletes: bool
-        commands: list[list[str]]
-        """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
-        may_gain_actions: bool
-        """Foreign words stand where ``-delete`` could be."""
-
-    _FIND_VALUED = words_in(
-        "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size "
-        "-mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -links "
-        "-inum -samefile -maxdepth -mindepth -fstype -used -printf -fprint -fprint0 -fls -regextype -context "
-        "-D -files0-from"
-    )
-    _FIND_RUNNERS = ("-exec", "-execdir", "-ok", "-okdir")
-    MAX_FIND_COMMANDS = 100
-
-    def read_find(arguments: list[str]) -> FindCall:
-        at = 0
-        while at < len(arguments) and (arguments[at] in ("-H", "-L", "-P") or arguments[at].startswith("-O")):
-            at += 1
-        roots: list[str] = []
-        while at < len(arguments) and not arguments[at].startswith(("-", "(", "!")):
-            roots.append(arguments[at])
-            at += 1
-        deletes = False
-        may_gain = any(root.startswith(INPUT) for root in roots)
-        commands: list[list[str]] = []
-        while at < len(arguments):
-            word = arguments[at]
-            at += 1
-            if word == "-delete":
-                deletes = True
-            elif word in _FIND_RUNNERS:
-                command: list[str] = []
-                while at < len(arguments) and arguments[at] not in (";", "+", "\\;"):
-                    command.append(arguments[at].replace("{}", f"{(roots or ['.'])[0]}/{UNKNOWN}"))
-                    at += 1
-                at += 1
-                commands.append(command)
-            elif word == "-fprintf":
-                at += 2
-            elif word in _FIND_VALUED or re.fullmatch(r"-newer[aBcm][aBcmt]", word):
-                at += 1
-            elif word.startswith(INPUT) or (word.startswith("-") and INPUT in word):
-                may_gain = True
-        return FindCall(roots or ["."], deletes, commands, may_gain)
-
-    _XARGS_VALUED = words_in(
-        "-I -J -n -P -L -d -E -e -s -a -R -S --max-args --max-procs --max-lines --delimiter --eof --max-chars "
-        "--arg-file --process-slot-var"
-    )
-
-    def read_xargs(arguments: list[str]) -> list[str]:
-        """The command with ``INPUT`` where the words from stdin go."""
-        placeholder = ""
-        command = behind_options(arguments, _XARGS_VALUED)
-        own = arguments[: len(arguments) - len(command)]
-        for number, word in enumerate(own):
-            if word in ("-I", "-J") and number + 1 < len(own):
-                placeholder = own[number + 1]
-            elif word.startswith(("-I", "-J")) and len(word) > 2:
-                placeholder = word[2:]
-            elif word in ("-i", "--replace"):
-                placeholder = "{}"
-            elif word.startswith(("-i", "--replace=")):
-                placeholder = (word.partition("=")[2] if word.startswith("--") else word[2:]) or "{}"
-        if not command:
-            return ["echo", INPUT]
-        is_old_form = any(word.startswith(("-i", "--replace")) for word in own)
-        if placeholder and (not is_old_form or any(placeholder in word for word in command)):
-            return [word.replace(placeholder, INPUT) for word in command]
-        return [*command, INPUT]
-
-    class ParallelCall(NamedTuple):
-        commands: list[list[str]]
-        is_dry: bool
-        reads_commands: bool
-        """No command is given: what comes on stdin is run."""
-        directory: str
-
-    _PARALLEL_VALUED = words_in(
-        "-j -n -N -L -I -a -S -C -E -P -s --jobs --max-args --max-replace-args --results --joblog --delay "
-        "--timeout --retries --arg-file --colsep --workdir --wd --tmpdir --sshlogin --halt --load --memfree "
-        "--nice --tagstring --rpl --env --basefile --return --block --recstart --recend --delimiter -d --max- "
-        "procs --header --shuf-seed --tempdir"
-    )
-    _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
-    MAX_PARALLEL_VALUES = 50
-
-    def read_parallel(arguments: list[str]) -> ParallelCall:
-        separators = [number for number, word in enumerate(arguments) if re.fullmatch(r":::\+?|::::\+?", word)]
-        before = arguments[: separators[0]] if separators else arguments
-        values: list[str] = []
-        from_file = False
-        for start, end in zip(separators, [*separators[1:], len(arguments)], strict=False):
-            if arguments[start].startswith("::::"):
-                from_file = True
-            values += arguments[start + 1 : end]
-        if from_file or not separators:
-            values = [INPUT]
-        command = behind_options(before, _PARALLEL_VALUED)
-        own = before[: len(before) - len(command)]
-        directory = ""
-        for number, word in enumerate(own):
-            if word in ("--workdir", "--wd") and number + 1 < len(own):
-                directory = own[number + 1]
-            elif word.startswith(("--workdir=", "--wd=")):
-                directory = word.partition("=")[2]
-        is_dry = any(word in ("--dry-run", "--dryrun", "--dry") for word in own)
-        rewrites = any(word == "--rpl" or word.startswith("--rpl=") for word in own) or any(
-            "{=" in word for word in command
-        )
-        if not command and any(word in ("--version", "--help", "-V", "-h", "--citation") for word in own):
-            return ParallelCall([], True, False, directory)
-        if not command:
-            return ParallelCall(
-                [[value] for value in values if value != INPUT], is_dry, INPUT in values, directory
-            )
-        commands = [_filled(command, value) for value in values[:MAX_PARALLEL_VALUES] or ["x"]]
-        return ParallelCall(commands, is_dry, rewrites or len(values) > MAX_PARALLEL_VALUES, directory)
-
-    def _filled(command: list[str], value: str) -> list[str]:
-        if any(_PARALLEL_PLACES.search(word) for word in command):
-            return [_PARALLEL_PLACES.sub(lambda _: value, word) for word in command]
-        return [*command, value]
-    return locals()
-
-def ralph_guard_code():
-    """One-liners and here-documents of Python, Node, Ruby, Perl, PHP and awk: which shell commands they run, what they remove.
-
-No parser of any of these languages: it looks for the calls that start processes or delete files, and for the
-strings in them.
-"""
-
-    import base64
-    import binascii
-    import re
-    from typing import NamedTuple
-
-    _m = _module("ralph.guard.ansi_quotes"); decode_escapes = _m["decode_escapes"]
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.word_reading"); TOO_MANY_PARTS = _m["TOO_MANY_PARTS"]; TooComplex = _m["TooComplex"]
-
-    MAX_CODE_CHARS = 200_000
-    MAX_ARGUMENT_CHARS = 2_000
-    MAX_LOOKED_AT = 300_000
-    _QUOTES = "'\"`"
-    _STRING = LazyPattern(
-        r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
-        re.DOTALL,
-    )
-    _PROCESS_CALL = LazyPattern(
-        r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
-        r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
-        r"|spawnSync|execa\w*|IO\.popen|Open3\.\w+|Process\.spawn|Kernel\.\w+|Deno\.Command|Bun\.spawn\w*|sh|run|do\s+shell\s+script)"
-        r"(?:\s*\(\s*|\s+(?=[\"'`\[]))"
-    )
-    _TREE_REMOVAL = LazyPattern(
-        r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir_all|rimraf(?:\.sync)?|emptyDir(?:Sync)?"
-        r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
-    )
-    _FILE_REMOVAL = LazyPattern(
-        r"\b(?:os\.(?:remove|unlink|rmdir|truncate)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
-        r"|truncateSync|Path)\b\s*\(?\s*"
-    )
-    _OPENED = LazyPattern(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
-    _SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
-    _DECODED = LazyPattern(
-        r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
-    )
-    _FETCH = LazyPattern(
-        r"\b(?:urlopen|urlretrieve|(?:requests|httpx|session|client)\s*\.\s*get|fetch|axios(?:\.get)?|https?\.get|open-uri|URI\.open"
-        r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)"
-    )
-    _RUNS_TEXT = LazyPattern(r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)")
-    _CONNECTION = LazyPattern(r"(?i)socket|fsockopen|net\.connect")
-    _FORK_BOMB = LazyPattern(
-        r"\bfork\s*(?:\(\s*\))?\s*while\b|\bwhile\b[^\n;]{0,30}?[\s:;{(]+(?:os\s*\.\s*)?fork\b|\bloop\s*[{d]o?\s*fork\b"
-    )
-    _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
-    _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
-    _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
-
-    class FoundInCode(NamedTuple):
-        """What a piece of code would do."""
-
-        scripts: list[str]
-        """Shell command lines."""
-        calls: list[list[str]]
-        """Programs started without a shell."""
-        removed_trees: list[str | None]
-        """None: the path is computed."""
-        removed_files: list[str]
-        written_files: list[str]
-        nested_code: list[str]
-        """Code in an encoding, made readable."""
-        gives_shell_away: bool = False
-        """A socket becomes the input and output of a shell."""
-        runs_fetched: bool = False
-        """What another machine answers is run."""
-        forks_endlessly: bool = False
-
-    _FROM_SHELL = frozenset(["ruby", "perl", "php"])
-
-    def read_code(language: str, code: str) -> FoundInCode:
-        code = code[:MAX_CODE_CHARS]
-        found = FoundInCode([], [], [], [], [], [])
-        if language == "awk":
-            return _read_awk(code, found)
-        without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
-        arguments = _Arguments(without_comments)
-        for call in _PROCESS_CALL.finditer(without_comments):
-            strings = _strings_in(arguments.of_call(call.end()))
-            if strings:
-                found.scripts.append(strings[0])
-                if len(strings) > 1:
-                    found.calls.append(strings)
-        if language in _FROM_SHELL:
-            for quoted in _SHELL_QUOTES.finditer(without_comments):
-                found.scripts.append(next(text for text in quoted.groups() if text))
-        for call in _TREE_REMOVAL.finditer(without_comments):
-            argument = arguments.of_call(call.end())
-            is_node = (
-                call[0].lstrip().startswith(("fs", "rm", "Deno"))
-                and "rmtree" not in call[0]
-                and "rm_r" not in call[0]
-            )
-            if is_node and "recursive" not in argument and "rimraf" not in call[0]:
-                found.removed_files.extend(_strings_in(argument)[:1])
-            else:
-                strings = _strings_in(argument)
-                is_own = (
-                    "tempfile" in code or "mkdtemp" in code or "mktmpdir" in code or "tmpdir" in argument.lower()
-                )
-                if strings or not is_own:
-                    found.removed_trees.append(strings[0] if strings else None)
-        for call in _FILE_REMOVAL.finditer(without_comments):
-            argument = arguments.of_call(call.end())
-            if call[0].startswith("Path") and not re.match(
-                r"\s*\.\s*(?:unlink|rmdir)", without_comments[call.end() + len(argument) + 1 :]
-            ):
-                continue
-            found.removed_files.extend(_strings_in(argument)[:1])
-        for call in _OPENED.finditer(without_comments):
-            strings = _strings_in(arguments.of_call(call.end()))
-            if strings and (
-                "write" in call[0]
-                or "put" in call[0]
-                or any(re.fullmatch(r"[wax+b]+", text) and "w" in text for text in strings[1:])
-            ):
-                found.written_files.append(strings[0])
-        for packed in _DECODED.finditer(code):
-            found.nested_code.extend(_unpacked(packed[1]))
-        return found._replace(
-            gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
-            runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
-            forks_endlessly=bool(_FORK_BOMB.search(without_comments)),
-        )
-
-    def _read_awk(code: str, found: FoundInCode) -> FoundInCode:
-        for call in _AWK_SYSTEM.finditer(code):
-            is_literal = _STRING.fullmatch(call[1].strip()) is not None
-            found.scripts.append("".join(_strings_in(call[1])) if is_literal else UNKNOWN)
-        for pipe in _AWK_PIPE.finditer(code):
-            found.scripts.append(decode_escapes(pipe[1] or pipe[2] or ""))
-        return found
-
-    class _Arguments:
-        """Cuts out the arguments of calls, within a bound on what is looked at in all."""
-
-        def __init__(self, code: str) -> None:
-            self._code = code
-            self._left = MAX_LOOKED_AT
-
-        def of_call(self, start: int) -> str:
-            """Up to the bracket that closes the call, or the end of the line if none was opened."""
-            code = self._code
-            has_bracket = "(" in code[max(0, start - 3) : start]
-            depth = 1 if has_bracket else 0
-            at = start
-            limit = min(len(code), start + MAX_ARGUMENT_CHARS)
-            while at < limit:
-                character = code[at]
-                if character in _QUOTES:
-                    string = _STRING.match(code, at, limit)
-                    self._look_at(string.end() - at if string else limit - at)
-                    at = string.end() if string else at + 1
-                    continue
-                if character in "([{":
-                    depth += 1
-                elif character in ")]}":
-                    depth -= 1
-                    if depth <= 0 and (has_bracket or character == ")"):
-                        break
-                elif character in "\n;" and not has_bracket:
-                    break
-                at += 1
-            self._look_at(at - start)
-            return code[start:at]
-
-        def _look_at(self, characters: int) -> None:
-            self._left -= characters
-            if self._left < 0:
-                raise TooComplex(TOO_MANY_PARTS)
-
-    def _strings_in(text: str) -> list[str]:
-        return [
-            decode_escapes(next((group for group in found.groups() if group is not None), ""))
-            for found in _STRING.finditer(text)
-        ]
-
-    def _unpacked(packed: str) -> list[str]:
-        try:
-            return [base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")]
-        except (ValueError, binascii.Error):
-            return []
-    return locals()
-
-def ralph_guard_destructive_words():
-    """Command lines of the form ``tool thing verb``: which verbs destroy."""
-
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
-
-    _VERB = LazyPattern(
-        r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
-        r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_](?:delete|destroy|remove|purge)"
-    )
-    _GLOBAL_VALUED = words_in(
-        "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
-        " --kubeconfig --cluster -s -H --host -c --config -p --port -u --user --bootstrap-server --zookeeper -o -C --chdir --server -w --workspace"
-    )
-
-    def command_words(arguments: list[str]) -> list[str]:
-        """The words before the first option behind them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
-        words: list[str] = []
-        at = 0
-        while at < len(arguments):
-            word = arguments[at]
-            if word.startswith("-"):
-                if len(words) >= 2:
-                    break
-                at += 2 if word in _GLOBAL_VALUED else 1
-                continue
-            words.append(word)
-            at += 1
-        return words
-
-    def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
-        """The first verb that destroys, or nothing."""
-        for word in words[:5]:
-            if word in more or _VERB.fullmatch(word.lower()):
-                return word
-        return ""
-
-    def is_only_asking(arguments: list[str]) -> bool:
-        return any(
-            word
-            in (
-                "--help",
-                "-h",
-                "help",
-                "--dry-run",
-                "--dryrun",
-                "--version",
-                "--dry-run=client",
-                "--dry-run=server",
-            )
-            for word in arguments
-        )
-    return locals()
-
-def ralph_guard_examining():
-    """Walks a command line and asks the families about every program it would start."""
-
-    import re
-    from fnmatch import fnmatchcase
-    from types import MappingProxyType
-    from typing import NamedTuple
-
-    _m = _module("ralph.guard.call"); Call = _m["Call"]
-    _m = _module("ralph.guard.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]; substituted_scripts = _m["substituted_scripts"]
-    _m = _module("ralph.guard.families.catalogue"); check_families = _m["check_families"]
-    _m = _module("ralph.guard.families.files"); check_written_file = _m["check_written_file"]
-    _m = _module("ralph.guard.families.secrets"); FETCHERS = _m["FETCHERS"]; check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]; saved_file = _m["saved_file"]
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
-    _m = _module("ralph.guard.paths"); joined = _m["joined"]
-    _m = _module("ralph.guard.places"); is_secret_file = _m["is_secret_file"]; is_startup_file = _m["is_startup_file"]
-    _m = _module("ralph.guard.printed"); printed_by = _m["printed_by"]; printed_by_command = _m["printed_by_command"]; stdin_text = _m["stdin_text"]; text_of_call = _m["text_of_call"]
-    _m = _module("ralph.guard.program_lists"); DANGEROUS_PROGRAMS = _m["DANGEROUS_PROGRAMS"]; SETUP_TOOLS = _m["SETUP_TOOLS"]; SETUP_WORDS = _m["SETUP_WORDS"]; SHELLS = _m["SHELLS"]; TEXT_TOOLS = _m["TEXT_TOOLS"]
-    _m = _module("ralph.guard.reading"); read_script = _m["read_script"]
-    _m = _module("ralph.guard.syntax"); Function = _m["Function"]; Group = _m["Group"]; ProcessFile = _m["ProcessFile"]; Simple = _m["Simple"]; Substitution = _m["Substitution"]; Text = _m["Text"]
-    _m = _module("ralph.guard.word_reading"); TOO_DEEP = _m["TOO_DEEP"]; TOO_LONG = _m["TOO_LONG"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
-
-    MAX_CALLS = 1_000
-    MAX_TEXT_CHARS = 200_000
-    MAX_DEPTH = 12
-
-    class DangerFound(Exception):
-        """Ends the walk: one danger is enough."""
-
-        def __init__(self, danger: Danger) -> None:
-            self.danger = danger
-
-    class Feed(NamedTuple):
-        """What comes on stdin."""
-
-        text: str | None = None
-        origin: str = ""
-        """Where unknown text comes from: ``network``, ``decoder``, ``file``; empty if there is none."""
-
-    NOTHING = Feed()
-
-    class Start(NamedTuple):
-        """One program that is about to start."""
-
-        words: list[str]
-        scope: Scope
-        feed: Feed = NOTHING
-        environment: Mapping[str, str] = MappingProxyType({})
-        source: Simple | None = None
-        """As it was written, for the rules that need to know."""
-
-        def with_words(self, words: list[str]) -> Start:
-            return self._replace(words=words, source=None)
-
-        def beyond_shell(self, words: list[str]) -> Start:
-            """Another program starts it: the shell's functions do not count there."""
-            scope = self.scope.copy()
-            scope.functions = {}
-            return self._replace(words=words, source=None, scope=scope)
-
-    class Walker:
-        """Scripts, pipelines and words; what a program does with its own words is in ``starting.Examiner``."""
-
-        def __init__(self, rules: GuardRules, *, is_torn: bool) -> None:
-            self.rules = rules
-            self.is_torn = is_torn
-            self._calls = 0
-            self._depth = 0
-
-        def start(self, start: Start) -> None:
-            raise NotImplementedError
-
-        def text(self, text: str, scope: Scope, feed: Feed = NOTHING) -> None:
-            """Text that a shell will read."""
-            if len(text) > MAX_TEXT_CHARS:
-                raise TooComplex(TOO_LONG)
-            self.enter()
-            self.script(read_script(text, self._depth).script, scope, feed)
-            self.leave()
-
-        def enter(self) -> None:
-            self._depth += 1
-            if self._depth > MAX_DEPTH:
-                raise TooComplex(TOO_DEEP)
-
-        def leave(self) -> None:
-            self._depth -= 1
-
-        def count_call(self) -> None:
-            self._calls += 1
-            if self._calls > MAX_CALLS:
-                raise TooComplex(TOO_MANY_PROGRAMS)
-
-        def script(self, script: Script, scope: Scope, feed: Feed = NOTHING) -> None:
-            for pipeline in script:
-                self._pipeline(pipeline, scope, feed)
-
-        def _pipeline(self, pipeline: Pipeline, scope: Scope, feed: Feed) -> None:
-            secret = False
-            for number, command in enumerate(pipeline):
-                if isinstance(command, Function):
-                    scope.functions[command.name] = command.body
-                elif isinstance(command, Group):
-                    self._group(command, scope, feed)
-                else:
-                    words = self._simple(command, scope, feed)
-                    if secret and words:
-                        self.report(check_sending(base_name(words[0]), words[1:]))
-                    secret = secret or reads_secrets(words)
-                if number + 1 < len(pipeline):
-                    feed = self._feed_behind(command, scope, feed)
-
-        def _group(self, group: Group, scope: Scope, feed: Feed) -> None:
-            self.enter()
-            self.script(group.body, scope.copy() if group.is_subshell else scope, feed)
-            self.leave()
-            self._redirects(group, scope)
-
-        def _feed_behind(self, command: Command, scope: Scope, feed: Feed) -> Feed:
-            """What a stage of a pipeline gives to the next."""
-            text = printed_by_command(command, scope, feed.text)
-            if text is not None and UNKNOWN not in text:
-                return Feed(text)
-            origin = self.origin_of(((command,),), scope)
-            return Feed(None, origin if origin != "file" or not feed.origin else feed.origin)
-
-        def origin_of(self, script: Script, scope: Scope) -> str:
-            """Where the output of a script comes from."""
-            for pipeline in script:
-                for command in pipeline:
-                    if not isinstance(command, Simple) or not command.words:
-                        continue
-                    words = expand_words(command.words, scope, printed_by)
-                    names = {base_name(word) for word in words[:3]}
-                    if names & FETCHERS:
-                        return "network"
-                    if names & {"base64", "xxd", "openssl", "gunzip", "zcat", "uudecode"}:
-                        return "decoder"
-            return "file"
-
-        def _redirects(self, command: Simple | Group, scope: Scope) -> None:
-            for redirect in command.redirects:
-                for script in substituted_scripts(redirect.target):
-                    self.script(script, scope.copy())
-                if ">" in redirect.operator:
-                    path = expand_text(redirect.target, scope, printed_by)
-                    self.report(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
-                elif redirect.operator == "<" and isinstance(command, Simple):
-                    words = expand_words(command.words, scope, printed_by)
-                    if words and is_secret_file(expand_text(redirect.target, scope, printed_by)):
-                        self.report(check_sending(base_name(words[0]), words[1:]))
-
-        def _simple(self, command: Simple, scope: Scope, feed: Feed) -> list[str]:
-            for assignment in command.assignments:
-                for value in assignment.values:
-                    self._substitutions(value, scope)
-            for word in command.words:
-                self._substitutions(word, scope)
-            self._redirects(command, scope)
-            values = {
-                assignment.name: tuple(
-                    text
-                    for value in assignment.values
-                    for text in self._assigned(value, scope, len(assignment.values))
-                )
-                for assignment in command.assignments
-            }
-            if not command.words:
-                for assignment in command.assignments:
-                    before = scope.variables.get(assignment.name, ("",)) if assignment.appends else ("",)
-                    scope.variables[assignment.name] = tuple(
-                        old + new for old in before[:1] for new in values[assignment.name]
-                    )
-                return []
-            words = expand_words(command.words, scope, printed_by)
-            feed = self._own_feed(command, scope, feed)
-            environment = {name: " ".join(value) for name, value in scope.variables.items()}
-            environment |= {name: " ".join(value) for name, value in values.items()}
-            self.start(Start(words, scope, feed, environment, command))
-            self._remember_files(command, words, scope, feed)
-            return words
-
-        def _assigned(self, value: Word, scope: Scope, count: int) -> list[str]:
-            if count > 1:
-                return expand_words((value,), scope, printed_by)
-            return [expand_text(value, scope, printed_by)]
-
-        def _substitutions(self, word: Word, scope: Scope) -> None:
-            for script in substituted_scripts(word):
-                self.enter()
-                self.script(script, scope.copy())
-                self.leave()
-
-        def _own_feed(self, command: Simple, scope: Scope, feed: Feed) -> Feed:
-            text = stdin_text(command.redirects, scope)
-            if text is not None:
-                return Feed(None, "file") if text.strip() == UNKNOWN else Feed(text)
-            for redirect in command.redirects:
-                if redirect.operator == "<":
-                    scripts = substituted_scripts(redirect.target)
-                    return Feed(None, self.origin_of(scripts[0], scope) if scripts else "file")
-            return feed
-
-        def _remember_files(self, command: Simple, words: list[str], scope: Scope, feed: Feed) -> None:
-            """``cat > x.sh <<EOF`` … ``bash x.sh``: the text that was written is what will run."""
-            paths = [
-                (expand_text(redirect.target, scope, printed_by), redirect.operator)
-                for redirect in command.redirects
-                if redirect.operator in (">", ">>", ">|") and redirect.fd in ("", "1")
-            ]
-            program = base_name(words[0]) if words else ""
-            if program == "tee":
-                paths += [(word, ">") for word in words[1:] if not word.startswith("-")]
-            text = text_of_call(words, scope, feed.text) if paths and words else None
-            if program in FETCHERS:
-                text = UNKNOWN
-                saved = saved_file(program, words[1:])
-                paths += [(saved, ">")] if saved else []
-            for path, operator in paths:
-                key = joined(scope.cwd, path)
-                if text is None:
-                    scope.files.pop(key, None)
-                else:
-                    scope.files[key] = (scope.files.get(key, "") if operator == ">>" else "") + text
-                    if is_startup_file(key):
-                        self._later(text, scope)
-            if program in ("cp", "mv", "ln", "install", "rsync"):
-                for word in words[1:]:
-                    scope.files.pop(joined(scope.cwd, word), None)
-
-        def _later(self, text: str, scope: Scope) -> None:
-            """A shell will read it one day. What is only hard to read is the user's usual set-up."""
-            try:
-                self.text(text, scope.copy())
-            except DangerFound as found:
-                if found.danger.family != "hidden":
-                    raise
-
-        def report(self, danger: Danger | None) -> None:
-            if danger is not None:
-                raise DangerFound(danger)
-
-        def is_allowed(self, words: list[str]) -> bool:
-            """By a pattern of the user's, for one simple command."""
-            if not self.rules.allow:
-                return False
-            command = " ".join(words)
-            return any(command == pattern or fnmatchcase(command, pattern) for pattern in self.rules.allow)
-
-        def families(self, start: Start) -> None:
-            words = start.words
-            call = Call(
-                base_name(words[0]),
-                words[1:],
-                start.scope.cwd,
-                self.rules,
-                start.environment,
-                self.is_torn,
-                start.feed.text or "",
-            )
-            self.report(check_families(call))
-
-    def is_opaque(word: str) -> bool:
-        """Only the running shell knows any of it."""
-        return bool(word) and not word.strip(UNKNOWN + INPUT + " \n;")
-
-    def is_partly_opaque(word: str) -> bool:
-        return UNKNOWN in word or INPUT in word
-
-    def prints_setup_code(script: Script) -> bool:
-        """One call of a tool that is made to print shell code, with nothing around it."""
-        if len(script) != 1 or len(script[0]) != 1:
-            return False
-        command = script[0][0]
-        if not isinstance(command, Simple) or command.redirects or command.assignments or not command.words:
-            return False
-        if not all(isinstance(part, Text) for word in command.words for part in word):
-            return False
-        words = ["".join(part.text for part in word if isinstance(part, Text)) for word in command.words]
-        name = base_name(words[0])
-        if name in SHELLS or name in FETCHERS or name in ("command", "env", "sudo", "cat", "echo", "printf"):
-            return False
-        return name in SETUP_TOOLS or bool(SETUP_WORDS & set(words[1:]))
-
-    def only_substitution(source: Simple | None) -> Script | None:
-        """The script of ``program "$(…)"`` or ``program <(…)`` when nothing else is given."""
-        if source is None or len(source.words) != 2 or source.redirects or source.assignments:
-            return None
-        parts = [part for part in source.words[1] if part != Text("", True)]
-        if len(parts) == 1 and isinstance(parts[0], Substitution | ProcessFile):
-            return parts[0].script
-        return None
-
-    def process_files(source: Simple | None) -> list[Script]:
-        if source is None:
-            return []
-        return [part.script for word in source.words for part in word if isinstance(part, ProcessFile)]
-
-    def embedded_command(words: list[str]) -> list[str]:
-        """A dangerous program among the words of one that we do not know: ``tool exec -- rm -rf /``."""
-        if base_name(words[0]) in TEXT_TOOLS or base_name(words[0]) in DANGEROUS_PROGRAMS:
-            return []
-        for number, word in enumerate(words[1:], start=1):
-            if base_name(word) in DANGEROUS_PROGRAMS and not word.endswith("/"):
-                return words[number:]
-        return []
-
-    def looks_like_commands(program: str, text: str) -> bool:
-        """A here-document for a program that we do not know: is it a script?"""
-        return (
-            program not in TEXT_TOOLS
-            and re.search(r"(?m)^[ \t]*(?:sudo[ \t]+)?(?:rm|git|dd|mkfs\S*|find|shred)\s", text) is not None
-        )
-
-    def next_directory(scope: Scope, words: list[str]) -> str:
-        """Where ``cd`` goes."""
-        operands = [word for word in words if not word.startswith("-") or word == "-"]
-        if not operands:
-            return "~"
-        if operands[0] == "-":
-            return UNKNOWN
-        return joined(scope.cwd, operands[0]) if operands[0] else scope.cwd
-    return locals()
-
-def ralph_guard_expansion():
-    """What the words of a command become: quotes gone, variables and braces replaced as far as they are known."""
-
-    import re
-    from collections.abc import Callable
-
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.scope"); Scope = _m["Scope"]
-    _m = _module("ralph.guard.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Script = _m["Script"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
-    _m = _module("ralph.guard.word_reading"); TOO_LONG = _m["TOO_LONG"]; TOO_MANY_WORDS = _m["TOO_MANY_WORDS"]; TooComplex = _m["TooComplex"]
-
-    MAX_WORDS = 2_000
-    MAX_WORD_CHARS = 100_000
-    MAX_WORDS_CHARS = 400_000
-
-    OutputOf = Callable[[Script, Scope], "str | None"]
-    """What a script prints, if that can be told without running it."""
-
-    _BRACES = LazyPattern(r"\{([^{}]*,[^{}]*)\}")
-    _RANGE = LazyPattern(r"\{(\w+)\.\.(\w+)\}")
-
-    def expand_words(words: tuple[Word, ...], scope: Scope, output_of: OutputOf) -> list[str]:
-        expanded: list[str] = []
-        for word in words:
-            expanded += expand_word(word, scope, output_of, names_program=not expanded)
-            if len(expanded) > MAX_WORDS:
-                raise TooComplex(TOO_MANY_WORDS)
-        if sum(map(len, expanded)) > MAX_WORDS_CHARS:
-            raise TooComplex(TOO_LONG)
-        return expanded
-
-    def expand_word(word: Word, scope: Scope, output_of: OutputOf, *, names_program: bool = False) -> list[str]:
-        fields = _Fields()
-        for part in word:
-            if isinstance(part, Text):
-                fields.add(part.text, is_quoted=part.quoted)
-            elif isinstance(part, Variable):
-                _add_variable(fields, part, scope, output_of)
-            elif isinstance(part, Substitution):
-                _add_output(fields, part, scope, output_of, names_program=names_program)
-            elif isinstance(part, ProcessFile):
-                fields.add("/dev/fd/63", is_quoted=True)
-            else:
-                fields.add("0", is_quoted=True)
-        words = fields.finished()
-        if any(isinstance(part, Text) and not part.quoted and "{" in part.text for part in word):
-            words = [piece for whole in words for piece in expand_braces(whole)]
-        return words
-
-    def expand_text(word: Word, scope: Scope, output_of: OutputOf) -> str:
-        """As in an assignment, a here-document or a redirection: one text, never split."""
-        return " ".join(expand_word(tuple(_quoted(part) for part in word), scope, output_of, names_program=True))
-
-    def substituted_scripts(word: Word) -> list[Script]:
-        """The scripts that run while the word is expanded."""
-        scripts: list[Script] = []
-        for part in word:
-            if isinstance(part, Substitution | ProcessFile):
-                scripts.append(part.script)
-            elif isinstance(part, Variable):
-                scripts += substituted_scripts(part.operand)
-            elif isinstance(part, Arithmetic):
-                scripts += substituted_scripts(part.inner)
-        return scripts
-
-    def expand_braces(text: str) -> list[str]:
-        """``{a,b}c`` is ``ac bc``."""
-        pending = [text]
-        done: list[str] = []
-        while pending:
-            if len(pending) + len(done) > MAX_WORDS:
-                raise TooComplex(TOO_MANY_WORDS)
-            current = pending.pop()
-            found = _BRACES.search(current)
-            if found:
-                before, after = current[: found.start()], current[found.end() :]
-                pending += [before + choice + after for choice in reversed(found[1].split(","))]
-                continue
-            found = _RANGE.search(current)
-            if found and current.count("..") == 1:
-                # The ends are enough: no rule depends on what lies between them.
-                done += [current[: found.start()] + end + current[found.end() :] for end in (found[1], found[2])]
-                continue
-            done.append(current)
-        return done
-
-    class _Fields:
-        """Builds the words one word expands to."""
-
-        def __init__(self) -> None:
-            self._words: list[str] = []
-            self._current: str | None = None
-
-        def add(self, text: str, *, is_quoted: bool) -> None:
-            if text or is_quoted:
-                self._current = (self._current or "") + text
-                if len(self._current) > MAX_WORD_CHARS:
-                    raise TooComplex(TOO_LONG)
-
-        def add_split(self, text: str, separators: str) -> None:
-            """An unquoted value: cut at the separators."""
-            if not separators:
-                self.add(text, is_quoted=False)
-                return
-            pieces = re.split("[" + re.escape(separators) + "]+", text)
-            for number, piece in enumerate(pieces):
-                if number:
-                    self.end_word()
-                self.add(piece, is_quoted=False)
-
-        @property
-        def is_option(self) -> bool:
-            return (self._current or "").startswith("-")
-
-        def end_word(self) -> None:
-            if self._current is not None:
-                self._words.append(self._current)
-                self._current = None
-                if len(self._words) > MAX_WORDS:
-                    raise TooComplex(TOO_MANY_WORDS)
-
-        def finished(self) -> list[str]:
-            self.end_word()
-            return self._words
-
-    def _add_variable(fields: _Fields, part: Variable, scope: Scope, output_of: OutputOf) -> None:
-        values = _values_of(part, scope, output_of)
-        if part.name == "*" and part.quoted:
-            fields.add(scope.separators[:1].join(values), is_quoted=True)
-            return
-        for number, value in enumerate(values):
-            if number:
-                fields.end_word()
-            if part.quoted:
-                fields.add(value, is_quoted=True)
-            else:
-                fields.add_split(value, scope.separators)
-        if not values and part.quoted and part.name != "@":
-            fields.add("", is_quoted=True)
-
-    def _values_of(part: Variable, scope: Scope, output_of: OutputOf) -> tuple[str, ...]:
-        if part.operator == "!":
-            inner = scope.value_of(part.name)
-            return tuple(value for name in inner for value in scope.value_of(name)) or inner or (UNKNOWN,)
-        if part.operator == "#len":
-            return ("1",)
-        values = scope.value_of(part.name)
-        if part.operator in (":-", "-", ":=", "="):
-            if not any(values) or (values == (UNKNOWN,) and part.operand):
-                return (expand_text(part.operand, scope, output_of),)
-            return values
-        if part.operator in (":+", "+"):
-            return (expand_text(part.operand, scope, output_of),) if any(values) else ()
-        if part.operator in (":?", "?"):
-            return values if any(values) else (UNKNOWN,)
-        if not part.operator:
-            return values
-        return tuple(_transformed(value, part, scope, output_of) for value in values)
-
-    def _transformed(value: str, part: Variable, scope: Scope, output_of: OutputOf) -> str:
-        """The commonest of bash's string operators; others leave the value unknown."""
-        operand = expand_text(part.operand, scope, output_of)
-        if part.operator in ("^", "^^", ",", ",,"):
-            return value.upper() if "^" in part.operator else value.lower()
-        if part.operator == ":" and (found := re.fullmatch(r"\s*(\d{1,4})(?::(\d{1,4}))?", operand)):
-            start = int(found[1])
-            return value[start : start + int(found[2])] if found[2] else value[start:]
-        if part.operator in ("/", "//") and not set(operand) & set("*?["):
-            old, _, new = operand.partition("/")
-            return value.replace(old, new, 1 if part.operator == "/" else -1) if old else value
-        return value if value == UNKNOWN else value + UNKNOWN
-
-    def _add_output(
-        fields: _Fields, part: Substitution, scope: Scope, output_of: OutputOf, *, names_program: bool
-    ) -> None:
-        output = output_of(part.script, scope)
-        text = UNKNOWN if output is None else output.rstrip("\n")
-        if (text.startswith("-") or fields.is_option) and not names_program:
-            text = UNKNOWN  # an option from a substitution: see "accepted" in docs/guard.md
-        if part.quoted:
-            fields.add(text, is_quoted=True)
-        else:
-            fields.add_split(text, scope.separators)
-
-    def _quoted(part: Part) -> Part:
-        return part._replace(quoted=True) if isinstance(part, Text | Variable | Substitution) else part
-    return locals()
-
 def ralph_guard_families_backup():
     """Optional pack: backups, the last place where anything is left."""
 
-    _m = _module("ralph.guard.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.options"); words_in = _m["words_in"]
+    _m = _module("ralph.guard.verbs"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
 
     _BACKUP_TOOLS = {
         "restic": words_in("forget prune unlock rebuild-index"),
@@ -2759,9 +1833,9 @@ def ralph_guard_families_catalogue():
 def ralph_guard_families_cloud():
     """Optional pack: clouds and infrastructure as code."""
 
-    _m = _module("ralph.guard.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.options"); words_in = _m["words_in"]
+    _m = _module("ralph.guard.verbs"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
 
     _NOTHING = words_in("")
     _CLOUD_TOOLS = {
@@ -2813,9 +1887,9 @@ def ralph_guard_families_cloud():
 def ralph_guard_families_containers():
     """Optional pack: containers and clusters."""
 
-    _m = _module("ralph.guard.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.verbs"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
 
     _ENGINES = words_in("docker podman nerdctl docker-compose podman-compose")
     _CLUSTERS = words_in("kubectl oc helm k9s kind k3d minikube argocd flux istioctl velero")
@@ -2861,10 +1935,10 @@ The rest, which is everyday work on a database of one's own, is a pack.
 
     import re
 
-    _m = _module("ralph.guard.destructive_words"); is_only_asking = _m["is_only_asking"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.options"); words_in = _m["words_in"]
+    _m = _module("ralph.guard.verbs"); is_only_asking = _m["is_only_asking"]
 
     _CLIENTS = words_in(
         "psql mysql mariadb sqlite3 sqlcmd duckdb cockroach clickhouse-client cqlsh mongosh mongo redis-cli usql pgcli mycli bq snowsql"
@@ -3152,7 +2226,7 @@ def ralph_guard_families_git():
     from collections.abc import Callable
 
     _m = _module("ralph.guard.call"); Call = _m["Call"]
-    _m = _module("ralph.guard.git_words"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
+    _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
@@ -3526,10 +2600,10 @@ def ralph_guard_families_permissions():
 def ralph_guard_families_publish():
     """Optional pack: publishing packages for everybody, and removing installed ones."""
 
-    _m = _module("ralph.guard.destructive_words"); is_only_asking = _m["is_only_asking"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.verbs"); is_only_asking = _m["is_only_asking"]
 
     _PUBLISHERS = {
         **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words_in("publish unpublish deprecate")),
@@ -3634,10 +2708,6 @@ def ralph_guard_families_secrets():
         "curl wget nc ncat netcat socat telnet ftp sftp scp rsync ssh http https xh xhs httpie mail sendmail mutt"
     )
     """Programs that can send what they are given to another machine."""
-    FETCHERS = words_in(
-        "curl wget fetch aria2c http https xh xhs httpie lwp-request lynx links w3m nc ncat netcat ssh"
-    )
-    """Programs whose output comes from another machine."""
     _COPIERS = words_in("scp rsync sftp aws gsutil rclone s3cmd gh")
     _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
     _TELLERS = frozenset(["env", "printenv", "set", "export"])
@@ -3729,10 +2799,10 @@ def ralph_guard_families_services():
 
     import re
 
-    _m = _module("ralph.guard.destructive_words"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.options"); value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.verbs"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
 
     _HTTP_CLIENTS = words_in("curl wget http https xh xhs httpie")
     _SERVICE_TOOLS = words_in(
@@ -3995,7 +3065,7 @@ def ralph_guard_families_system():
     }
     return locals()
 
-def ralph_guard_git_words():
+def ralph_guard_git_call():
     """A git call taken apart: global options, inline configuration, subcommand and its words."""
 
     from typing import NamedTuple
@@ -4080,15 +3150,15 @@ def ralph_guard_git_words():
 def ralph_guard_guard():
     """``judge``: is this shell command dangerous? Never raises, never runs anything, bounded in time."""
 
-    _m = _module("ralph.guard.examining"); DangerFound = _m["DangerFound"]
     _m = _module("ralph.guard.judgement"); ALLOWED = _m["ALLOWED"]; DEFAULT_RULES = _m["DEFAULT_RULES"]; Danger = _m["Danger"]; blocked = _m["blocked"]
+    _m = _module("ralph.guard.limits"); MAX_COMMAND_CHARS = _m["MAX_COMMAND_CHARS"]; TOO_DEEP = _m["TOO_DEEP"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.reading"); read_script = _m["read_script"]
-    _m = _module("ralph.guard.scope"); Scope = _m["Scope"]
-    _m = _module("ralph.guard.starting"); Examiner = _m["Examiner"]
-    _m = _module("ralph.guard.word_reading"); TOO_DEEP = _m["TOO_DEEP"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.programs.handlers"); start_program = _m["start_program"]
+    _m = _module("ralph.guard.script_walk"); walk_script = _m["walk_script"]
+    _m = _module("ralph.guard.shell.scope"); Scope = _m["Scope"]
+    _m = _module("ralph.guard.shell.scripts"); read_script = _m["read_script"]
+    _m = _module("ralph.guard.walk"); DangerFound = _m["DangerFound"]; Tally = _m["Tally"]; Walk = _m["Walk"]
 
-    MAX_COMMAND_CHARS = 200_000
     _DASHES = dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")
     """Signs that look like a hyphen: a person who copies the command reads an option."""
     _SHORTER = "split it into shorter commands that can be read"
@@ -4107,8 +3177,8 @@ def ralph_guard_guard():
             .replace("\0", "")
         )
         try:
-            read = read_script(text)
-            Examiner(rules, is_torn=read.is_torn).script(read.script, Scope())
+            script, is_torn = read_script(text)
+            walk_script(Walk(rules, Tally(is_torn=is_torn), start_program), script, Scope())
         except DangerFound as found:
             return blocked(found.danger)
         except TooComplex as error:
@@ -4124,14 +3194,1128 @@ def ralph_guard_guard():
         return blocked(Danger("unreadable", what, _SHORTER))
     return locals()
 
-def ralph_guard_interpreters():
-    """Where an interpreter's code comes from: its words, a script file, stdin."""
+def ralph_guard_judgement():
+    """What the guard answers, and what the user may tell it."""
+
+    from enum import StrEnum
+    from typing import NamedTuple
+
+    class GuardDecision(StrEnum):
+        BLOCK = "block"
+        ALLOW = "allow"
+
+    class Danger(NamedTuple):
+        """Why a command is dangerous and what to do instead."""
+
+        family: str
+        what: str
+        instead: str
+
+    class Judgement(NamedTuple):
+        decision: GuardDecision
+        reason: str = ""
+        family: str = ""
+
+        @property
+        def is_blocked(self) -> bool:
+            return self.decision is GuardDecision.BLOCK
+
+    ALLOWED = Judgement(GuardDecision.ALLOW)
+
+    def blocked(danger: Danger) -> Judgement:
+        return Judgement(GuardDecision.BLOCK, f"{danger.what}. Instead: {danger.instead}.", danger.family)
+
+    PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
+    """Optional families; ``all`` stands for every one of them."""
+
+    class GuardRules(NamedTuple):
+        """What the user chose."""
+
+        allow: tuple[str, ...] = ()
+        """Commands that are always allowed: the exact text, or a pattern with ``*`` for one simple command."""
+        packs: frozenset[str] = frozenset()
+        """Optional families that are on."""
+        cwd: str = ""
+        """The absolute working directory, if known: absolute paths below it count as the project's own."""
+
+        def has_pack(self, pack: str) -> bool:
+            return pack in self.packs or "all" in self.packs
+
+    DEFAULT_RULES = GuardRules()
+    return locals()
+
+def ralph_guard_lazy_pattern():
+    """Patterns that are compiled when they are first used: most commands need few of them, and hooks start often."""
+
+    import re
+
+    class LazyPattern:
+        """A regular expression with the methods that are used here."""
+
+        __slots__ = ("_compiled", "_flags", "_text")
+
+        def __init__(self, text: str, flags: int = 0) -> None:
+            self._text = text
+            self._flags = flags
+            self._compiled: re.Pattern[str] | None = None
+
+        @property
+        def compiled(self) -> re.Pattern[str]:
+            if self._compiled is None:
+                self._compiled = re.compile(self._text, self._flags)
+            return self._compiled
+
+        def search(self, text: str) -> re.Match[str] | None:
+            return self.compiled.search(text)
+
+        def match(self, text: str, *span: int) -> re.Match[str] | None:
+            return self.compiled.match(text, *span)
+
+        def fullmatch(self, text: str) -> re.Match[str] | None:
+            return self.compiled.fullmatch(text)
+
+        def finditer(self, text: str) -> Iterator[re.Match[str]]:
+            return self.compiled.finditer(text)
+
+        def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
+            return self.compiled.sub(replacement, text)
+    return locals()
+
+def ralph_guard_limits():
+    """How much the guard reads before it says that a command cannot be judged."""
+
+    MAX_COMMAND_CHARS = 200_000
+    MAX_TEXT_CHARS = 200_000
+    """Of a text within the command that a shell or an interpreter will read."""
+    MAX_NODES = 30_000
+    """Parts of words and commands in one text."""
+    MAX_NESTING = 25
+    """Substitutions and groups within each other."""
+    MAX_DEPTH = 12
+    """Texts, functions and programs that run each other."""
+    MAX_CALLS = 1_000
+    MAX_WORDS = 2_000
+    MAX_WORD_CHARS = 100_000
+    MAX_WORDS_CHARS = 400_000
+    MAX_PRINTED_CHARS = 50_000
+    MAX_FIND_COMMANDS = 100
+    MAX_PARALLEL_VALUES = 50
+    MAX_ARGUMENT_CHARS = 2_000
+    """Of one call in the code of another language."""
+    MAX_SEARCHED_CHARS = 300_000
+    """Arguments of all calls in such a code, one after the other."""
+
+    TOO_DEEP = "the command is nested too deep"
+    TOO_LONG = "a word of the command is too long"
+    TOO_MANY_PARTS = "the command has too many parts"
+    TOO_MANY_PROGRAMS = "the command starts too many programs"
+    TOO_MANY_WORDS = "the command expands to too many words"
+
+    class TooComplex(Exception):
+        """The command is nested too deep, too long, or expands to too much to be judged."""
+    return locals()
+
+def ralph_guard_marks():
+    """Signs that stand in words for what is not known."""
+
+    UNKNOWN = "\ue000"
+    """Stands in a word for text that only the running shell knows."""
+    INPUT = "\ue001"
+    """Stands in a word for what xargs or parallel puts there: anything at all."""
+
+    TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
+
+    def is_opaque(word: str) -> bool:
+        """Only the running shell knows any of it."""
+        return bool(word) and not word.strip(UNKNOWN + INPUT + " \n;")
+
+    def is_partly_opaque(word: str) -> bool:
+        return UNKNOWN in word or INPUT in word
+    return locals()
+
+def ralph_guard_options():
+    """Reading a program's options from its words."""
+
+    import shlex
+
+    def words_in(text: str) -> frozenset[str]:
+        """A table of words that reads like one."""
+        return frozenset(text.split())
+
+    def split_words(text: str) -> list[str]:
+        """As a shell cuts it into words; at blanks if its quotes do not match."""
+        try:
+            return shlex.split(text)
+        except ValueError:
+            return text.split()
+
+    def base_name(program: str) -> str:
+        """``/usr/bin/git``, ``git.exe`` and ``GIT`` are ``git``: some file systems do not care about case."""
+        name = program.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+        return name[: -len(".exe")] if name.endswith(".exe") else name
+
+    def split_options(words: list[str], valued: Collection[str] = ()) -> tuple[list[str], list[str]]:
+        """Options and operands, wherever they stand; ``--`` ends the options. Values of ``valued`` ones are dropped."""
+        options: list[str] = []
+        operands: list[str] = []
+        waiting = False
+        for number, word in enumerate(words):
+            if waiting:
+                waiting = False
+            elif word == "--":
+                return options, operands + words[number + 1 :]
+            elif word.startswith("-") and word != "-":
+                options.append(word)
+                waiting = word in valued
+            else:
+                operands.append(word)
+        return options, operands
+
+    def behind_options(
+        words: list[str], valued: Collection[str], *, skips_assignments: bool = False
+    ) -> list[str]:
+        """The words behind a wrapper's own options: the command that it runs."""
+        at = 0
+        while at < len(words):
+            word = words[at]
+            if word == "--":
+                return words[at + 1 :]
+            if skips_assignments and is_assignment(word):
+                at += 1
+            elif word.startswith("-") and word != "-":
+                at += 2 if word in valued else 1
+            else:
+                break
+        return words[at:]
+
+    def is_assignment(word: str) -> bool:
+        name, equals, _ = word.partition("=")
+        return bool(equals) and name.replace("_", "a").isalnum()
+
+    def has_flag(options: list[str], short: str = "", long: str = "", *, shortest: int = 4) -> bool:
+        """Whether a flag is given: ``-f`` alone or among others (``-df``), ``--force`` or an abbreviation (``--forc``).
+
+    The last of ``--force`` and ``--no-force`` decides, as in git and in GNU programs.
+    """
+        given = False
+        for option in options:
+            if option.startswith("--"):
+                name = option[2:].partition("=")[0].lower()
+                if long and len(name) >= min(shortest, len(long)) and long.startswith(name):
+                    given = True
+                elif long and name.startswith("no-") and long.startswith(name[3:]) and len(name) > 5:
+                    given = False
+            elif short and short in option[1:]:
+                given = True
+        return given
+
+    def value_of_option(words: list[str], names: Collection[str]) -> str | None:
+        """``-X POST``, ``-XPOST``, ``--request POST`` and ``--request=POST``."""
+        for number, word in enumerate(words):
+            if word in names:
+                return words[number + 1] if number + 1 < len(words) else ""
+            for name in names:
+                if name.startswith("--") and word.startswith(name + "="):
+                    return word[len(name) + 1 :]
+                if not name.startswith("--") and word.startswith(name) and not word.startswith("--"):
+                    return word[len(name) :]
+        return None
+    return locals()
+
+def ralph_guard_places():
+    """What kind of place a path is: the project's own, a temporary folder, the system, a home … Nothing is looked up: its text decides."""
+
+    import re
+    from enum import Enum
+
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+
+    class Place(Enum):
+        ROOT = "the root of the file system"
+        HOME = "a home directory"
+        SYSTEM = "a system directory"
+        DEVICE = "a device"
+        PROJECT = "the whole working directory"
+        HISTORY = "the repository's .git"
+        INSIDE = "the project's own files"
+        TEMPORARY = "a temporary file"
+        OUTSIDE = "a path outside the working directory"
+        UNKNOWN = "a path that is not known before it runs"
+
+    VITAL = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE, Place.PROJECT, Place.HISTORY])
+    """Recursive removal is never right here, forced or not."""
+    MACHINE = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE])
+    HARMLESS = frozenset([Place.INSIDE, Place.TEMPORARY])
+
+    _TEMPORARY = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)")
+    _TEMPORARY_ROOT = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)")
+    _SYSTEM = LazyPattern(
+        r"(?:/private)?/(?:etc|usr|bin|sbin|lib\w*|boot|proc|sys|var|root|run|srv|System|Library|Applications)(?:/|$)",
+        re.IGNORECASE,
+    )
+    _SYSTEM_CHILD_OK = LazyPattern(r"/(?:var|srv|run|usr/local|root|opt)/.+|/(?:Library|Applications)/.+/.+")
+    _HOME = LazyPattern(r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?")
+    _HARMLESS_DEVICE = LazyPattern(
+        r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty\w*|fd(?:/\d+)?|pts/\d+|shm/.*)"
+    )
+    _BROAD = LazyPattern(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*")
+    _WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
+    _WINDOWS = LazyPattern(r"[A-Za-z]:")
+
+    def join_path(base: str, path: str) -> str:
+        """``path`` seen from ``base``, without ``.`` and ``..`` where the text says enough."""
+        if path.startswith(("/", "~")) or (path.startswith(UNKNOWN) and base != UNKNOWN):
+            whole = path
+        elif path[1:2] == ":" and path[0].isalpha():
+            return path
+        else:
+            whole = f"{base}/{path}"
+        is_absolute = whole.startswith("/")
+        parts: list[str] = []
+        for part in whole.split("/"):
+            if part in ("", "."):
+                continue
+            if part == ".." and parts and parts[-1] != "..":
+                if parts[-1].startswith("~"):
+                    parts[-1] = "/home"  # one above a home: certainly not ours
+                else:
+                    parts.pop()
+            elif part == ".." and is_absolute:
+                continue
+            else:
+                parts.append(part)
+        text = "/".join(parts)
+        if is_absolute:
+            return "/" + text
+        return text or "."
+
+    def place_of(path: str, cwd: str, project: str = "") -> Place:
+        """``cwd`` is where the command line has gone so far, ``project`` the absolute working directory if known."""
+        if INPUT in path or "$" in path:
+            return Place.UNKNOWN
+        if _WINDOWS_ROOT.fullmatch(path) and path[:1] != "/":
+            return Place.ROOT
+        whole = join_path(cwd, path)
+        if project and not whole.startswith(("/", "~", UNKNOWN)):
+            whole = join_path(project, whole)
+        stripped = whole
+        while (cut := stripped.rpartition("/"))[2] and _BROAD.fullmatch(cut[2]):
+            if not cut[1]:
+                stripped = "."
+                break
+            stripped = cut[0] or "/"
+        is_broad = stripped != whole
+        if stripped.startswith(UNKNOWN):
+            return Place.UNKNOWN
+        if project and _is_own(stripped, project):
+            return _own(stripped[len(project) :].lstrip("/") or ".")
+        if stripped.startswith(("/", "~")) or _WINDOWS.match(stripped):
+            return _absolute(stripped, is_broad=is_broad)
+        return _own(stripped)
+
+    def _is_own(path: str, project: str) -> bool:
+        return project.count("/") > 1 and (path == project or path.startswith(project + "/"))
+
+    def _own(path: str) -> Place:
+        if path == ".":
+            return Place.PROJECT
+        if path == ".." or path.startswith("../"):
+            return Place.OUTSIDE
+        if path == ".git" or path.startswith(".git/"):
+            return Place.HISTORY
+        return Place.INSIDE
+
+    def _absolute(path: str, *, is_broad: bool) -> Place:
+        if path == "/" or re.fullmatch(r"/[?\[*].*", path):
+            return Place.ROOT
+        if _TEMPORARY.match(path):
+            if _TEMPORARY_ROOT.fullmatch(path) and not is_broad:
+                return Place.SYSTEM
+            return Place.TEMPORARY
+        if _HOME.fullmatch(path):
+            return Place.HOME
+        if path.startswith("/dev/"):
+            return Place.OUTSIDE if _HARMLESS_DEVICE.fullmatch(path) else Place.DEVICE
+        if _SYSTEM.match(path) and not _SYSTEM_CHILD_OK.fullmatch(path):
+            return Place.SYSTEM
+        return Place.OUTSIDE
+
+    _VITAL_FILES = LazyPattern(
+        r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*|cron\.\w+/.*)"
+        r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys"
+    )
+
+    def is_vital_file(path: str, cwd: str) -> bool:
+        """Overwriting it locks people out, opens a door, or stops the machine."""
+        whole = join_path(cwd, path)
+        return bool(_VITAL_FILES.fullmatch(whole)) or is_disk(whole)
+
+    _PERSONAL_FILES = LazyPattern(
+        r"~/\.(?:bashrc|bash_profile|bash_history|zshrc|zsh_history|zprofile|profile|gitconfig|netrc|ssh/.+|gnupg/.+|aws/.+|kube/.+)"
+    )
+
+    def is_personal_file(path: str, cwd: str) -> bool:
+        """Keys, history and start-up files of the user."""
+        return bool(_PERSONAL_FILES.fullmatch(join_path(cwd, path)))
+
+    _STARTUP_FILES = LazyPattern(
+        r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*"
+    )
+
+    def is_startup_file(path: str) -> bool:
+        """What every shell of the user reads first."""
+        return bool(_STARTUP_FILES.fullmatch(path))
+
+    def is_disk(path: str) -> bool:
+        return (
+            path.startswith("/dev/")
+            and not _HARMLESS_DEVICE.fullmatch(path)
+            and not path.startswith(("/dev/tcp", "/dev/udp"))
+        )
+
+    _SECRET_FILES = LazyPattern(
+        r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws(?:/credentials)?|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
+        r"|\.kube(?:/config)?|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
+        r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
+        r"|credentials\.json|secrets?\.(?:ya?ml|json|toml|env))"
+        r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ"
+    )
+
+    def is_secret_file(path: str) -> bool:
+        """A file that holds keys or passwords, by its name."""
+        return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
+    return locals()
+
+def ralph_guard_program_lists():
+    """Programs by what they do with text."""
+
+    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
+
+    SHELLS = words_in("sh bash zsh dash ksh ash fish mksh rbash tcsh csh pwsh powershell")
+
+    TEXT_TOOLS = words_in(
+        "echo printf cat tee tac less more head tail grep egrep fgrep zgrep rg ag ack ugrep sed awk gawk mawk "
+        "wc sort uniq cut tr rev nl fold fmt column paste join comm diff cmp patch md5sum sha1sum sha256sum "
+        "shasum cksum base64 xxd od hexdump strings jq yq xq xmllint tidy curl wget http git gh glab hub man "
+        "info help apropos whatis which whereis type hash tldr say read mapfile readarray test [ [[ ls stat "
+        "file dirname basename realpath readlink tree du df touch mkdir logger wall write mail sendmail "
+        "notify-send osascript kubectl oc helm docker podman nerdctl ssh mysql psql sqlite3 mongosh redis-cli "
+        "duckdb cp mv ln rm rmdir chmod chown python python3 node ruby perl php lua pandoc pbcopy xclip xsel "
+        "wl-copy clip code vim vi nano emacs ed ex export declare local typeset readonly alias unalias set "
+        "unset shift return exit true false : let expr seq date rtk tar zip unzip gzip bat batcat delta fzf "
+        "gum glow bc dc claude codex gemini opencode amp ralph cargo go npm yarn pnpm aws az gcloud gsutil "
+        "terraform ansible openssl gpg apt apt-get brew pip pip3 uv make cmake"
+    )
+    """Programs that show or store what they are given and never run it."""
+
+    FETCHERS = words_in(
+        "curl wget fetch aria2c http https xh xhs httpie lwp-request lynx links w3m nc ncat netcat ssh"
+    )
+    """Programs whose output comes from another machine."""
+
+    SETUP_TOOLS = words_in(
+        "ssh-agent direnv brew pyenv rbenv nodenv goenv jenv zoxide fnm starship mise rtx asdf opam conda "
+        "mamba micromamba dircolors thefuck atuin keychain gpg-agent docker-machine minikube register-python- "
+        "argcomplete luarocks vault-env oh-my-posh nodebrew swiftenv perlbrew plenv xdg-user-dirs lesspipe "
+        "tset fasd navi devbox pkgx volta sdk"
+    )
+    """Programs made to print shell code that is then run: ``eval "$(pyenv init -)"``."""
+
+    SETUP_WORDS = frozenset(["completion", "completions", "shellenv", "completion-script"])
+    """A tool asked for its shell code: ``source <(kubectl completion bash)``."""
+
+    DANGEROUS_PROGRAMS = words_in(
+        "rm git find dd shred sudo doas bash sh zsh eval mkfs mkfs.ext4 chmod chown xargs shutdown reboot"
+    )
+    """Programs worth looking for among the words of a program that is not known."""
+    return locals()
+
+def ralph_guard_programs_builtins():
+    """What belongs to the shell itself and changes what follows: functions, cd, export, alias, read."""
+
+    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.places"); join_path = _m["join_path"]
+    _m = _module("ralph.guard.script_walk"); walk_script = _m["walk_script"]
+    _m = _module("ralph.guard.shell.scripts"); read_script = _m["read_script"]
+    _m = _module("ralph.guard.shell.syntax"); Simple = _m["Simple"]
+    _m = _module("ralph.guard.walk"); refuse = _m["refuse"]
+
+    _ENDLESS: Script = ((Simple((), (), ()),),)
+
+    def call_function(walk: Walk, start: Start) -> None:
+        name = start.words[0]
+        body = start.scope.functions[name]
+        inner = start.scope.with_arguments(start.words[1:])
+        # Within itself it is unknown: a second call is a loop without end, or a fork bomb.
+        inner.functions[name] = _ENDLESS
+        if body is _ENDLESS:
+            refuse("system", f"the function {name} calls itself without end", "write a loop with an end")
+        walk_script(walk.deeper(), body, inner, start.feed)
+        start.scope.cwd = inner.cwd
+
+    def change_directory(walk: Walk, start: Start) -> None:
+        scope = start.scope
+        operands = [word for word in start.words[1:] if not word.startswith("-") or word == "-"]
+        if not operands:
+            scope.cwd = "~"
+        elif operands[0] == "-":
+            scope.cwd = UNKNOWN
+        elif operands[0]:
+            scope.cwd = join_path(scope.cwd, operands[0])
+
+    def declare(walk: Walk, start: Start) -> None:
+        """``export X=1``, ``alias x='…'``, ``read x``."""
+        program = base_name(start.words[0])
+        for word in start.words[1:]:
+            name, equals, value = word.partition("=")
+            if program == "alias" and equals:
+                start.scope.functions[name] = read_script(value)[0]
+            elif equals:
+                start.scope.variables[name] = (value,)
+            elif program in ("read", "mapfile", "readarray", "getopts"):
+                start.scope.variables[name] = (UNKNOWN,)
+        if program == "export" and "-f" in start.words:
+            start.scope.exports_functions = True
+    return locals()
+
+def ralph_guard_programs_carriers():
+    """Programs that run commands on many things: find, xargs, parallel."""
 
     import re
     from typing import NamedTuple
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.guard.limits"); MAX_FIND_COMMANDS = _m["MAX_FIND_COMMANDS"]; MAX_PARALLEL_VALUES = _m["MAX_PARALLEL_VALUES"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]; join_path = _m["join_path"]
+    _m = _module("ralph.guard.program_lists"); SHELLS = _m["SHELLS"]
+    _m = _module("ralph.guard.shell.syntax"); scripts_of = _m["scripts_of"]
+    _m = _module("ralph.guard.walk"); Start = _m["Start"]; refuse = _m["refuse"]; refuse_hidden = _m["refuse_hidden"]
+
+    class FindCall(NamedTuple):
+        roots: list[str]
+        deletes: bool
+        commands: list[list[str]]
+        """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
+        may_gain_actions: bool
+        """Foreign words stand where ``-delete`` could be."""
+
+    _FIND_VALUED = words_in(
+        "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size "
+        "-mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -links "
+        "-inum -samefile -maxdepth -mindepth -fstype -used -printf -fprint -fprint0 -fls -regextype -context "
+        "-D -files0-from"
+    )
+    _FIND_RUNNERS = ("-exec", "-execdir", "-ok", "-okdir")
+
+    def read_find(arguments: list[str]) -> FindCall:
+        at = 0
+        while at < len(arguments) and (arguments[at] in ("-H", "-L", "-P") or arguments[at].startswith("-O")):
+            at += 1
+        roots: list[str] = []
+        while at < len(arguments) and not arguments[at].startswith(("-", "(", "!")):
+            roots.append(arguments[at])
+            at += 1
+        deletes = False
+        may_gain = any(root.startswith(INPUT) for root in roots)
+        commands: list[list[str]] = []
+        while at < len(arguments):
+            word = arguments[at]
+            at += 1
+            if word == "-delete":
+                deletes = True
+            elif word in _FIND_RUNNERS:
+                command: list[str] = []
+                while at < len(arguments) and arguments[at] not in (";", "+", "\\;"):
+                    command.append(arguments[at].replace("{}", f"{(roots or ['.'])[0]}/{UNKNOWN}"))
+                    at += 1
+                at += 1
+                commands.append(command)
+            elif word == "-fprintf":
+                at += 2
+            elif word in _FIND_VALUED or re.fullmatch(r"-newer[aBcm][aBcmt]", word):
+                at += 1
+            elif word.startswith(INPUT) or (word.startswith("-") and INPUT in word):
+                may_gain = True
+        return FindCall(roots or ["."], deletes, commands, may_gain)
+
+    def start_find(walk: Walk, start: Start) -> None:
+        find = read_find(start.words[1:])
+        instead = "list the files with -print first, then rm those that are named"
+        if find.may_gain_actions:
+            refuse_hidden("words from stdin may become actions of find")
+        places = {walk.place_of(root, start.scope) for root in find.roots}
+        is_computed = start.source is not None and bool(scripts_of(start.source))
+        is_plain = not any(set(root) & {*"*?[", UNKNOWN, INPUT} or ".." in root for root in find.roots)
+        is_temporary = places == {Place.TEMPORARY} and is_plain and not is_computed
+        if find.deletes and not is_temporary:
+            refuse("files", "find -delete removes everything that matches", instead)
+        if len(find.commands) > MAX_FIND_COMMANDS:
+            raise TooComplex(TOO_MANY_PROGRAMS)
+        for command in find.commands:
+            if not is_temporary and (_removes_trees(command) or (places & MACHINE and _removes(command))):
+                refuse("files", "find runs rm on everything that matches", instead)
+            if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
+                # On every file below a root is as good as recursive.
+                whole = [word.replace(f"/{UNKNOWN}", "") or "/" for word in command[1:]]
+                walk.ask_families(start._replace(words=[command[0], "-R", *whole]))
+            _start_each(walk, start, command, start.scope.cwd)
+
+    def _removes(words: list[str]) -> bool:
+        return any(base_name(word) in ("rm", "unlink", "shred") for word in words)
+
+    def _removes_trees(words: list[str]) -> bool:
+        """rm -rf, behind whatever wrappers."""
+        for number, word in enumerate(words):
+            if base_name(word) == "rm":
+                options, _ = split_options(words[number + 1 :])
+                if any(UNKNOWN in option for option in options):
+                    return True
+                recursive = has_flag(options, "r", "recursive", shortest=1) or has_flag(options, "R")
+                return recursive and has_flag(options, "f", "force", shortest=1)
+        return False
+
+    def _start_each(walk: Walk, start: Start, command: list[str], cwd: str) -> None:
+        """What a carrier starts gets a scope of its own, and nothing on stdin that is known."""
+        scope = start.scope.copy()
+        scope.cwd = cwd
+        inner = walk.deeper()
+        inner.start(inner, Start(command, scope, environment=start.environment))
+
+    _XARGS_VALUED = words_in(
+        "-I -J -n -P -L -d -E -e -s -a -R -S --max-args --max-procs --max-lines --delimiter --eof --max-chars "
+        "--arg-file --process-slot-var"
+    )
+
+    def read_xargs(arguments: list[str]) -> list[str]:
+        """The command with ``INPUT`` where the words from stdin go."""
+        placeholder = ""
+        command = behind_options(arguments, _XARGS_VALUED)
+        own = arguments[: len(arguments) - len(command)]
+        for number, word in enumerate(own):
+            if word in ("-I", "-J") and number + 1 < len(own):
+                placeholder = own[number + 1]
+            elif word.startswith(("-I", "-J")) and len(word) > 2:
+                placeholder = word[2:]
+            elif word in ("-i", "--replace"):
+                placeholder = "{}"
+            elif word.startswith(("-i", "--replace=")):
+                placeholder = (word.partition("=")[2] if word.startswith("--") else word[2:]) or "{}"
+        if not command:
+            return ["echo", INPUT]
+        is_old_form = any(word.startswith(("-i", "--replace")) for word in own)
+        if placeholder and (not is_old_form or any(placeholder in word for word in command)):
+            return [word.replace(placeholder, INPUT) for word in command]
+        return [*command, INPUT]
+
+    def start_xargs(walk: Walk, start: Start) -> None:
+        command = read_xargs(start.words[1:])
+        if any(_is_code_with_input(command, number) for number in range(len(command))):
+            what = "words from stdin become part of a script"
+            refuse("hidden", what, "pass them as \"$1\": sh -c '…' _ {}")
+        _start_each(walk, start, command, start.scope.cwd)
+
+    def _is_code_with_input(words: list[str], number: int) -> bool:
+        """``sh -c '… {} …'``: xargs puts the words in as they are, quotes and all."""
+        return (
+            number >= 2
+            and INPUT in words[number]
+            and words[number - 1] == "-c"
+            and base_name(words[number - 2]) in SHELLS
+        )
+
+    class ParallelCall(NamedTuple):
+        commands: list[list[str]]
+        is_dry: bool
+        reads_commands: bool
+        """No command is given: what comes on stdin is run."""
+        directory: str
+
+    _PARALLEL_VALUED = words_in(
+        "-j -n -N -L -I -a -S -C -E -P -s --jobs --max-args --max-replace-args --results --joblog --delay "
+        "--timeout --retries --arg-file --colsep --workdir --wd --tmpdir --sshlogin --halt --load --memfree "
+        "--nice --tagstring --rpl --env --basefile --return --block --recstart --recend --delimiter -d --max- "
+        "procs --header --shuf-seed --tempdir"
+    )
+    _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
+
+    def read_parallel(arguments: list[str]) -> ParallelCall:
+        separators = [number for number, word in enumerate(arguments) if re.fullmatch(r":::\+?|::::\+?", word)]
+        before = arguments[: separators[0]] if separators else arguments
+        values: list[str] = []
+        from_file = False
+        for start, end in zip(separators, [*separators[1:], len(arguments)], strict=False):
+            if arguments[start].startswith("::::"):
+                from_file = True
+            values += arguments[start + 1 : end]
+        if from_file or not separators:
+            values = [INPUT]
+        command = behind_options(before, _PARALLEL_VALUED)
+        own = before[: len(before) - len(command)]
+        directory = ""
+        for number, word in enumerate(own):
+            if word in ("--workdir", "--wd") and number + 1 < len(own):
+                directory = own[number + 1]
+            elif word.startswith(("--workdir=", "--wd=")):
+                directory = word.partition("=")[2]
+        is_dry = any(word in ("--dry-run", "--dryrun", "--dry") for word in own)
+        rewrites = any(word == "--rpl" or word.startswith("--rpl=") for word in own) or any(
+            "{=" in word for word in command
+        )
+        if not command and any(word in ("--version", "--help", "-V", "-h", "--citation") for word in own):
+            return ParallelCall([], True, False, directory)
+        if not command:
+            return ParallelCall(
+                [[value] for value in values if value != INPUT], is_dry, INPUT in values, directory
+            )
+        commands = [_fill(command, value) for value in values[:MAX_PARALLEL_VALUES] or ["x"]]
+        return ParallelCall(commands, is_dry, rewrites or len(values) > MAX_PARALLEL_VALUES, directory)
+
+    def _fill(command: list[str], value: str) -> list[str]:
+        if any(_PARALLEL_PLACES.search(word) for word in command):
+            return [_PARALLEL_PLACES.sub(lambda _: value, word) for word in command]
+        return [*command, value]
+
+    def start_parallel(walk: Walk, start: Start) -> None:
+        parallel = read_parallel(start.words[1:])
+        if parallel.reads_commands:
+            refuse_hidden("parallel runs commands that come on stdin")
+        if parallel.is_dry:
+            return
+        cwd = start.scope.cwd
+        for command in parallel.commands:
+            _start_each(walk, start, command, join_path(cwd, parallel.directory) if parallel.directory else cwd)
+    return locals()
+
+def ralph_guard_programs_code():
+    """One-liners and here-documents of Python, Node, Ruby, Perl, PHP and awk: which shell commands they run, what they remove.
+
+No parser of any of these languages: it looks for the calls that start processes or delete files, and for the
+strings in them.
+"""
+
+    import base64
+    import binascii
+    import re
+    from typing import NamedTuple
+
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.limits"); MAX_ARGUMENT_CHARS = _m["MAX_ARGUMENT_CHARS"]; MAX_SEARCHED_CHARS = _m["MAX_SEARCHED_CHARS"]; MAX_TEXT_CHARS = _m["MAX_TEXT_CHARS"]; TOO_MANY_PARTS = _m["TOO_MANY_PARTS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.program_lists"); TEXT_TOOLS = _m["TEXT_TOOLS"]
+    _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
+
+    _QUOTES = "'\"`"
+    _STRING = LazyPattern(
+        r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
+        re.DOTALL,
+    )
+    _PROCESS_CALL = LazyPattern(
+        r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
+        r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
+        r"|spawnSync|execa\w*|IO\.popen|Open3\.\w+|Process\.spawn|Kernel\.\w+|Deno\.Command|Bun\.spawn\w*|sh|run|do\s+shell\s+script)"
+        r"(?:\s*\(\s*|\s+(?=[\"'`\[]))"
+    )
+    _TREE_REMOVAL = LazyPattern(
+        r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir_all|rimraf(?:\.sync)?|emptyDir(?:Sync)?"
+        r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
+    )
+    _FILE_REMOVAL = LazyPattern(
+        r"\b(?:os\.(?:remove|unlink|rmdir|truncate)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
+        r"|truncateSync|Path)\b\s*\(?\s*"
+    )
+    _OPENED = LazyPattern(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
+    _SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
+    _DECODED = LazyPattern(
+        r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
+    )
+    _FETCH = LazyPattern(
+        r"\b(?:urlopen|urlretrieve|(?:requests|httpx|session|client)\s*\.\s*get|fetch|axios(?:\.get)?|https?\.get|open-uri|URI\.open"
+        r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)"
+    )
+    _RUNS_TEXT = LazyPattern(r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)")
+    _CONNECTION = LazyPattern(r"(?i)socket|fsockopen|net\.connect")
+    _FORK_BOMB = LazyPattern(
+        r"\bfork\s*(?:\(\s*\))?\s*while\b|\bwhile\b[^\n;]{0,30}?[\s:;{(]+(?:os\s*\.\s*)?fork\b|\bloop\s*[{d]o?\s*fork\b"
+    )
+    _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
+    _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
+    _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
+
+    _COMMAND_LINE = LazyPattern(r"(?m)^[ \t]*(?:sudo[ \t]+)?(?:rm|git|dd|mkfs\S*|find|shred)\s")
+
+    class FoundInCode(NamedTuple):
+        """What a piece of code would do."""
+
+        scripts: list[str]
+        """Shell command lines."""
+        calls: list[list[str]]
+        """Programs started without a shell."""
+        removed_trees: list[str | None]
+        """None: the path is computed."""
+        removed_files: list[str]
+        written_files: list[str]
+        nested_code: list[str]
+        """Code in an encoding, made readable."""
+        gives_shell_away: bool = False
+        """A socket becomes the input and output of a shell."""
+        runs_fetched: bool = False
+        """What another machine answers is run."""
+        forks_endlessly: bool = False
+
+    _FROM_SHELL = frozenset(["ruby", "perl", "php"])
+
+    def read_code(language: str, code: str) -> FoundInCode:
+        code = code[:MAX_TEXT_CHARS]
+        found = FoundInCode([], [], [], [], [], [])
+        if language == "awk":
+            return _read_awk(code, found)
+        without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
+        arguments = _Arguments(without_comments)
+        for call in _PROCESS_CALL.finditer(without_comments):
+            strings = _strings_in(arguments.of_call(call.end()))
+            if strings:
+                found.scripts.append(strings[0])
+                if len(strings) > 1:
+                    found.calls.append(strings)
+        if language in _FROM_SHELL:
+            for quoted in _SHELL_QUOTES.finditer(without_comments):
+                found.scripts.append(next(text for text in quoted.groups() if text))
+        for call in _TREE_REMOVAL.finditer(without_comments):
+            argument = arguments.of_call(call.end())
+            is_node = (
+                call[0].lstrip().startswith(("fs", "rm", "Deno"))
+                and "rmtree" not in call[0]
+                and "rm_r" not in call[0]
+            )
+            if is_node and "recursive" not in argument and "rimraf" not in call[0]:
+                found.removed_files.extend(_strings_in(argument)[:1])
+            else:
+                strings = _strings_in(argument)
+                is_own = (
+                    "tempfile" in code or "mkdtemp" in code or "mktmpdir" in code or "tmpdir" in argument.lower()
+                )
+                if strings or not is_own:
+                    found.removed_trees.append(strings[0] if strings else None)
+        for call in _FILE_REMOVAL.finditer(without_comments):
+            argument = arguments.of_call(call.end())
+            if call[0].startswith("Path") and not re.match(
+                r"\s*\.\s*(?:unlink|rmdir)", without_comments[call.end() + len(argument) + 1 :]
+            ):
+                continue
+            found.removed_files.extend(_strings_in(argument)[:1])
+        for call in _OPENED.finditer(without_comments):
+            strings = _strings_in(arguments.of_call(call.end()))
+            if strings and (
+                "write" in call[0]
+                or "put" in call[0]
+                or any(re.fullmatch(r"[wax+b]+", text) and "w" in text for text in strings[1:])
+            ):
+                found.written_files.append(strings[0])
+        for packed in _DECODED.finditer(code):
+            found.nested_code.extend(_unpack(packed[1]))
+        return found._replace(
+            gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
+            runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
+            forks_endlessly=bool(_FORK_BOMB.search(without_comments)),
+        )
+
+    def _read_awk(code: str, found: FoundInCode) -> FoundInCode:
+        for call in _AWK_SYSTEM.finditer(code):
+            is_literal = _STRING.fullmatch(call[1].strip()) is not None
+            found.scripts.append("".join(_strings_in(call[1])) if is_literal else UNKNOWN)
+        for pipe in _AWK_PIPE.finditer(code):
+            found.scripts.append(decode_escapes(pipe[1] or pipe[2] or ""))
+        return found
+
+    class _Arguments:
+        """Cuts out the arguments of calls, within a bound on what is looked at in all."""
+
+        def __init__(self, code: str) -> None:
+            self._code = code
+            self._left = MAX_SEARCHED_CHARS
+
+        def of_call(self, start: int) -> str:
+            """Up to the bracket that closes the call, or the end of the line if none was opened."""
+            code = self._code
+            has_bracket = "(" in code[max(0, start - 3) : start]
+            depth = 1 if has_bracket else 0
+            at = start
+            limit = min(len(code), start + MAX_ARGUMENT_CHARS)
+            while at < limit:
+                character = code[at]
+                if character in _QUOTES:
+                    string = _STRING.match(code, at, limit)
+                    self._look_at(string.end() - at if string else limit - at)
+                    at = string.end() if string else at + 1
+                    continue
+                if character in "([{":
+                    depth += 1
+                elif character in ")]}":
+                    depth -= 1
+                    if depth <= 0 and (has_bracket or character == ")"):
+                        break
+                elif character in "\n;" and not has_bracket:
+                    break
+                at += 1
+            self._look_at(at - start)
+            return code[start:at]
+
+        def _look_at(self, characters: int) -> None:
+            self._left -= characters
+            if self._left < 0:
+                raise TooComplex(TOO_MANY_PARTS)
+
+    def _strings_in(text: str) -> list[str]:
+        return [
+            decode_escapes(next((group for group in found.groups() if group is not None), ""))
+            for found in _STRING.finditer(text)
+        ]
+
+    def _unpack(packed: str) -> list[str]:
+        try:
+            return [base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")]
+        except (ValueError, binascii.Error):
+            return []
+
+    def looks_like_commands(program: str, text: str) -> bool:
+        """A here-document for a program that we do not know: is it a script?"""
+        return program not in TEXT_TOOLS and _COMMAND_LINE.search(text) is not None
+    return locals()
+
+def ralph_guard_programs_git_helpers():
+    """git as a program that runs others: aliases, pagers, ssh commands, ``bisect run``."""
+
+    _m = _module("ralph.guard.git_call"); read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_words = _m["split_words"]
+    _m = _module("ralph.guard.places"); join_path = _m["join_path"]
+    _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
+    _m = _module("ralph.guard.walk"); Start = _m["Start"]; refuse_hidden = _m["refuse_hidden"]
+
+    _GIT_PROGRAM_KEYS = frozenset(
+        [
+            "core.pager",
+            "core.editor",
+            "core.fsmonitor",
+            "core.askpass",
+            "diff.external",
+            "credential.helper",
+            "sequence.editor",
+            "gpg.program",
+        ]
+    )
+    _GIT_NETWORK = frozenset(
+        ["fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule", "fetch-pack", "send-pack"]
+    )
+
+    def start_git(walk: Walk, start: Start) -> None:
+        words = read_git(start.words[1:])
+        environment = start.environment
+        settings = settings_from_environment(environment)
+        if settings is None or environment.get("GIT_CONFIG_PARAMETERS"):
+            refuse_hidden("git's settings come from variables that cannot be read")
+        if any(
+            key.startswith("alias.") or key.endswith(("command", "pager", "editor"))
+            for key in words.config_from_environment
+        ):
+            refuse_hidden("a git alias comes from a variable that cannot be read")
+        config = settings | words.config
+        for key, value in config.items():
+            if key.startswith("alias.") and value.lstrip().startswith("!"):
+                walk_text(walk, value.lstrip()[1:], start.scope.copy())
+                refuse_hidden("this git alias is a shell command")
+            if key == "core.sshcommand" and key in settings and words.subcommand in _GIT_NETWORK:
+                refuse_hidden("git's ssh command is set through variables")
+            if key in _GIT_PROGRAM_KEYS and not is_opaque(value):
+                walk_text(walk, value.lstrip("!"), start.scope.copy())
+        if any(INPUT in key for key in (*config, *words.config_from_environment)):
+            refuse_hidden("words from stdin become settings of git")
+        is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
+        _check_connection("" if is_listing else words.subcommand, config, environment)
+        alias = config.get(f"alias.{words.subcommand}")
+        if alias is not None:
+            inner = walk.deeper()
+            inner.start(inner, start.with_words(["git", *split_words(alias), *words.arguments]))
+            return
+        for variable in ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF"):
+            if environment.get(variable):
+                walk_text(walk, environment[variable], start.scope.copy())
+        _walk_inner_commands(walk, words.subcommand, words.arguments, start.scope)
+        scope = start.scope
+        if words.directory:
+            scope = scope.copy()
+            scope.cwd = join_path(scope.cwd, words.directory)
+        walk.ask_families(start._replace(scope=scope))
+
+    def _check_connection(subcommand: str, config: dict[str, str], environment: Mapping[str, str]) -> None:
+        if subcommand not in _GIT_NETWORK:
+            return
+        variables = ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_PROXY_COMMAND")
+        for command in (config.get("core.sshcommand"), *map(environment.get, variables)):
+            if command and base_name(command.split()[0] if command.split() else "") != "ssh":
+                refuse_hidden("git connects through a program of the command line's own")
+
+    def _walk_inner_commands(walk: Walk, subcommand: str, arguments: list[str], scope: Scope) -> None:
+        """Commands that git itself runs: ``bisect run``, ``rebase --exec``, ``submodule foreach``, an alias being set."""
+        if subcommand == "bisect" and arguments[:1] == ["run"]:
+            walk.start(walk, Start(arguments[1:], scope.copy()))
+        if subcommand == "submodule" and "foreach" in arguments:
+            rest = [word for word in arguments[arguments.index("foreach") + 1 :] if not word.startswith("--")]
+            walk_text(walk, " ".join(rest), scope.copy())
+        for number, word in enumerate(arguments):
+            following = arguments[number + 1] if number + 1 < len(arguments) else ""
+            if subcommand == "rebase" and word in ("-x", "--exec"):
+                walk_text(walk, following, scope.copy())
+            elif subcommand == "rebase" and word.startswith("--exec="):
+                walk_text(walk, word.partition("=")[2], scope.copy())
+            elif subcommand == "config" and word.startswith("alias."):
+                alias = following[1:] if following.startswith("!") else f"git {following}"
+                walk_text(walk, alias, scope.copy())
+    return locals()
+
+def ralph_guard_programs_handlers():
+    """What each program does with its words: run another one, read a script, change the shell, or be judged by the families."""
+
+    _m = _module("ralph.guard.families.secrets"); check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]; is_opaque = _m["is_opaque"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.program_lists"); DANGEROUS_PROGRAMS = _m["DANGEROUS_PROGRAMS"]; SHELLS = _m["SHELLS"]; TEXT_TOOLS = _m["TEXT_TOOLS"]
+    _m = _module("ralph.guard.programs.builtins"); call_function = _m["call_function"]; change_directory = _m["change_directory"]; declare = _m["declare"]
+    _m = _module("ralph.guard.programs.carriers"); start_find = _m["start_find"]; start_parallel = _m["start_parallel"]; start_xargs = _m["start_xargs"]
+    _m = _module("ralph.guard.programs.code"); looks_like_commands = _m["looks_like_commands"]
+    _m = _module("ralph.guard.programs.git_helpers"); start_git = _m["start_git"]
+    _m = _module("ralph.guard.programs.interpreters"); interpreter_named = _m["interpreter_named"]; start_interpreter = _m["start_interpreter"]
+    _m = _module("ralph.guard.programs.shells"); run_text = _m["run_text"]; start_eval = _m["start_eval"]; start_shell = _m["start_shell"]; start_source = _m["start_source"]; start_trap = _m["start_trap"]
+    _m = _module("ralph.guard.programs.text_runners"); start_at = _m["start_at"]; start_cmd = _m["start_cmd"]; start_editor = _m["start_editor"]; start_ssh = _m["start_ssh"]; start_su = _m["start_su"]; start_watch = _m["start_watch"]
+    _m = _module("ralph.guard.programs.wrappers"); start_env = _m["start_env"]; start_sudo = _m["start_sudo"]; start_wrapped = _m["start_wrapped"]; wrapped_command = _m["wrapped_command"]
+    _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
+    _m = _module("ralph.guard.shell.escapes"); NO_CHARACTER = _m["NO_CHARACTER"]
+    _m = _module("ralph.guard.shell.expansion"); expand_words = _m["expand_words"]
+    _m = _module("ralph.guard.shell.syntax"); Simple = _m["Simple"]; scripts_of = _m["scripts_of"]
+    _m = _module("ralph.guard.walk"); refuse_hidden = _m["refuse_hidden"]; refuse_if = _m["refuse_if"]
+
+    _HANDLERS: dict[str, Callable[[Walk, Start], None]] = {
+        **dict.fromkeys(SHELLS, start_shell),
+        "eval": start_eval,
+        "source": start_source,
+        ".": start_source,
+        "trap": start_trap,
+        **dict.fromkeys(words_in("cd pushd chdir"), change_directory),
+        **dict.fromkeys(
+            words_in("export declare typeset local readonly alias read mapfile readarray getopts"), declare
+        ),
+        **dict.fromkeys(words_in("sudo doas"), start_sudo),
+        "env": start_env,
+        **dict.fromkeys(words_in("find gfind"), start_find),
+        **dict.fromkeys(words_in("xargs gxargs"), start_xargs),
+        "parallel": start_parallel,
+        "git": start_git,
+        **dict.fromkeys(words_in("su runuser flock script sg"), start_su),
+        "watch": start_watch,
+        "ssh": start_ssh,
+        **dict.fromkeys(words_in("vim vi nvim ex view"), start_editor),
+        **dict.fromkeys(words_in("at batch"), start_at),
+        "cmd": start_cmd,
+    }
+
+    def start_program(walk: Walk, start: Start) -> None:
+        walk.count_call()
+        words = start.words
+        has_prefix = start.source is not None and bool(start.source.assignments)
+        while words and (not words[0] or (words[0] == "!" and not has_prefix)):
+            words = words[1:]
+        if not words or walk.allows(words):
+            return
+        start = start._replace(words=words)
+        name = words[0]
+        if INPUT in name or NO_CHARACTER in name:
+            refuse_hidden("the program that runs comes from stdin or cannot be read")
+        if name in start.scope.functions:
+            call_function(walk, start)
+            return
+        if any(character.isspace() for character in name.strip()) and not _is_path(name):
+            _start_quoted(walk, start)
+            return
+        program = base_name(name)
+        handler = _HANDLERS.get(program)
+        if handler is not None:
+            handler(walk, start)
+        elif (interpreter := interpreter_named(program)) is not None:
+            start_interpreter(walk, start, interpreter)
+        elif (wrapped := wrapped_command(program, words[1:])) is not None:
+            start_wrapped(walk, start, wrapped)
+        else:
+            _start_other(walk, start)
+
+    def _start_quoted(walk: Walk, start: Start) -> None:
+        """A program whose name has blanks in it."""
+        name = start.words[0]
+        if any((name,) == value for key, value in start.scope.variables.items() if key.isdigit()):
+            return  # `bash -c '"$1"' _ 'two words'`: no program has that name
+        walk.tally.is_torn = True  # a quote stands where none belongs: read it strictly
+        walk_text(walk, " ".join(" ".join(start.words).split("\n")), start.scope)
+        walk_text(walk, name, start.scope)
+
+    def _is_path(name: str) -> bool:
+        r"""``C:\Program Files\Git\bin\git.exe``: a path with a space, not a command in quotes."""
+        return name[:1] == "/" or (
+            name[1:3] == ":\\" and not any(character.isspace() for character in base_name(name))
+        )
+
+    def _start_other(walk: Walk, start: Start) -> None:
+        """A program that runs nothing else, as far as we know."""
+        written = start.scope.written(start.words[0])
+        if written is not None:
+            run_text(walk, start, written, "file", start.words[1:])
+        words, text, source = start.words, start.feed.text, start.source
+        walk.ask_families(start)
+        if is_opaque(words[0]) and has_flag(words[1:], "r") and has_flag(words[1:], "f"):
+            walk.ask_families(start._replace(words=["rm", *words[1:]]))
+        embedded = _embedded_command(words)
+        if embedded:
+            walk.start(walk, start.with_words(embedded))
+        if text and looks_like_commands(base_name(words[0]), text) and source and source.redirects:
+            walk_text(walk, text, start.scope.copy())
+        if source is not None and any(_prints_secrets(script, start.scope) for script in scripts_of(source)):
+            refuse_if(check_sending(base_name(words[0]), [*words[1:], UNKNOWN]))
+
+    def _embedded_command(words: list[str]) -> list[str]:
+        """A dangerous program among the words of one that we do not know: ``tool exec -- rm -rf /``."""
+        if base_name(words[0]) in TEXT_TOOLS or base_name(words[0]) in DANGEROUS_PROGRAMS:
+            return []
+        for number, word in enumerate(words[1:], start=1):
+            if base_name(word) in DANGEROUS_PROGRAMS and not word.endswith("/"):
+                return words[number:]
+        return []
+
+    def _prints_secrets(script: Script, scope: Scope) -> bool:
+        return any(
+            isinstance(command, Simple) and reads_secrets(expand_words(command.words, scope))
+            for pipeline in script
+            for command in pipeline
+        )
+    return locals()
+
+def ralph_guard_programs_interpreters():
+    """Interpreters of other languages: where their code comes from, and what it would do."""
+
+    import re
+    from typing import NamedTuple
+
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_vital_file = _m["is_vital_file"]
+    _m = _module("ralph.guard.programs.code"); looks_like_commands = _m["looks_like_commands"]; read_code = _m["read_code"]
+    _m = _module("ralph.guard.programs.shells"); fetches = _m["fetches"]; refuse_unread = _m["refuse_unread"]
+    _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
+    _m = _module("ralph.guard.shell.expansion"); origin_of = _m["origin_of"]; output_of = _m["output_of"]
+    _m = _module("ralph.guard.shell.syntax"); process_files = _m["process_files"]
+    _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; Start = _m["Start"]; refuse = _m["refuse"]; refuse_hidden = _m["refuse_hidden"]
 
     class Interpreter(NamedTuple):
         language: str
@@ -4260,1300 +4444,78 @@ def ralph_guard_interpreters():
             ):
                 return word[found.end() :]
         return None
-    return locals()
 
-def ralph_guard_judgement():
-    """What the guard answers, and what the user may tell it."""
-
-    from enum import StrEnum
-    from typing import NamedTuple
-
-    class GuardDecision(StrEnum):
-        BLOCK = "block"
-        ALLOW = "allow"
-
-    class Danger(NamedTuple):
-        """Why a command is dangerous and what to do instead."""
-
-        family: str
-        what: str
-        instead: str
-
-    class Judgement(NamedTuple):
-        decision: GuardDecision
-        reason: str = ""
-        family: str = ""
-
-        @property
-        def is_blocked(self) -> bool:
-            return self.decision is GuardDecision.BLOCK
-
-    ALLOWED = Judgement(GuardDecision.ALLOW)
-
-    def blocked(danger: Danger) -> Judgement:
-        return Judgement(GuardDecision.BLOCK, f"{danger.what}. Instead: {danger.instead}.", danger.family)
-
-    PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
-    """Optional families; ``all`` stands for every one of them."""
-
-    class GuardRules(NamedTuple):
-        """What the user chose."""
-
-        allow: tuple[str, ...] = ()
-        """Commands that are always allowed: the exact text, or a pattern with ``*`` for one simple command."""
-        packs: frozenset[str] = frozenset()
-        """Optional families that are on."""
-        cwd: str = ""
-        """The absolute working directory, if known: absolute paths below it count as the project's own."""
-
-        def has_pack(self, pack: str) -> bool:
-            return pack in self.packs or "all" in self.packs
-
-    DEFAULT_RULES = GuardRules()
-    return locals()
-
-def ralph_guard_lazy_pattern():
-    """Patterns that are compiled when they are first used: most commands need few of them, and hooks start often."""
-
-    import re
-
-    class LazyPattern:
-        """A regular expression with the methods that are used here."""
-
-        __slots__ = ("_compiled", "_flags", "_text")
-
-        def __init__(self, text: str, flags: int = 0) -> None:
-            self._text = text
-            self._flags = flags
-            self._compiled: re.Pattern[str] | None = None
-
-        @property
-        def compiled(self) -> re.Pattern[str]:
-            if self._compiled is None:
-                self._compiled = re.compile(self._text, self._flags)
-            return self._compiled
-
-        def search(self, text: str) -> re.Match[str] | None:
-            return self.compiled.search(text)
-
-        def match(self, text: str, *span: int) -> re.Match[str] | None:
-            return self.compiled.match(text, *span)
-
-        def fullmatch(self, text: str) -> re.Match[str] | None:
-            return self.compiled.fullmatch(text)
-
-        def finditer(self, text: str) -> Iterator[re.Match[str]]:
-            return self.compiled.finditer(text)
-
-        def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
-            return self.compiled.sub(replacement, text)
-    return locals()
-
-def ralph_guard_marks():
-    """Signs that stand in words for what is not known."""
-
-    UNKNOWN = "\ue000"
-    """Stands in a word for text that only the running shell knows."""
-    INPUT = "\ue001"
-    """Stands in a word for what xargs or parallel puts there: anything at all."""
-
-    TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
-    return locals()
-
-def ralph_guard_options():
-    """Reading a program's options from its words."""
-
-    def words_in(text: str) -> frozenset[str]:
-        """A table of words that reads like one."""
-        return frozenset(text.split())
-
-    def base_name(program: str) -> str:
-        """``/usr/bin/git``, ``git.exe`` and ``GIT`` are ``git``: some file systems do not care about case."""
-        name = program.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
-        return name[: -len(".exe")] if name.endswith(".exe") else name
-
-    def split_options(words: list[str], valued: Collection[str] = ()) -> tuple[list[str], list[str]]:
-        """Options and operands, wherever they stand; ``--`` ends the options. Values of ``valued`` ones are dropped."""
-        options: list[str] = []
-        operands: list[str] = []
-        waiting = False
-        for number, word in enumerate(words):
-            if waiting:
-                waiting = False
-            elif word == "--":
-                return options, operands + words[number + 1 :]
-            elif word.startswith("-") and word != "-":
-                options.append(word)
-                waiting = word in valued
-            else:
-                operands.append(word)
-        return options, operands
-
-    def behind_options(
-        words: list[str], valued: Collection[str], *, skips_assignments: bool = False
-    ) -> list[str]:
-        """The words behind a wrapper's own options: the command that it runs."""
-        at = 0
-        while at < len(words):
-            word = words[at]
-            if word == "--":
-                return words[at + 1 :]
-            if skips_assignments and is_assignment(word):
-                at += 1
-            elif word.startswith("-") and word != "-":
-                at += 2 if word in valued else 1
-            else:
-                break
-        return words[at:]
-
-    def is_assignment(word: str) -> bool:
-        name, equals, _ = word.partition("=")
-        return bool(equals) and name.replace("_", "a").isalnum()
-
-    def has_flag(options: list[str], short: str = "", long: str = "", *, shortest: int = 4) -> bool:
-        """Whether a flag is given: ``-f`` alone or among others (``-df``), ``--force`` or an abbreviation (``--forc``).
-
-    The last of ``--force`` and ``--no-force`` decides, as in git and in GNU programs.
-    """
-        given = False
-        for option in options:
-            if option.startswith("--"):
-                name = option[2:].partition("=")[0].lower()
-                if long and len(name) >= min(shortest, len(long)) and long.startswith(name):
-                    given = True
-                elif long and name.startswith("no-") and long.startswith(name[3:]) and len(name) > 5:
-                    given = False
-            elif short and short in option[1:]:
-                given = True
-        return given
-
-    def value_of_option(words: list[str], names: Collection[str]) -> str | None:
-        """``-X POST``, ``-XPOST``, ``--request POST`` and ``--request=POST``."""
-        for number, word in enumerate(words):
-            if word in names:
-                return words[number + 1] if number + 1 < len(words) else ""
-            for name in names:
-                if name.startswith("--") and word.startswith(name + "="):
-                    return word[len(name) + 1 :]
-                if not name.startswith("--") and word.startswith(name) and not word.startswith("--"):
-                    return word[len(name) :]
-        return None
-    return locals()
-
-def ralph_guard_paths():
-    """Paths by their text: nothing is looked up."""
-
-    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
-
-    def joined(base: str, path: str) -> str:
-        """``path`` seen from ``base``, without ``.`` and ``..`` where the text says enough."""
-        if path.startswith(("/", "~")) or (path.startswith(UNKNOWN) and base != UNKNOWN):
-            whole = path
-        elif path[1:2] == ":" and path[0].isalpha():
-            return path
-        else:
-            whole = f"{base}/{path}"
-        is_absolute = whole.startswith("/")
-        parts: list[str] = []
-        for part in whole.split("/"):
-            if part in ("", "."):
-                continue
-            if part == ".." and parts and parts[-1] != "..":
-                if parts[-1].startswith("~"):
-                    parts[-1] = "/home"  # one above a home: certainly not ours
-                else:
-                    parts.pop()
-            elif part == ".." and is_absolute:
-                continue
-            else:
-                parts.append(part)
-        text = "/".join(parts)
-        if is_absolute:
-            return "/" + text
-        return text or "."
-    return locals()
-
-def ralph_guard_places():
-    """What kind of place a path is: the project's own, a temporary folder, the system, a home …, by its text alone."""
-
-    import re
-    from enum import Enum
-
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.paths"); joined = _m["joined"]
-
-    class Place(Enum):
-        ROOT = "the root of the file system"
-        HOME = "a home directory"
-        SYSTEM = "a system directory"
-        DEVICE = "a device"
-        PROJECT = "the whole working directory"
-        HISTORY = "the repository's .git"
-        INSIDE = "the project's own files"
-        TEMPORARY = "a temporary file"
-        OUTSIDE = "a path outside the working directory"
-        UNKNOWN = "a path that is not known before it runs"
-
-    VITAL = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE, Place.PROJECT, Place.HISTORY])
-    """Recursive removal is never right here, forced or not."""
-    MACHINE = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE])
-    HARMLESS = frozenset([Place.INSIDE, Place.TEMPORARY])
-
-    _TEMPORARY = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)")
-    _TEMPORARY_ROOT = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)")
-    _SYSTEM = LazyPattern(
-        r"(?:/private)?/(?:etc|usr|bin|sbin|lib\w*|boot|proc|sys|var|root|run|srv|System|Library|Applications)(?:/|$)",
-        re.IGNORECASE,
-    )
-    _SYSTEM_CHILD_OK = LazyPattern(r"/(?:var|srv|run|usr/local|root|opt)/.+|/(?:Library|Applications)/.+/.+")
-    _HOME = LazyPattern(r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?")
-    _HARMLESS_DEVICE = LazyPattern(
-        r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty\w*|fd(?:/\d+)?|pts/\d+|shm/.*)"
-    )
-    _BROAD = LazyPattern(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*")
-    _WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
-    _WINDOWS = LazyPattern(r"[A-Za-z]:")
-
-    def place_of(path: str, cwd: str, project: str = "") -> Place:
-        """``cwd`` is where the command line has gone so far, ``project`` the absolute working directory if known."""
-        if INPUT in path or "$" in path:
-            return Place.UNKNOWN
-        if _WINDOWS_ROOT.fullmatch(path) and path[:1] != "/":
-            return Place.ROOT
-        whole = joined(cwd, path)
-        if project and not whole.startswith(("/", "~", UNKNOWN)):
-            whole = joined(project, whole)
-        stripped = whole
-        while (cut := stripped.rpartition("/"))[2] and _BROAD.fullmatch(cut[2]):
-            if not cut[1]:
-                stripped = "."
-                break
-            stripped = cut[0] or "/"
-        is_broad = stripped != whole
-        if stripped.startswith(UNKNOWN):
-            return Place.UNKNOWN
-        if project and _is_own(stripped, project):
-            return _own(stripped[len(project) :].lstrip("/") or ".")
-        if stripped.startswith(("/", "~")) or _WINDOWS.match(stripped):
-            return _absolute(stripped, is_broad=is_broad)
-        return _own(stripped)
-
-    def _is_own(path: str, project: str) -> bool:
-        return project.count("/") > 1 and (path == project or path.startswith(project + "/"))
-
-    def _own(path: str) -> Place:
-        if path == ".":
-            return Place.PROJECT
-        if path == ".." or path.startswith("../"):
-            return Place.OUTSIDE
-        if path == ".git" or path.startswith(".git/"):
-            return Place.HISTORY
-        return Place.INSIDE
-
-    def _absolute(path: str, *, is_broad: bool) -> Place:
-        if path == "/" or re.fullmatch(r"/[?\[*].*", path):
-            return Place.ROOT
-        if _TEMPORARY.match(path):
-            if _TEMPORARY_ROOT.fullmatch(path) and not is_broad:
-                return Place.SYSTEM
-            return Place.TEMPORARY
-        if _HOME.fullmatch(path):
-            return Place.HOME
-        if path.startswith("/dev/"):
-            return Place.OUTSIDE if _HARMLESS_DEVICE.fullmatch(path) else Place.DEVICE
-        if _SYSTEM.match(path) and not _SYSTEM_CHILD_OK.fullmatch(path):
-            return Place.SYSTEM
-        return Place.OUTSIDE
-
-    _VITAL_FILES = LazyPattern(
-        r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*|cron\.\w+/.*)"
-        r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys"
-    )
-
-    def is_vital_file(path: str, cwd: str) -> bool:
-        """Overwriting it locks people out, opens a door, or stops the machine."""
-        whole = joined(cwd, path)
-        return bool(_VITAL_FILES.fullmatch(whole)) or is_disk(whole)
-
-    _PERSONAL_FILES = LazyPattern(
-        r"~/\.(?:bashrc|bash_profile|bash_history|zshrc|zsh_history|zprofile|profile|gitconfig|netrc|ssh/.+|gnupg/.+|aws/.+|kube/.+)"
-    )
-
-    def is_personal_file(path: str, cwd: str) -> bool:
-        """Keys, history and start-up files of the user."""
-        return bool(_PERSONAL_FILES.fullmatch(joined(cwd, path)))
-
-    _STARTUP_FILES = LazyPattern(
-        r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*"
-    )
-
-    def is_startup_file(path: str) -> bool:
-        """What every shell of the user reads first."""
-        return bool(_STARTUP_FILES.fullmatch(path))
-
-    def is_disk(path: str) -> bool:
-        return (
-            path.startswith("/dev/")
-            and not _HARMLESS_DEVICE.fullmatch(path)
-            and not path.startswith(("/dev/tcp", "/dev/udp"))
-        )
-
-    _SECRET_FILES = LazyPattern(
-        r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws(?:/credentials)?|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
-        r"|\.kube(?:/config)?|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
-        r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
-        r"|credentials\.json|secrets?\.(?:ya?ml|json|toml|env))"
-        r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ"
-    )
-
-    def is_secret_file(path: str) -> bool:
-        """A file that holds keys or passwords, by its name."""
-        return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
-    return locals()
-
-def ralph_guard_printed():
-    """What a script prints, where that can be told without running it: echo, printf, decoders, a few questions."""
-
-    import base64
-    import binascii
-    import re
-
-    _m = _module("ralph.guard.ansi_quotes"); decode_escapes = _m["decode_escapes"]
-    _m = _module("ralph.guard.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
-    _m = _module("ralph.guard.syntax"); Simple = _m["Simple"]
-
-    MAX_PRINTED_CHARS = 50_000
-    _FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
-
-    def printed_by(script: Script, scope: Scope) -> str | None:
-        """None if it cannot be known."""
-        outputs = [_printed_by_pipeline(pipeline, scope) for pipeline in script]
-        if any(output is None for output in outputs) or not outputs:
-            return None
-        return "".join(output or "" for output in outputs)[:MAX_PRINTED_CHARS]
-
-    def _printed_by_pipeline(pipeline: Pipeline, scope: Scope) -> str | None:
-        text: str | None = None
-        for command in pipeline:
-            text = printed_by_command(command, scope, text)
-            if text is None:
-                return None
-        return text
-
-    def stdin_text(redirects: tuple[Redirect, ...], scope: Scope) -> str | None:
-        """The text of a here-document or here-string, or of a file that the command line itself wrote."""
-        text = None
-        for redirect in redirects:
-            if redirect.operator == "<<" and redirect.fd in ("", "0"):
-                text = expand_text(redirect.target, scope, printed_by)
-            elif redirect.operator == "<<<":
-                text = expand_text(redirect.target, scope, printed_by) + "\n"
-            elif redirect.operator == "<":
-                text = scope.written(expand_text(redirect.target, scope, printed_by))
-        return text
-
-    def printed_by_command(command: Command, scope: Scope, stdin: str | None) -> str | None:
-        if not isinstance(command, Simple) or not command.words:
-            return None
-        if any(">" in redirect.operator and redirect.fd != "2" for redirect in command.redirects):
-            return None
-        given = stdin_text(command.redirects, scope)
-        words = expand_words(command.words, scope, printed_by)
-        if not words:
-            return None
-        return text_of_call(words, scope, stdin if given is None else given)
-
-    def text_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | None:
-        program, arguments = base_name(words[0]), words[1:]
-        if (
-            program in ("sudo", "command", "builtin", "env", "exec")
-            and arguments
-            and not arguments[0].startswith("-")
-        ):
-            return text_of_call(arguments, scope, stdin)
-        if program == "echo":
-            return _echoed(arguments)
-        if program == "printf":
-            return _formatted(arguments)
-        if program in ("cat", "tee", "tac"):
-            return _concatenated(arguments, scope, stdin)
-        if program in ("base64", "xxd", "openssl", "basenc", "base32"):
-            return _decoded(program, arguments, scope, stdin)
-        if program == "rev" and stdin is not None:
-            return "\n".join(line[::-1] for line in stdin.split("\n"))
-        if program == "tr" and stdin is not None:
-            return _translated(arguments, stdin)
-        return _answered(program, arguments)
-
-    def _answered(program: str, arguments: list[str]) -> str | None:
-        """Programs whose answer is known well enough to judge by."""
-        operands = [argument for argument in arguments if not argument.startswith("-")]
-        if program == "mktemp":
-            return f"{TEMPORARY_FOLDER}/made" if not any("/" in operand for operand in operands) else operands[-1]
-        if program == "pwd" or (
-            program == "git" and arguments[:1] == ["rev-parse"] and "--show-toplevel" in arguments
-        ):
-            return "."
-        if program in ("which", "realpath", "readlink", "type") and operands:
-            return operands[-1]
-        if program == "command" and arguments[:1] in (["-v"], ["-V"]) and operands:
-            return operands[-1]
-        if program == "whoami":
-            return "user"
-        if program in ("true", ":"):
-            return ""
-        return None
-
-    def _echoed(arguments: list[str]) -> str:
-        has_escapes = False
-        newline = "\n"
-        while arguments and re.fullmatch(r"-[neE]+", arguments[0]):
-            has_escapes = has_escapes or "e" in arguments[0]
-            newline = "" if "n" in arguments[0] else newline
-            arguments = arguments[1:]
-        text = " ".join(arguments)
-        return (decode_escapes(text) if has_escapes else text) + newline
-
-    def _formatted(arguments: list[str]) -> str | None:
-        if arguments[:1] == ["--"]:
-            arguments = arguments[1:]
-        if not arguments or arguments[0] == "-v":
-            return None
-        template, values = decode_escapes(arguments[0]), arguments[1:]
-        printed = ""
-        while True:
-            before = len(values)
-
-            def replaced(found: re.Match[str]) -> str:
-                if found[1] == "%":
-                    return "%"
-                value = values.pop(0) if values else ""
-                return decode_escapes(value) if found[1] == "b" else value
-
-            printed += _FORMAT.sub(replaced, template)
-            if not values or len(values) == before or len(printed) > MAX_PRINTED_CHARS:
-                return printed
-
-    def _concatenated(arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
-        _, operands = split_options(arguments)
-        if not operands or operands == ["-"]:
-            return stdin
-        texts = [stdin if operand == "-" else scope.written(operand) for operand in operands]
-        if any(text is None for text in texts):
-            return None
-        return "".join(text or "" for text in texts)
-
-    def _decoded(program: str, arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
-        options, operands = split_options(arguments)
-        for operand in operands:
-            stdin = scope.written(operand) or stdin
-        flags = "".join(option for option in options if not option.startswith("--"))
-        if stdin is None or UNKNOWN in stdin:
-            return None
-        packed = "".join(stdin.split())
-        try:
-            if program == "xxd" and "r" in flags:
-                return bytes.fromhex(packed).decode("utf-8", "replace")
-            is_decoding = "d" in flags.lower() or "--decode" in options
-            if program == "base32" and is_decoding:
-                return base64.b32decode(packed).decode("utf-8", "replace")
-            if is_decoding and (
-                program != "openssl" or "base64" in [*operands, *(option.lstrip("-") for option in options)]
-            ):
-                return base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")
-        except (ValueError, binascii.Error):
-            return None
-        return None
-
-    def _translated(arguments: list[str], text: str) -> str | None:
-        options, operands = split_options(arguments)
-        sets = [_characters_of(operand) for operand in operands]
-        if options in (["-d"], ["--delete"]) and len(sets) == 1:
-            return "".join(character for character in text if character not in sets[0])
-        if len(sets) != 2 or not sets[1] or options:
-            return None
-        target = sets[1] + sets[1][-1] * len(sets[0])
-        return text.translate({ord(old): new for old, new in zip(sets[0], target, strict=False)})
-
-    def _characters_of(set_text: str) -> str:
-        text = decode_escapes(set_text)
-        for name, members in (
-            ("[:upper:]", "A-Z"),
-            ("[:lower:]", "a-z"),
-            ("[:space:]", " \t\n"),
-            ("[:digit:]", "0-9"),
-        ):
-            text = text.replace(name, members)
-
-        def ranged(found: re.Match[str]) -> str:
-            first, last = ord(found[1]), ord(found[2])
-            return "".join(chr(code) for code in range(first, min(last, first + 256) + 1))
-
-        return re.sub(r"(.)-(.)", ranged, text, flags=re.DOTALL)
-    return locals()
-
-def ralph_guard_program_lists():
-    """Programs by what they do with text."""
-
-    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
-
-    SHELLS = words_in("sh bash zsh dash ksh ash fish mksh rbash tcsh csh pwsh powershell")
-
-    TEXT_TOOLS = words_in(
-        "echo printf cat tee tac less more head tail grep egrep fgrep zgrep rg ag ack ugrep sed awk gawk mawk "
-        "wc sort uniq cut tr rev nl fold fmt column paste join comm diff cmp patch md5sum sha1sum sha256sum "
-        "shasum cksum base64 xxd od hexdump strings jq yq xq xmllint tidy curl wget http git gh glab hub man "
-        "info help apropos whatis which whereis type hash tldr say read mapfile readarray test [ [[ ls stat "
-        "file dirname basename realpath readlink tree du df touch mkdir logger wall write mail sendmail "
-        "notify-send osascript kubectl oc helm docker podman nerdctl ssh mysql psql sqlite3 mongosh redis-cli "
-        "duckdb cp mv ln rm rmdir chmod chown python python3 node ruby perl php lua pandoc pbcopy xclip xsel "
-        "wl-copy clip code vim vi nano emacs ed ex export declare local typeset readonly alias unalias set "
-        "unset shift return exit true false : let expr seq date rtk tar zip unzip gzip bat batcat delta fzf "
-        "gum glow bc dc claude codex gemini opencode amp ralph cargo go npm yarn pnpm aws az gcloud gsutil "
-        "terraform ansible openssl gpg apt apt-get brew pip pip3 uv make cmake"
-    )
-    """Programs that show or store what they are given and never run it."""
-
-    SETUP_TOOLS = words_in(
-        "ssh-agent direnv brew pyenv rbenv nodenv goenv jenv zoxide fnm starship mise rtx asdf opam conda "
-        "mamba micromamba dircolors thefuck atuin keychain gpg-agent docker-machine minikube register-python- "
-        "argcomplete luarocks vault-env oh-my-posh nodebrew swiftenv perlbrew plenv xdg-user-dirs lesspipe "
-        "tset fasd navi devbox pkgx volta sdk"
-    )
-    """Programs made to print shell code that is then run: ``eval "$(pyenv init -)"``."""
-
-    SETUP_WORDS = frozenset(["completion", "completions", "shellenv", "completion-script"])
-    """A tool asked for its shell code: ``source <(kubectl completion bash)``."""
-
-    DANGEROUS_PROGRAMS = words_in(
-        "rm git find dd shred sudo doas bash sh zsh eval mkfs mkfs.ext4 chmod chown xargs shutdown reboot"
-    )
-    """Programs worth looking for among the words of a program that is not known."""
-    return locals()
-
-def ralph_guard_reading():
-    """Reads a shell command line. Total: whatever the text, a script comes out or ``TooComplex`` is raised.
-
-An open quote, substitution or here-document is closed at the end of the text, and ``is_torn`` says so.
-"""
-
-    import re
-
-    _m = _module("ralph.guard.syntax"); Assignment = _m["Assignment"]; Function = _m["Function"]; Group = _m["Group"]; Redirect = _m["Redirect"]; Simple = _m["Simple"]; Text = _m["Text"]; Variable = _m["Variable"]; plain_text = _m["plain_text"]
-    _m = _module("ralph.guard.word_reading"); WordReader = _m["WordReader"]
-
-    class ReadScript:
-        """A script and whether something was left open in its text."""
-
-        __slots__ = ("is_torn", "script")
-
-        def __init__(self, script: Script, is_torn: bool) -> None:
-            self.script = script
-            self.is_torn = is_torn
-
-    def read_script(text: str, nesting: int = 0) -> ReadScript:
-        reader = _Reader(text, nesting)
-        return ReadScript(reader.whole_script(), reader.is_torn)
-
-    def read_double_quoted(text: str, nesting: int = 0) -> Word:
-        """The body of an unquoted here-document: substitutions count, quotes do not."""
-        return _Reader(text, nesting).double_quoted(end="")
-
-    _ASSIGNMENT = re.compile(r"(\w+)(\[[^]]*\])?(\+?)=")
-    _REDIRECT = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
-    _OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
-    _PARENTHESES = re.compile(r"\s*\(\s*\)")
-    _IN = re.compile(r"in\b")
-    _SKIPPED_KEYWORDS = frozenset(
-        ["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "coproc"]
-    )
-
-    class _Reader(WordReader):
-        def __init__(self, text: str, nesting: int) -> None:
-            super().__init__(text, nesting)
-            self._cases = 0
-            self._awaited: list[tuple[Redirect, str, bool, bool]] = []
-
-        def whole_script(self) -> Script:
-            script = self.script("")
-            while self.at < len(self.text):  # a stray closing sign: go on behind it
-                self.at += 1
-                script += self.script("")
-            return script
-
-        def script(self, closing: str) -> Script:
-            """Pipelines up to ``closing`` (``)`` or ``}`` in command position), which is not consumed."""
-            pipelines: list[Pipeline] = []
-            while True:
-                self._skip_blanks_and_newlines()
-                if self.at >= len(self.text):
-                    self._read_here_documents()
-                    return tuple(pipelines)
-                character = self.text[self.at]
-                if character == ")":
-                    if not self._cases:
-                        return tuple(pipelines)
-                    self.at += 1  # the end of a pattern in `case`
-                    continue
-                if closing == "}" and character == "}" and self.ends_word(self.at + 1):
-                    return tuple(pipelines)
-                before = self.at
-                pipeline = self._pipeline()
-                if self._cases and self.peek() == ")":
-                    self.at += 1
-                    continue  # it was a pattern of `case`
-                if pipeline:
-                    pipelines.append(pipeline)
-                if self.at == before:
-                    if self.text[self.at] == ")":
-                        return tuple(pipelines)
-                    self.at += 1
-
-        def _pipeline(self) -> Pipeline:
-            commands: list[Command] = []
-            while True:
-                command = self._command()
-                if command is not None:
-                    commands.append(command)
-                self._skip_blanks()
-                operator = _OPERATOR.match(self.text, self.at)
-                if operator is None:
-                    return tuple(commands)
-                if operator[0] == "\n":
-                    return tuple(commands)
-                self.at = operator.end()
-                if operator[0] not in ("|", "|&"):
-                    return tuple(commands)
-                if not commands:
-                    # What a loop prints goes into the next command: unknown, but not nothing.
-                    commands.append(Group((), False))
-                self._skip_blanks_and_newlines()
-
-        def _command(self) -> Command | None:
-            self.count()
-            while True:
-                self._skip_blanks()
-                if self.at >= len(self.text):
-                    return None
-                if self.is_arithmetic():
-                    return self._arithmetic_command()
-                if self.text[self.at] == "(":
-                    self.at += 1
-                    return self._group(")", is_subshell=True)
-                if self._is_redirect() or _ASSIGNMENT.match(self.text, self.at):
-                    return self._simple([])
-                word = self.word()
-                if word is None:
-                    return None
-                keyword = plain_text(word)
-                if keyword == "{":
-                    return self._group("}", is_subshell=False)
-                if keyword in _SKIPPED_KEYWORDS:
-                    continue
-                if keyword == "case":
-                    self._skip_blanks()
-                    self.word()
-                    self._cases += 1
-                    self._skip_blanks_and_newlines()
-                    if self.text.startswith("in", self.at):
-                        self.at += 2
-                    return None
-                if keyword == "esac":
-                    self._cases = max(0, self._cases - 1)
-                    continue
-                if keyword in ("for", "select"):
-                    return self._loop()
-                if keyword == "function":
-                    self._skip_blanks()
-                    name = plain_text(self.word() or ()) or ""
-                    self._skip_parentheses()
-                    return self._function(name)
-                if keyword and self._skip_parentheses():
-                    return self._function(keyword)
-                return self._simple([word])
-
-        def _skip_parentheses(self) -> bool:
-            found = _PARENTHESES.match(self.text, self.at)
-            if found:
-                self.at = found.end()
-            return found is not None
-
-        def _function(self, name: str) -> Function:
-            self._skip_blanks_and_newlines()
-            self.deeper()
-            if self.peek() == "{":  # also without a blank behind it: people write fork bombs so
-                self.at += 1
-                body: Command | None = self._group("}", is_subshell=False)
-            else:
-                body = self._command()
-            self.nesting -= 1
-            return Function(name, ((body,),) if body is not None else ())
-
-        def _group(self, closing: str, *, is_subshell: bool) -> Group:
-            self.deeper()
-            cases, self._cases = self._cases, 0
-            body = self.script(closing)
-            self._cases = cases
-            self.nesting -= 1
-            if self.peek() == closing:
-                self.at += 1
-            else:
-                self.is_torn = True
-            redirects: list[Redirect] = []
-            while True:
-                self._skip_blanks()
-                redirect = self._redirect()
-                if redirect is None:
-                    return Group(body, is_subshell, tuple(redirects))
-                redirects.append(redirect)
-
-        def _loop(self) -> Simple:
-            """``for name in words``: an assignment with several values; the body follows as commands of its own."""
-            self._skip_blanks()
-            if self.is_arithmetic():
-                return self._arithmetic_command()
-            name = plain_text(self.word() or ()) or "_"
-            self._skip_blanks_and_newlines()
-            values: list[Word] = []
-            if _IN.match(self.text, self.at):
-                self.at += 2
-                while True:
-                    self._skip_blanks()
-                    word = self.word()
-                    if word is None:
-                        break
-                    values.append(word)
-            else:
-                values.append((Variable("@", True),))
-            return Simple((Assignment(name, tuple(values)),), (), ())
-
-        def _arithmetic_command(self) -> Simple:
-            self.at += 2
-            return Simple((), ((Text(":"),), (self.arithmetic(),)), ())
-
-        def _simple(self, words: list[Word]) -> Command | None:
-            assignments: list[Assignment] = []
-            redirects: list[Redirect] = []
-            while True:
-                self._skip_blanks()
-                redirect = self._redirect()
-                if redirect is not None:
-                    redirects.append(redirect)
-                    continue
-                if not words:
-                    assignment = self._assignment()
-                    if assignment is not None:
-                        assignments.append(assignment)
-                        continue
-                word = self.word()
-                if word is None:
-                    if not (assignments or words or redirects):
-                        return None
-                    return Simple(tuple(assignments), tuple(words), tuple(redirects))
-                words.append(word)
-
-        def _assignment(self) -> Assignment | None:
-            found = _ASSIGNMENT.match(self.text, self.at)
-            if found is None:
-                return None
-            self.at = found.end()
-            if self.peek() != "(":
-                return Assignment(found[1], (self.word() or (),), bool(found[3]))
-            self.at += 1
-            values: list[Word] = []
-            while True:
-                self._skip_blanks_and_newlines()
-                word = self.word()
-                if word is None:
-                    if self.peek() == ")":
-                        self.at += 1
-                        return Assignment(found[1], tuple(values), bool(found[3]))
-                    if self.at >= len(self.text):
-                        self.is_torn = True
-                        return Assignment(found[1], tuple(values), bool(found[3]))
-                    self.at += 1
-                    continue
-                values.append(word)
-
-        def _is_redirect(self) -> re.Match[str] | None:
-            found = _REDIRECT.match(self.text, self.at)
-            is_process_file = found and found[2] in ("<", ">") and self.text.startswith("(", found.end())
-            return None if is_process_file else found
-
-        def _redirect(self) -> Redirect | None:
-            found = self._is_redirect()
-            if found is None:
-                return None
-            self.at = found.end()
-            self._skip_blanks()
-            redirect = Redirect(found[2], (), found[1])
-            start = self.at
-            target = self.word() or ()
-            if found[2] in ("<<", "<<-"):
-                redirect.operator = "<<"
-                is_quoted = any(sign in self.text[start : self.at] for sign in "'\"\\")
-                delimiter = "".join(part.text for part in target if isinstance(part, Text))
-                self._awaited.append((redirect, delimiter, is_quoted, found[2] == "<<-"))
-            else:
-                redirect.target = target
-            return redirect
-
-        def _read_here_documents(self) -> None:
-            """``at`` is at the beginning of a line."""
-            awaited, self._awaited = self._awaited, []
-            for redirect, delimiter, is_quoted, strips_tabs in awaited:
-                lines: list[str] = []
-                while self.at < len(self.text):
-                    end = self.text.find("\n", self.at)
-                    end = len(self.text) if end < 0 else end
-                    line = self.text[self.at : end]
-                    self.at = min(end + 1, len(self.text))
-                    if strips_tabs:
-                        line = line.lstrip("\t")
-                    if line == delimiter:
-                        break
-                    lines.append(line + "\n")
-                else:
-                    self.is_torn = True
-                body = "".join(lines)
-                redirect.target = (Text(body, True),) if is_quoted else read_double_quoted(body, self.nesting + 1)
-
-        def substituted(self) -> Script:
-            self.deeper()
-            cases, self._cases = self._cases, 0
-            script = self.script(")")
-            self._cases = cases
-            self.nesting -= 1
-            if self.peek() == ")":
-                self.at += 1
-            else:
-                self.is_torn = True
-            return script
-
-        def _skip_blanks(self) -> None:
-            text = self.text
-            while self.at < len(text):
-                character = text[self.at]
-                if character == "#" and (self.at == 0 or text[self.at - 1] in " \t\n;&|("):
-                    end = text.find("\n", self.at)
-                    self.at = len(text) if end < 0 else end
-                    return
-                if text.startswith("\\\n", self.at):
-                    self.at += 2
-                elif character != "\n" and character.isspace():
-                    self.at += 1
-                else:
-                    return
-
-        def _skip_blanks_and_newlines(self) -> None:
-            while True:
-                self._skip_blanks()
-                if self.peek() != "\n":
-                    operator = _OPERATOR.match(self.text, self.at)
-                    if operator is None:
-                        return
-                    self.at = operator.end()  # `; ;`, a leading `|`: nothing runs there
-                    continue
-                self.at += 1
-                self._read_here_documents()
-    return locals()
-
-def ralph_guard_running_code():
-    """Programs that run code: shells, eval, source, interpreters. The code is in their words, on stdin, or in a file."""
-
-    _m = _module("ralph.guard.code"); read_code = _m["read_code"]
-    _m = _module("ralph.guard.examining"); DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; Walker = _m["Walker"]; is_opaque = _m["is_opaque"]; is_partly_opaque = _m["is_partly_opaque"]; looks_like_commands = _m["looks_like_commands"]; only_substitution = _m["only_substitution"]; prints_setup_code = _m["prints_setup_code"]; process_files = _m["process_files"]
-    _m = _module("ralph.guard.expansion"); substituted_scripts = _m["substituted_scripts"]
-    _m = _module("ralph.guard.interpreters"); read_interpreter = _m["read_interpreter"]
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
-    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_vital_file = _m["is_vital_file"]; place_of = _m["place_of"]
-    _m = _module("ralph.guard.printed"); printed_by = _m["printed_by"]
-    _m = _module("ralph.guard.shell_words"); read_shell = _m["read_shell"]
-
-    _READ_FIRST = "save it to a file, read it, then run the file by its name"
-
-    def opaque(what: str) -> Danger:
-        return Danger("hidden", what, "write the command out so that it can be read")
-
-    def scripts_of(source: Simple) -> list[Script]:
-        return [script for word in source.words for script in substituted_scripts(word)]
-
-    class CodeRunner(Walker):
-        def run_text(
-            self, start: Start, text: str | None, origin: str, arguments: Sequence[str], language: str = "shell"
-        ) -> None:
-            """Code that does not stand in the command: known, or from somewhere."""
-            if text is not None and not is_opaque(text):
-                if language == "shell":
-                    self.text(text, start.scope.with_arguments(arguments))
-                else:
-                    self.examine_code(start, language, text)
-                return
-            if origin == "network":
-                raise DangerFound(Danger("network", "this runs what another machine sends, unread", _READ_FIRST))
-            if language == "shell" or origin == "decoder":
-                raise DangerFound(opaque("this runs a script that cannot be read beforehand"))
-
-        def start_shell(self, start: Start) -> None:
-            if any(word.startswith("-") and INPUT in word for word in start.words[1:]):
-                raise DangerFound(opaque("words from stdin become options of a shell"))
-            shell = read_shell(start.words[1:])
-            environment = start.environment
-            name = base_name(start.words[0])
-            startup = environment.get("ENV") if shell.is_interactive and name != "zsh" else None
-            if name in ("bash", "sh", "rbash") and not shell.is_interactive:
-                startup = environment.get("BASH_ENV")
-            for path in (startup, shell.startup_file if shell.is_interactive else ""):
-                if path:
-                    self.run_text(start, start.scope.written(path), "file", [])
-            if shell.checks_only:
-                return
-            if shell.code is not None:
-                self._shell_code(start, shell.code, shell.arguments)
-            elif process_files(start.source):
-                for script in process_files(start.source):
-                    if not (only_substitution(start.source) is not None and prints_setup_code(script)):
-                        self.run_text(
-                            start, printed_by(script, start.scope), self.origin_of(script, start.scope), []
-                        )
-            elif shell.script:
-                if is_opaque(shell.script):
-                    raise DangerFound(opaque("this runs a script whose name is not known"))
-                written = start.scope.written(shell.script)
-                if written is not None:
-                    self.run_text(start, written, "file", shell.arguments)
-            elif start.feed != Feed():
-                self.run_text(start, start.feed.text, start.feed.origin, shell.arguments)
-
-        def _shell_code(self, start: Start, code: str, arguments: Sequence[str]) -> None:
+    def start_interpreter(walk: Walk, start: Start, interpreter: Interpreter) -> None:
+        language = interpreter.language
+        source = read_interpreter(interpreter, start.words[1:])
+        if source.may_gain_code:
+            refuse_hidden(f"words from stdin become code of {base_name(start.words[0])}")
+        for code in source.codes:
             if is_opaque(code):
-                if INPUT in code:
-                    raise DangerFound(opaque("words from stdin become a script"))
-                self.run_text(start, None, "network" if self.fetches(start) else "file", [])
-            inner = start.scope.of_child(arguments[1:])
-            command = code.strip()
-            name = command[1:].strip("{}")
-            if (
-                command.startswith("$")
-                and name.replace("_", "a").isalnum()
-                and is_opaque(" ".join(inner.value_of(name)))
-            ):
-                raise DangerFound(opaque(f"this runs whatever {command} holds"))
-            self.text(code, inner, start.feed)
+                _run_code_from(walk, start, language, None, "network" if fetches(start) else "file")
+            _walk_code(walk, start, language, code)
+        if process_files(start.source) and not source.codes and language != "awk":
+            for script in process_files(start.source):
+                text, origin = output_of(script, start.scope), origin_of(script, start.scope)
+                _run_code_from(walk, start, language, text, origin)
+        elif source.reads_stdin and start.feed != NOTHING and language != "awk":
+            _run_code_from(walk, start, language, start.feed.text, start.feed.origin)
+        elif (written := start.scope.written(source.script)) is not None:
+            _run_code_from(walk, start, language, written, "network")
+        walk.ask_families(start)
 
-        def fetches(self, start: Start) -> bool:
-            return start.source is not None and any(
-                self.origin_of(script, start.scope) == "network" for script in scripts_of(start.source)
-            )
+    def _run_code_from(walk: Walk, start: Start, language: str, text: str | None, origin: str) -> None:
+        """Code that does not stand in the command: known, or from somewhere. A file is the user's affair."""
+        if text is not None and not is_opaque(text):
+            _walk_code(walk, start, language, text)
+        elif origin in ("network", "decoder"):
+            refuse_unread(origin)
 
-        def start_eval(self, start: Start) -> None:
-            text = " ".join(start.words[1:])
-            if not is_partly_opaque(text):
-                self.text(text, start.scope)
-                return
-            script = only_substitution(start.source)
-            if script is not None and prints_setup_code(script):
-                return
-            if start.words[1:3] == ["set", "--"]:
-                return
-            if self.fetches(start):
-                self.run_text(start, None, "network", [])
-            raise DangerFound(opaque("eval runs text that is not known beforehand"))
-
-        def start_source(self, start: Start) -> None:
-            scripts = process_files(start.source)
-            for script in scripts:
-                if not (only_substitution(start.source) is script and prints_setup_code(script)):
-                    self.run_text(start, printed_by(script, start.scope), self.origin_of(script, start.scope), [])
-            if scripts:
-                return
-            _, operands = split_options(start.words[1:], ("-p",))
-            if any(is_opaque(word) for word in (*operands[:1], *start.words[1:3])):
-                raise DangerFound(opaque("this runs a script whose name is not known"))
-            written = start.scope.written(operands[0]) if operands else None
-            if written is not None:
-                self.run_text(start, written, "file", [])
-
-        def start_trap(self, start: Start) -> None:
-            _, operands = split_options(start.words[1:])
-            if len(operands) > 1 and operands[0] != "-":
-                if is_partly_opaque(operands[0]):
-                    raise DangerFound(opaque("trap runs text that is not known beforehand"))
-                self.text(operands[0], start.scope)
-
-        def start_interpreter(self, start: Start, interpreter: Interpreter) -> None:
-            source = read_interpreter(interpreter, start.words[1:])
-            if source.may_gain_code:
-                raise DangerFound(opaque(f"words from stdin become code of {base_name(start.words[0])}"))
-            for code in source.codes:
-                if is_opaque(code):
-                    self.run_text(
-                        start, None, "network" if self.fetches(start) else "file", [], interpreter.language
-                    )
-                self.examine_code(start, interpreter.language, code)
-            if process_files(start.source) and not source.codes and interpreter.language != "awk":
-                for script in process_files(start.source):
-                    self.run_text(
-                        start,
-                        printed_by(script, start.scope),
-                        self.origin_of(script, start.scope),
-                        [],
-                        interpreter.language,
-                    )
-            elif source.reads_stdin and start.feed != Feed() and interpreter.language != "awk":
-                self.run_text(start, start.feed.text, start.feed.origin, [], interpreter.language)
-            elif (written := start.scope.written(source.script)) is not None:
-                self.run_text(start, written, "network", [], interpreter.language)
-            self.families(start)
-
-        def examine_code(self, start: Start, language: str, code: str) -> None:
-            self.enter()
-            found = read_code(language, code)
-            scope = start.scope
-            if found.gives_shell_away:
-                raise DangerFound(
-                    Danger(
-                        "network", "this code gives another machine a shell", "use a client that the user named"
-                    )
-                )
-            if found.runs_fetched:
-                what = "this code runs what it gets from another machine"
-                raise DangerFound(Danger("network", what, "save it to a file and read it before it is run"))
-            if found.forks_endlessly:
-                raise DangerFound(
-                    Danger("system", "this starts processes without end", "start as many as needed")
-                )
-            for script in found.scripts:
-                if is_opaque(script) or INPUT in script:
-                    raise DangerFound(opaque("this code runs a command that is not known beforehand"))
-                self.text(script, scope.copy())
-            for words in found.calls:
-                self.start(Start(words, scope.copy()))
-            for tree in found.removed_trees:
-                if tree is None or place_of(tree, scope.cwd, self.rules.cwd) is not Place.INSIDE:
-                    raise DangerFound(
-                        Danger(
-                            "files", "this code removes a whole folder", "remove named files inside the project"
-                        )
-                    )
-            for path in found.removed_files:
-                if place_of(path, scope.cwd, self.rules.cwd) not in HARMLESS | {Place.OUTSIDE}:
-                    raise DangerFound(
-                        Danger("files", f"this code removes {path}", "remove named files inside the project")
-                    )
-            for path in found.written_files:
-                if is_vital_file(path, scope.cwd):
-                    raise DangerFound(Danger("files", f"this code overwrites {path}", "write inside the project"))
-            for nested in found.nested_code:
-                self.examine_code(start, language, nested)
-                self.text(nested, scope.copy())
-            if looks_like_commands("", code) and language != "awk":
-                self.text(code, scope.copy())
-            self.leave()
+    def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
+        walk = walk.deeper()
+        found = read_code(language, code)
+        scope = start.scope
+        if found.gives_shell_away:
+            refuse("network", "this code gives another machine a shell", "use a client that the user named")
+        if found.runs_fetched:
+            what = "this code runs what it gets from another machine"
+            refuse("network", what, "save it to a file and read it before it is run")
+        if found.forks_endlessly:
+            refuse("system", "this starts processes without end", "start as many as needed")
+        for script in found.scripts:
+            if is_opaque(script) or INPUT in script:
+                refuse_hidden("this code runs a command that is not known beforehand")
+            walk_text(walk, script, scope.copy())
+        for words in found.calls:
+            walk.start(walk, Start(words, scope.copy()))
+        for tree in found.removed_trees:
+            if tree is None or walk.place_of(tree, scope) is not Place.INSIDE:
+                refuse("files", "this code removes a whole folder", "remove named files inside the project")
+        for path in found.removed_files:
+            if walk.place_of(path, scope) not in HARMLESS | {Place.OUTSIDE}:
+                refuse("files", f"this code removes {path}", "remove named files inside the project")
+        for path in found.written_files:
+            if is_vital_file(path, scope.cwd):
+                refuse("files", f"this code overwrites {path}", "write inside the project")
+        for nested in found.nested_code:
+            _walk_code(walk, start, language, nested)
+            walk_text(walk, nested, scope.copy())
+        if looks_like_commands("", code) and language != "awk":
+            walk_text(walk, code, scope.copy())
     return locals()
 
-def ralph_guard_running_git():
-    """git as a program that runs others: aliases, pagers, ssh commands, ``bisect run``."""
-
-    import shlex
-
-    _m = _module("ralph.guard.examining"); DangerFound = _m["DangerFound"]; Start = _m["Start"]; is_opaque = _m["is_opaque"]
-    _m = _module("ralph.guard.git_words"); read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
-    _m = _module("ralph.guard.paths"); joined = _m["joined"]
-    _m = _module("ralph.guard.running_code"); CodeRunner = _m["CodeRunner"]; opaque = _m["opaque"]
-
-    _GIT_PROGRAM_KEYS = frozenset(
-        [
-            "core.pager",
-            "core.editor",
-            "core.fsmonitor",
-            "core.askpass",
-            "diff.external",
-            "credential.helper",
-            "sequence.editor",
-            "gpg.program",
-        ]
-    )
-    _GIT_NETWORK = frozenset(
-        ["fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule", "fetch-pack", "send-pack"]
-    )
-
-    def split_words(text: str) -> list[str]:
-        try:
-            return shlex.split(text)
-        except ValueError:
-            return text.split()
-
-    class GitRunner(CodeRunner):
-        def start_git(self, start: Start) -> None:
-            words = read_git(start.words[1:])
-            environment = start.environment
-            settings = settings_from_environment(environment)
-            if settings is None or environment.get("GIT_CONFIG_PARAMETERS"):
-                raise DangerFound(opaque("git's settings come from variables that cannot be read"))
-            if any(
-                key.startswith("alias.") or key.endswith(("command", "pager", "editor"))
-                for key in words.config_from_environment
-            ):
-                raise DangerFound(opaque("a git alias comes from a variable that cannot be read"))
-            config = settings | words.config
-            for key, value in config.items():
-                if key.startswith("alias.") and value.lstrip().startswith("!"):
-                    self.text(value.lstrip()[1:], start.scope.copy())
-                    raise DangerFound(opaque("this git alias is a shell command"))
-                if key == "core.sshcommand" and key in settings and words.subcommand in _GIT_NETWORK:
-                    raise DangerFound(opaque("git's ssh command is set through variables"))
-                if key in _GIT_PROGRAM_KEYS and not is_opaque(value):
-                    self.text(value.lstrip("!"), start.scope.copy())
-            if any(INPUT in key for key in (*config, *words.config_from_environment)):
-                raise DangerFound(opaque("words from stdin become settings of git"))
-            is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
-            self._git_connection("" if is_listing else words.subcommand, config, environment)
-            alias = config.get(f"alias.{words.subcommand}")
-            if alias is not None:
-                self.enter()
-                self.start(start.with_words(["git", *split_words(alias), *words.arguments]))
-                self.leave()
-                return
-            for variable in ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF"):
-                if environment.get(variable):
-                    self.text(environment[variable], start.scope.copy())
-            self._git_inner(words.subcommand, words.arguments, start.scope)
-            scope = start.scope
-            if words.directory:
-                scope = scope.copy()
-                scope.cwd = joined(scope.cwd, words.directory)
-            self.families(start._replace(scope=scope))
-
-        def _git_connection(
-            self, subcommand: str, config: dict[str, str], environment: Mapping[str, str]
-        ) -> None:
-            commands = [
-                config.get("core.sshcommand"),
-                environment.get("GIT_SSH_COMMAND"),
-                environment.get("GIT_SSH"),
-            ]
-            commands.append(environment.get("GIT_PROXY_COMMAND"))
-            for command in commands:
-                if (
-                    command
-                    and base_name(command.split()[0] if command.split() else "") != "ssh"
-                    and subcommand in _GIT_NETWORK
-                ):
-                    raise DangerFound(opaque("git connects through a program of the command line's own"))
-
-        def _git_inner(self, subcommand: str, arguments: list[str], scope: Scope) -> None:
-            """Commands that git itself runs: ``bisect run``, ``rebase --exec``, ``submodule foreach``, an alias being set."""
-            if subcommand == "bisect" and arguments[:1] == ["run"]:
-                self.start(Start(arguments[1:], scope.copy()))
-            if subcommand == "submodule" and "foreach" in arguments:
-                rest = [word for word in arguments[arguments.index("foreach") + 1 :] if not word.startswith("--")]
-                self.text(" ".join(rest), scope.copy())
-            for number, word in enumerate(arguments):
-                following = arguments[number + 1] if number + 1 < len(arguments) else ""
-                if subcommand == "rebase" and word in ("-x", "--exec"):
-                    self.text(following, scope.copy())
-                elif subcommand == "rebase" and word.startswith("--exec="):
-                    self.text(word.partition("=")[2], scope.copy())
-                elif subcommand == "config" and word.startswith("alias."):
-                    self.text(following[1:] if following.startswith("!") else f"git {following}", scope.copy())
-    return locals()
-
-def ralph_guard_scope():
-    """What a command line has set up before a command runs: variables, functions, directory, files it wrote."""
-
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.paths"); joined = _m["joined"]
-
-    _ENVIRONMENT = {
-        "HOME": "~",
-        "PWD": ".",
-        "OLDPWD": UNKNOWN,
-        **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), TEMPORARY_FOLDER),
-        **dict.fromkeys(("SHELL", "BASH"), "bash"),
-        **dict.fromkeys(("USER", "LOGNAME"), "user"),
-        **dict.fromkeys(("UID", "EUID"), "1000"),
-        "IFS": " \t\n",
-    }
-
-    class Scope:
-        """Copied for a subshell, shared by a group."""
-
-        __slots__ = ("cwd", "exports_functions", "files", "functions", "variables")
-
-        def __init__(self) -> None:
-            self.variables: dict[str, tuple[str, ...]] = {}
-            self.functions: dict[str, Script] = {}
-            self.files: dict[str, str] = {}
-            self.cwd = "."
-            self.exports_functions = False
-
-        def copy(self) -> Scope:
-            other = Scope()
-            other.variables = dict(self.variables)
-            other.functions = dict(self.functions)
-            other.files = dict(self.files)
-            other.cwd = self.cwd
-            other.exports_functions = self.exports_functions
-            return other
-
-        def of_child(self, arguments: Sequence[str]) -> Scope:
-            """For another shell: it sees functions only if they were exported."""
-            other = self.with_arguments(arguments)
-            if not self.exports_functions:
-                other.functions = {}
-            return other
-
-        def with_arguments(self, arguments: Sequence[str]) -> Scope:
-            """For a function or ``sh -c``: ``$1`` … and ``$@``."""
-            other = self.copy()
-            other.variables = {name: value for name, value in self.variables.items() if not name.isdigit()}
-            for number, argument in enumerate(arguments, start=1):
-                other.variables[str(number)] = (argument,)
-            other.variables["@"] = other.variables["*"] = tuple(arguments)
-            if any(INPUT in argument for argument in arguments):
-                # xargs appends any number of arguments.
-                for number in range(1, 21):
-                    other.variables.setdefault(str(number), (INPUT,))
-            return other
-
-        def written(self, path: str) -> str | None:
-            """The text of a file that the command line itself wrote; unknown text if it was fetched."""
-            return self.files.get(joined(self.cwd, path)) if self.files else None
-
-        def value_of(self, name: str) -> tuple[str, ...]:
-            """The values of a variable.
-
-        A name in capitals that was not set here comes from the environment and may be anything. One in small
-        letters is empty: every command of an agent starts in a fresh shell.
-        """
-            if name in self.variables:
-                return self.variables[name]
-            if name in _ENVIRONMENT:
-                return (_ENVIRONMENT[name],)
-            if name.isdigit() or name in ("@", "*"):
-                return ()
-            if name in ("#", "?", "$", "!", "-"):
-                return ("1",)
-            return (UNKNOWN,) if name.isupper() else ()
-
-        @property
-        def separators(self) -> str:
-            return "".join(self.value_of("IFS"))
-    return locals()
-
-def ralph_guard_shell_words():
-    """A shell's own command line: ``bash -lc 'code' name arguments``, ``sh script``, ``bash -s``."""
+def ralph_guard_programs_shells():
+    """Shells, and what runs a text as a shell does: ``bash -c``, ``sh script``, eval, source, trap."""
 
     from typing import NamedTuple
+
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]; is_partly_opaque = _m["is_partly_opaque"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.program_lists"); FETCHERS = _m["FETCHERS"]; SETUP_TOOLS = _m["SETUP_TOOLS"]; SETUP_WORDS = _m["SETUP_WORDS"]; SHELLS = _m["SHELLS"]
+    _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
+    _m = _module("ralph.guard.shell.expansion"); origin_of = _m["origin_of"]; output_of = _m["output_of"]
+    _m = _module("ralph.guard.shell.syntax"); Simple = _m["Simple"]; Text = _m["Text"]; only_substitution = _m["only_substitution"]; process_files = _m["process_files"]; scripts_of = _m["scripts_of"]
+    _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; refuse = _m["refuse"]; refuse_hidden = _m["refuse_hidden"]
 
     class ShellWords(NamedTuple):
         code: str | None = None
@@ -5608,698 +4570,200 @@ def ralph_guard_shell_words():
         if reads_stdin or not rest:
             return ShellWords(None, "", tuple(rest), checks_only, is_interactive, startup_file)
         return ShellWords(None, rest[0], tuple(rest[1:]), checks_only, is_interactive, startup_file)
+
+    def run_text(walk: Walk, start: Start, text: str | None, origin: str, arguments: Sequence[str] = ()) -> None:
+        """A script that does not stand in the command: known, or from somewhere."""
+        if text is None or is_opaque(text):
+            refuse_unread(origin)
+        walk_text(walk, text, start.scope.with_arguments(arguments))
+
+    def refuse_unread(origin: str) -> NoReturn:
+        if origin == "network":
+            refuse(
+                "network",
+                "this runs what another machine sends, unread",
+                "save it to a file, read it, then run the file by its name",
+            )
+        refuse_hidden("this runs a script that cannot be read beforehand")
+
+    def fetches(start: Start) -> bool:
+        """Something in its words comes from another machine."""
+        return start.source is not None and any(
+            origin_of(script, start.scope) == "network" for script in scripts_of(start.source)
+        )
+
+    def start_shell(walk: Walk, start: Start) -> None:
+        if any(word.startswith("-") and INPUT in word for word in start.words[1:]):
+            refuse_hidden("words from stdin become options of a shell")
+        shell = read_shell(start.words[1:])
+        _run_startup_files(walk, start, shell)
+        if shell.checks_only:
+            return
+        if shell.code is not None:
+            _run_code(walk, start, shell.code, shell.arguments)
+        elif process_files(start.source):
+            is_only = only_substitution(start.source) is not None
+            for script in process_files(start.source):
+                if not (is_only and _prints_setup_code(script)):
+                    run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
+        elif shell.script:
+            if is_opaque(shell.script):
+                refuse_hidden("this runs a script whose name is not known")
+            written = start.scope.written(shell.script)
+            if written is not None:
+                run_text(walk, start, written, "file", shell.arguments)
+        elif start.feed != NOTHING:
+            run_text(walk, start, start.feed.text, start.feed.origin, shell.arguments)
+
+    def _run_startup_files(walk: Walk, start: Start, shell: ShellWords) -> None:
+        name = base_name(start.words[0])
+        named = start.environment.get("ENV") if shell.is_interactive and name != "zsh" else None
+        if name in ("bash", "sh", "rbash") and not shell.is_interactive:
+            named = start.environment.get("BASH_ENV")
+        for path in (named, shell.startup_file if shell.is_interactive else ""):
+            if path:
+                run_text(walk, start, start.scope.written(path), "file")
+
+    def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> None:
+        """Behind ``-c``."""
+        if is_opaque(code):
+            if INPUT in code:
+                refuse_hidden("words from stdin become a script")
+            refuse_unread("network" if fetches(start) else "file")
+        inner = start.scope.of_child(arguments[1:])
+        command = code.strip()
+        name = command[1:].strip("{}")
+        if (
+            command.startswith("$")
+            and name.replace("_", "a").isalnum()
+            and is_opaque(" ".join(inner.value_of(name)))
+        ):
+            refuse_hidden(f"this runs whatever {command} holds")
+        walk_text(walk, code, inner, start.feed)
+
+    def start_eval(walk: Walk, start: Start) -> None:
+        text = " ".join(start.words[1:])
+        if not is_partly_opaque(text):
+            walk_text(walk, text, start.scope)
+            return
+        script = only_substitution(start.source)
+        if script is not None and _prints_setup_code(script):
+            return
+        if start.words[1:3] == ["set", "--"]:
+            return
+        if fetches(start):
+            refuse_unread("network")
+        refuse_hidden("eval runs text that is not known beforehand")
+
+    def start_source(walk: Walk, start: Start) -> None:
+        scripts = process_files(start.source)
+        for script in scripts:
+            if not (only_substitution(start.source) is script and _prints_setup_code(script)):
+                run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
+        if scripts:
+            return
+        _, operands = split_options(start.words[1:], ("-p",))
+        if any(is_opaque(word) for word in (*operands[:1], *start.words[1:3])):
+            refuse_hidden("this runs a script whose name is not known")
+        written = start.scope.written(operands[0]) if operands else None
+        if written is not None:
+            run_text(walk, start, written, "file")
+
+    def start_trap(walk: Walk, start: Start) -> None:
+        _, operands = split_options(start.words[1:])
+        if len(operands) > 1 and operands[0] != "-":
+            if is_partly_opaque(operands[0]):
+                refuse_hidden("trap runs text that is not known beforehand")
+            walk_text(walk, operands[0], start.scope)
+
+    def _prints_setup_code(script: Script) -> bool:
+        """One call of a tool that is made to print shell code, with nothing around it."""
+        if len(script) != 1 or len(script[0]) != 1:
+            return False
+        command = script[0][0]
+        if not isinstance(command, Simple) or command.redirects or command.assignments or not command.words:
+            return False
+        if not all(isinstance(part, Text) for word in command.words for part in word):
+            return False
+        words = ["".join(part.text for part in word if isinstance(part, Text)) for word in command.words]
+        name = base_name(words[0])
+        if name in SHELLS or name in FETCHERS or name in ("command", "env", "sudo", "cat", "echo", "printf"):
+            return False
+        return name in SETUP_TOOLS or bool(SETUP_WORDS & set(words[1:]))
     return locals()
 
-def ralph_guard_starting():
-    """What a program does with its words: run another one, read a script, be judged by the families."""
+def ralph_guard_programs_text_runners():
+    """Programs that hand a text to a shell: su, watch, ssh, vim, at, cmd …"""
 
     import shlex
 
-    _m = _module("ralph.guard.ansi_quotes"); NO_CHARACTER = _m["NO_CHARACTER"]
-    _m = _module("ralph.guard.carriers"); MAX_FIND_COMMANDS = _m["MAX_FIND_COMMANDS"]; read_find = _m["read_find"]; read_parallel = _m["read_parallel"]; read_xargs = _m["read_xargs"]
-    _m = _module("ralph.guard.examining"); DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; embedded_command = _m["embedded_command"]; is_opaque = _m["is_opaque"]; looks_like_commands = _m["looks_like_commands"]; next_directory = _m["next_directory"]
-    _m = _module("ralph.guard.expansion"); expand_words = _m["expand_words"]
-    _m = _module("ralph.guard.families.secrets"); check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]
-    _m = _module("ralph.guard.interpreters"); interpreter_named = _m["interpreter_named"]
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.paths"); joined = _m["joined"]
-    _m = _module("ralph.guard.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]; place_of = _m["place_of"]
-    _m = _module("ralph.guard.printed"); printed_by = _m["printed_by"]
-    _m = _module("ralph.guard.program_lists"); SHELLS = _m["SHELLS"]
-    _m = _module("ralph.guard.reading"); read_script = _m["read_script"]
-    _m = _module("ralph.guard.running_code"); opaque = _m["opaque"]; scripts_of = _m["scripts_of"]
-    _m = _module("ralph.guard.running_git"); GitRunner = _m["GitRunner"]; split_words = _m["split_words"]
-    _m = _module("ralph.guard.syntax"); Simple = _m["Simple"]
-    _m = _module("ralph.guard.word_reading"); TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
-    _m = _module("ralph.guard.wrappers"); read_env = _m["read_env"]; wrapped_command = _m["wrapped_command"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; split_words = _m["split_words"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.programs.wrappers"); wrapped_command = _m["wrapped_command"]
+    _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
 
-    class Examiner(GitRunner):
-        def start(self, start: Start) -> None:
-            self.count_call()
-            words = start.words
-            has_prefix = start.source is not None and bool(start.source.assignments)
-            while words and (not words[0] or (words[0] == "!" and not has_prefix)):
-                words = words[1:]
-            if not words or self.is_allowed(words):
-                return
-            start = start._replace(words=words)
-            name = words[0]
-            if INPUT in name or NO_CHARACTER in name:
-                raise DangerFound(opaque("the program that runs comes from stdin or cannot be read"))
-            if name in start.scope.functions:
-                self._function(start)
-                return
-            if any(character.isspace() for character in name.strip()) and not _is_path(name):
-                if any((name,) == value for key, value in start.scope.variables.items() if key.isdigit()):
-                    return  # `bash -c '"$1"' _ 'two words'`: no program has that name
-                self.is_torn = True  # a quote stands where none belongs: read it strictly
-                self.text(" ".join(" ".join(words).split("\n")), start.scope)
-                self.text(name, start.scope)
-                return
-            handler = _HANDLERS.get(base_name(name))
-            if handler is not None:
-                handler(self, start)
-            elif base_name(name) in SHELLS:
-                self.start_shell(start)
-            elif (interpreter := interpreter_named(base_name(name))) is not None:
-                self.start_interpreter(start, interpreter)
-            elif (wrapped := wrapped_command(base_name(name), words[1:])) is not None:
-                stays = base_name(name) in ("builtin", "command") or (
-                    base_name(name) == "time" and not has_prefix
-                )
-                self.start(start.with_words(wrapped) if stays else start.beyond_shell(wrapped))
-            else:
-                self._program(start)
-
-        def _program(self, start: Start) -> None:
-            """A program that runs nothing else, as far as we know."""
-            written = start.scope.written(start.words[0])
-            if written is not None:
-                self.run_text(start, written, "file", start.words[1:])
-            words, text = start.words, start.feed.text
-            self.families(start)
-            if is_opaque(words[0]) and has_flag(words[1:], "r") and has_flag(words[1:], "f"):
-                self.families(start._replace(words=["rm", *words[1:]]))
-            embedded = embedded_command(words)
-            if embedded:
-                self.start(start.with_words(embedded))
-            if (
-                text
-                and looks_like_commands(base_name(words[0]), text)
-                and start.source
-                and start.source.redirects
-            ):
-                self.text(text, start.scope.copy())
-            if start.source is not None:
-                self._sent_substitutions(start.source, start)
-
-        def _sent_substitutions(self, source: Simple, start: Start) -> None:
-            from_words = [script for script in scripts_of(source) if _tells_secrets(script, start.scope)]
-            if from_words:
-                self.report(check_sending(base_name(start.words[0]), [*start.words[1:], "\ue000"]))
-
-        def _function(self, start: Start) -> None:
-            name = start.words[0]
-            body = start.scope.functions[name]
-            inner = start.scope.with_arguments(start.words[1:])
-            # Within itself it is unknown: a second call is a loop without end, or a fork bomb.
-            inner.functions[name] = _ENDLESS
-            if body is _ENDLESS:
-                raise DangerFound(
-                    Danger("system", f"the function {name} calls itself without end", "write a loop with an end")
-                )
-            self.enter()
-            self.script(body, inner, start.feed)
-            self.leave()
-            start.scope.cwd = inner.cwd
-
-        def _change_directory(self, start: Start) -> None:
-            start.scope.cwd = next_directory(start.scope, start.words[1:])
-
-        def _declare(self, start: Start) -> None:
-            """``export X=1``, ``alias x='…'``, ``read x``."""
-            program = base_name(start.words[0])
-            for word in start.words[1:]:
-                name, equals, value = word.partition("=")
-                if program == "alias" and equals:
-                    start.scope.functions[name] = read_script(value).script
-                elif equals:
-                    start.scope.variables[name] = (value,)
-                elif program in ("read", "mapfile", "readarray", "getopts"):
-                    start.scope.variables[name] = (UNKNOWN,)
-            if program == "export" and "-f" in start.words:
-                start.scope.exports_functions = True
-
-        def _env(self, start: Start) -> None:
-            env = read_env(start.words[1:])
-            scope = start.scope
-            if env.assignments or env.directory is not None:
-                scope = scope.copy()
-                scope.variables |= {name: (value,) for name, value in env.assignments}
-                scope.cwd = joined(scope.cwd, env.directory) if env.directory is not None else scope.cwd
-            environment = {**start.environment, **dict(env.assignments)}
-            command = env.command
-            if env.split_text is not None:
-                if is_opaque(env.split_text):
-                    return
-                command = [*split_words(env.split_text), *command]
-                while command and "=" in command[0]:
-                    command = command[1:]
-            if command:
-                self.start(Start(command, scope, start.feed, environment))
-
-        def _string_runner(self, start: Start) -> None:
-            """``su -c``, ``flock FILE -c``, ``script -c``: a text for a shell among the options."""
-            words = start.words[1:]
-            for number, word in enumerate(words):
-                if word in ("-c", "--command") and number + 1 < len(words):
-                    self.text(words[number + 1], start.scope.copy())
-                    return
-                if word.startswith("--command="):
-                    self.text(word.partition("=")[2], start.scope.copy())
-                    return
-            if base_name(start.words[0]) == "flock":
-                _, operands = split_options(words, ("-w", "-E", "--timeout"))
-                self.start(start.with_words(operands[1:]))
-
-        def _watch(self, start: Start) -> None:
-            wrapped = wrapped_command("watch", start.words[1:]) or []
-            if wrapped and not has_flag(start.words[1:2], "x", "exec"):
-                self.text(" ".join(wrapped) if len(wrapped) == 1 else shlex.join(wrapped), start.scope.copy())
-            else:
-                self.start(start.with_words(wrapped))
-
-        def _sudo(self, start: Start) -> None:
-            words = start.words[1:]
-            wrapped = wrapped_command(base_name(start.words[0]), words) or []
-            own = words[: len(words) - len(wrapped)]
-            for number, word in enumerate(own[:-1]):
-                if word in ("-D", "--chdir"):
-                    start.scope.cwd = joined(start.scope.cwd, own[number + 1])
-            for word in own:
-                if word.startswith("--chdir="):
-                    start.scope.cwd = joined(start.scope.cwd, word.partition("=")[2])
-            if not wrapped and own and has_flag(own, "s") and start.feed != Feed():
-                self.run_text(start, start.feed.text, start.feed.origin, [])
-            self.start(start.with_words(wrapped))
-
-        def _xargs(self, start: Start) -> None:
-            command = read_xargs(start.words[1:])
-            if any(_is_code_with_input(command, number) for number in range(len(command))):
-                raise DangerFound(
-                    Danger(
-                        "hidden",
-                        "words from stdin become part of a script",
-                        "pass them as \"$1\": sh -c '…' _ {}",
-                    )
-                )
-            self.enter()
-            self.start(Start(command, start.scope.copy(), environment=start.environment))
-            self.leave()
-
-        def _parallel(self, start: Start) -> None:
-            parallel = read_parallel(start.words[1:])
-            if parallel.reads_commands:
-                raise DangerFound(opaque("parallel runs commands that come on stdin"))
-            if parallel.is_dry:
-                return
-            self.enter()
-            for command in parallel.commands:
-                scope = start.scope.copy()
-                scope.cwd = joined(scope.cwd, parallel.directory) if parallel.directory else scope.cwd
-                self.start(Start(command, scope, environment=start.environment))
-            self.leave()
-
-        def _find(self, start: Start) -> None:
-            find = read_find(start.words[1:])
-            instead = "list the files with -print first, then rm those that are named"
-            if find.may_gain_actions:
-                raise DangerFound(opaque("words from stdin may become actions of find"))
-            places = {place_of(root, start.scope.cwd, self.rules.cwd) for root in find.roots}
-            is_computed = start.source is not None and bool(scripts_of(start.source))
-            is_plain = not any(set(root) & set("*?[\ue000\ue001") or ".." in root for root in find.roots)
-            is_temporary = places == {Place.TEMPORARY} and is_plain and not is_computed
-            if find.deletes and not is_temporary:
-                raise DangerFound(Danger("files", "find -delete removes everything that matches", instead))
-            if len(find.commands) > MAX_FIND_COMMANDS:
-                raise TooComplex(TOO_MANY_PROGRAMS)
-            for command in find.commands:
-                if not is_temporary and (_removes_trees(command) or (places & MACHINE and _removes(command))):
-                    raise DangerFound(Danger("files", "find runs rm on everything that matches", instead))
-                if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
-                    # On every file below a root is as good as recursive.
-                    whole = [word.replace(f"/{UNKNOWN}", "") or "/" for word in command[1:]]
-                    self.families(start._replace(words=[command[0], "-R", *whole]))
-                self.enter()
-                self.start(Start(command, start.scope.copy(), environment=start.environment))
-                self.leave()
-
-        def _remote(self, start: Start) -> None:
-            self.families(start)
-            if not self.rules.has_pack("remote"):
-                return
-            words = behind_options(start.words[1:], _SSH_VALUED)
-            if words[1:]:
-                self.text(" ".join(words[1:]), start.scope.copy())
-
-        def _windows_shell(self, start: Start) -> None:
-            """``cmd /c …``."""
-            for number, word in enumerate(start.words):
-                if word.lower() in ("/c", "/k"):
-                    rest = start.words[number + 1 :]
-                    self.start(start.with_words(split_words(rest[0]) if len(rest) == 1 else rest))
-                    return
-
-        def _editor(self, start: Start) -> None:
-            """``vim -c '!command'``."""
-            for word in start.words[1:]:
-                command = word.lstrip("+:")
-                if command.startswith("!"):
-                    self.text(command[1:], start.scope.copy())
-
-        def _stdin_runner(self, start: Start) -> None:
-            """``at`` and ``batch`` run what comes on stdin."""
-            if start.feed.text is not None:
-                self.text(start.feed.text, start.scope.copy())
-
-    _ENDLESS: Script = ((Simple((), (), ()),),)
     _SSH_VALUED = tuple(words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"))
 
-    _HANDLERS = {
-        "eval": Examiner.start_eval,
-        "source": Examiner.start_source,
-        ".": Examiner.start_source,
-        "trap": Examiner.start_trap,
-        "env": Examiner._env,
-        "xargs": Examiner._xargs,
-        "gxargs": Examiner._xargs,
-        "parallel": Examiner._parallel,
-        "find": Examiner._find,
-        "gfind": Examiner._find,
-        "git": Examiner.start_git,
-        "watch": Examiner._watch,
-        "ssh": Examiner._remote,
-        **dict.fromkeys(("vim", "vi", "nvim", "ex", "view"), Examiner._editor),
-        "cmd": Examiner._windows_shell,
-        "at": Examiner._stdin_runner,
-        "batch": Examiner._stdin_runner,
-        **dict.fromkeys(("sudo", "doas"), Examiner._sudo),
-        **dict.fromkeys(("su", "runuser", "flock", "script", "sg"), Examiner._string_runner),
-        **dict.fromkeys(("cd", "pushd", "chdir"), Examiner._change_directory),
-        **dict.fromkeys(
-            (
-                "export",
-                "declare",
-                "typeset",
-                "local",
-                "readonly",
-                "alias",
-                "read",
-                "mapfile",
-                "readarray",
-                "getopts",
-            ),
-            Examiner._declare,
-        ),
-    }
-
-    def _is_code_with_input(words: list[str], number: int) -> bool:
-        """``sh -c '… {} …'``: xargs puts the words in as they are, quotes and all."""
-        return (
-            number >= 2
-            and INPUT in words[number]
-            and words[number - 1] == "-c"
-            and base_name(words[number - 2]) in SHELLS
-        )
-
-    def _is_path(name: str) -> bool:
-        r"""``C:\Program Files\Git\bin\git.exe``: a path with a space, not a command in quotes."""
-        return name[:1] == "/" or (
-            name[1:3] == ":\\" and not any(character.isspace() for character in base_name(name))
-        )
-
-    def _removes(words: list[str]) -> bool:
-        return any(base_name(word) in ("rm", "unlink", "shred") for word in words)
-
-    def _removes_trees(words: list[str]) -> bool:
-        """rm -rf, behind whatever wrappers."""
+    def start_su(walk: Walk, start: Start) -> None:
+        """``su -c``, ``flock FILE -c``, ``script -c``: a text for a shell among the options."""
+        words = start.words[1:]
         for number, word in enumerate(words):
-            if base_name(word) == "rm":
-                options, _ = split_options(words[number + 1 :])
-                if any(UNKNOWN in option for option in options):
-                    return True
-                recursive = has_flag(options, "r", "recursive", shortest=1) or has_flag(options, "R")
-                return recursive and has_flag(options, "f", "force", shortest=1)
-        return False
+            if word in ("-c", "--command") and number + 1 < len(words):
+                walk_text(walk, words[number + 1], start.scope.copy())
+                return
+            if word.startswith("--command="):
+                walk_text(walk, word.partition("=")[2], start.scope.copy())
+                return
+        if base_name(start.words[0]) == "flock":
+            _, operands = split_options(words, ("-w", "-E", "--timeout"))
+            walk.start(walk, start.with_words(operands[1:]))
 
-    def _tells_secrets(script: Script, scope: Scope) -> bool:
-        for pipeline in script:
-            for command in pipeline:
-                if isinstance(command, Simple) and reads_secrets(expand_words(command.words, scope, printed_by)):
-                    return True
-        return False
+    def start_watch(walk: Walk, start: Start) -> None:
+        wrapped = wrapped_command("watch", start.words[1:]) or []
+        if wrapped and not has_flag(start.words[1:2], "x", "exec"):
+            text = wrapped[0] if len(wrapped) == 1 else shlex.join(wrapped)
+            walk_text(walk, text, start.scope.copy())
+        else:
+            walk.start(walk, start.with_words(wrapped))
+
+    def start_ssh(walk: Walk, start: Start) -> None:
+        walk.ask_families(start)
+        if not walk.rules.has_pack("remote"):
+            return
+        words = behind_options(start.words[1:], _SSH_VALUED)
+        if words[1:]:
+            walk_text(walk, " ".join(words[1:]), start.scope.copy())
+
+    def start_cmd(walk: Walk, start: Start) -> None:
+        """``cmd /c …``."""
+        for number, word in enumerate(start.words):
+            if word.lower() in ("/c", "/k"):
+                rest = start.words[number + 1 :]
+                walk.start(walk, start.with_words(split_words(rest[0]) if len(rest) == 1 else rest))
+                return
+
+    def start_editor(walk: Walk, start: Start) -> None:
+        """``vim -c '!command'``."""
+        for word in start.words[1:]:
+            command = word.lstrip("+:")
+            if command.startswith("!"):
+                walk_text(walk, command[1:], start.scope.copy())
+
+    def start_at(walk: Walk, start: Start) -> None:
+        """``at`` and ``batch`` run what comes on stdin."""
+        if start.feed.text is not None:
+            walk_text(walk, start.feed.text, start.scope.copy())
     return locals()
 
-def ralph_guard_syntax():
-    """The parts of a shell command line, as far as a guard needs them.
-
-Control flow is flat: ``if``, ``while`` and ``case`` only mark where commands begin, because every branch is judged.
-"""
-
-    from typing import NamedTuple
-
-    class Text(NamedTuple):
-        text: str
-        quoted: bool = False
-
-    class Variable(NamedTuple):
-        """``$name`` or ``${name<operator><operand>}``."""
-
-        name: str
-        quoted: bool
-        operator: str = ""
-        operand: Word = ()
-
-    class Substitution(NamedTuple):
-        """``$( )``, backticks."""
-
-        script: Script
-        quoted: bool
-
-    class ProcessFile(NamedTuple):
-        """``<( )`` and ``>( )``: a file name whose content is a command's output."""
-
-        script: Script
-
-    class Arithmetic(NamedTuple):
-        """``$(( ))``: a number; what it substitutes is judged."""
-
-        inner: Word
-
-    Part: TypeAlias = Text | Variable | Substitution | ProcessFile | Arithmetic
-    Word: TypeAlias = "tuple[Part, ...]"
-
-    class Redirect:
-        """``operator`` is ``<``, ``>``, ``>>``, ``<<`` (here-document), ``<<<`` …; the body of a here-document comes late."""
-
-        __slots__ = ("fd", "operator", "target")
-
-        def __init__(self, operator: str, target: Word, fd: str = "") -> None:
-            self.operator = operator
-            self.target = target
-            self.fd = fd
-
-    class Assignment(NamedTuple):
-        """``name=value``; several values for an array and for the variable of a ``for`` loop."""
-
-        name: str
-        values: tuple[Word, ...]
-        appends: bool = False
-
-    class Simple(NamedTuple):
-        assignments: tuple[Assignment, ...]
-        words: tuple[Word, ...]
-        redirects: tuple[Redirect, ...]
-
-    class Group(NamedTuple):
-        """``{ }`` or, as a subshell, ``( )``."""
-
-        body: Script
-        is_subshell: bool
-        redirects: tuple[Redirect, ...] = ()
-
-    class Function(NamedTuple):
-        name: str
-        body: Script
-
-    Command: TypeAlias = Simple | Group | Function
-    Pipeline: TypeAlias = "tuple[Command, ...]"
-    Script: TypeAlias = "tuple[Pipeline, ...]"
-
-    def plain_text(word: Word) -> str | None:
-        """The text of a word that is only unquoted text: only such a word can be a keyword."""
-        if len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted:
-            return word[0].text
-        return None
-    return locals()
-
-def ralph_guard_word_reading():
-    """Reads one word of a shell command line: quotes, variables, substitutions.
-
-What a substitution holds is a script again, so the reader of scripts is a subclass of this one (``reading``).
-"""
-
-    import re
-
-    _m = _module("ralph.guard.ansi_quotes"); decode_escapes = _m["decode_escapes"]
-    _m = _module("ralph.guard.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
-
-    MAX_NESTING = 25
-    MAX_NODES = 30_000
-
-    TOO_DEEP = "the command is nested too deep"
-    TOO_LONG = "a word of the command is too long"
-    TOO_MANY_PARTS = "the command has too many parts"
-    TOO_MANY_PROGRAMS = "the command starts too many programs"
-    TOO_MANY_WORDS = "the command expands to too many words"
-
-    class TooComplex(Exception):
-        """The text is nested too deep, too long, or expands to too much to be judged."""
-
-    _PLAIN = re.compile(r"[^\s\\'\"`$|&;()<>#@!?+*]+")
-    _PLAIN_QUOTED = re.compile(r"[^\\\"`$]+")
-    _NAME = re.compile(r"[A-Za-z_]\w*")
-    _BRACED_NAME = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?$!-]")
-    _PARENTHESIS = re.compile(r"[()]")
-    _SPECIAL_NAMES = "@*#?$!-0123456789"
-    _VALUE_OPERATOR = re.compile(r":?[-=+?]|\^\^?|,,?|##?|%%?|//?|:|@")
-
-    class WordReader:
-        """Reads ``text`` from ``at`` on. An open quote is closed at the end of the text, and ``is_torn`` says so."""
-
-        def __init__(self, text: str, nesting: int) -> None:
-            if nesting > MAX_NESTING:
-                raise TooComplex(TOO_DEEP)
-            self.text = text
-            self.at = 0
-            self.nesting = nesting
-            self.is_torn = False
-            self._nodes = 0
-
-        def substituted(self) -> Script:
-            """The script behind ``$(``, with its closing sign."""
-            raise NotImplementedError
-
-        def whole_script(self) -> Script:
-            raise NotImplementedError
-
-        def word(self) -> Word | None:
-            """The word at ``at``, or None if there is none."""
-            parts: list[Part] = []
-            text = self.text
-            start = self.at
-            while self.at < len(text):
-                self.count()
-                character = text[self.at]
-                if character.isspace():
-                    break
-                plain = _PLAIN.match(text, self.at)
-                if plain:
-                    parts.append(Text(plain[0]))
-                    self.at = plain.end()
-                elif character in "@!?+*":
-                    parts.append(Text(self._extended_glob()))
-                elif character == "#":
-                    if self.at == start:
-                        break
-                    parts.append(Text("#"))
-                    self.at += 1
-                elif character in "<>" and text.startswith("(", self.at + 1):
-                    self.at += 2
-                    parts.append(ProcessFile(self.substituted()))
-                elif character in "|&;()<>":
-                    break
-                else:
-                    parts.extend(self._special(quoted=False))
-            if self.at == start:
-                return None
-            return tuple(parts)
-
-        def _extended_glob(self) -> str:
-            """``*``, or ``!(keep|that)`` as one piece."""
-            start = self.at
-            self.at += 1
-            if self.peek() != "(":
-                return self.text[start : self.at]
-            depth = 0
-            for found in _PARENTHESIS.finditer(self.text, self.at):
-                depth += 1 if found[0] == "(" else -1
-                if depth == 0:
-                    self.at = found.end()
-                    return self.text[start : self.at]
-            self.at = len(self.text)
-            return self.text[start:]
-
-        def _special(self, *, quoted: bool) -> list[Part]:
-            """What begins with a backslash, quote, dollar or backtick."""
-            text, character = self.text, self.text[self.at]
-            if character == "\\":
-                following = text[self.at + 1 : self.at + 2]
-                self.at += 2
-                if following == "\n":
-                    return []
-                if quoted and following not in '"\\$`':
-                    return [Text("\\" + following, True)]
-                return [Text(following, True)]
-            if character == "'":
-                end = self._find("'", self.at + 1)
-                content = text[self.at + 1 : end]
-                self.at = end + 1
-                return [Text(content, True)]
-            if character == '"':
-                self.at += 1
-                return [Text("", True), *self.double_quoted(end='"')]
-            if character == "`":
-                return [self._backticks(quoted)]
-            return [self._dollar(quoted)]
-
-        def double_quoted(self, end: str) -> Word:
-            parts: list[Part] = []
-            while self.at < len(self.text):
-                self.count()
-                character = self.text[self.at]
-                if character == end:
-                    self.at += 1
-                    return tuple(parts)
-                plain = _PLAIN_QUOTED.match(self.text, self.at)
-                if plain:
-                    parts.append(Text(plain[0], True))
-                    self.at = plain.end()
-                elif character == '"':
-                    parts.append(Text('"', True))
-                    self.at += 1
-                else:
-                    parts.extend(self._special(quoted=True))
-            self.is_torn = self.is_torn or bool(end)
-            return tuple(parts)
-
-        def _backticks(self, quoted: bool) -> Part:
-            start = self.at + 1
-            end = start
-            while end < len(self.text) and self.text[end] != "`":
-                end += 2 if self.text[end] == "\\" else 1
-            if end >= len(self.text):
-                self.is_torn = True
-            inner = re.sub(r"\\([`\\$])", r"\1", self.text[start:end])
-            self.at = min(end + 1, len(self.text))
-            return Substitution(type(self)(inner, self.nesting + 1).whole_script(), quoted)
-
-        def _dollar(self, quoted: bool) -> Part:
-            text, start = self.text, self.at
-            self.at += 1
-            following = self.peek()
-            if following == "'" and not quoted:
-                end = self.at + 1
-                while end < len(text) and text[end] != "'":
-                    end += 2 if text[end] == "\\" else 1
-                if end >= len(text):
-                    self.is_torn = True
-                content = text[self.at + 1 : end]
-                self.at = min(end + 1, len(text))
-                return Text(decode_escapes(content), True)
-            if following == '"' and not quoted:
-                return Text("", True)  # a translated string: the quote is read next
-            if self.is_arithmetic():
-                self.at += 2
-                return self.arithmetic()
-            if following == "(":
-                self.at += 1
-                return Substitution(self.substituted(), quoted)
-            if following == "{":
-                self.at += 1
-                return self._braced(quoted)
-            name = _NAME.match(text, self.at)
-            if name:
-                self.at = name.end()
-                return Variable(name[0], quoted)
-            if following and following in _SPECIAL_NAMES:
-                self.at += 1
-                return Variable(following, quoted)
-            return Text(text[start : self.at], quoted)
-
-        def is_arithmetic(self) -> bool:
-            """``((`` that a ``))`` closes; ``((a) ; b)`` is a subshell in a subshell."""
-            if not self.text.startswith("((", self.at):
-                return False
-            depth = 2
-            self._nodes += 20
-            for found in _PARENTHESIS.finditer(self.text, self.at + 2, self.at + 2_000):
-                depth += 1 if found[0] == "(" else -1
-                if depth == 1:
-                    return self.text.startswith(")", found.end())
-            return False
-
-        def arithmetic(self) -> Arithmetic:
-            """Behind ``((``, up to ``))``; only what it substitutes matters."""
-            parts: list[Part] = []
-            depth = 2
-            while self.at < len(self.text):
-                self.count()
-                character = self.text[self.at]
-                if character in "()":
-                    depth += 1 if character == "(" else -1
-                    self.at += 1
-                    if depth == 0:
-                        return Arithmetic(tuple(parts))
-                elif character in "$`":
-                    parts.extend(self._special(quoted=True))
-                else:
-                    self.at += 1
-            self.is_torn = True
-            return Arithmetic(tuple(parts))
-
-        def _braced(self, quoted: bool) -> Part:
-            """Behind ``${``."""
-            text = self.text
-            is_indirect = text.startswith("!", self.at)
-            is_length = bool(re.compile(r"#[\w@*]").match(text, self.at))
-            if is_indirect or is_length:
-                self.at += 1
-            found = _BRACED_NAME.match(text, self.at)
-            name = found[0] if found else ""
-            self.at = found.end() if found else self.at
-            if text.startswith("[", self.at):
-                self.at = self._find("]", self.at) + 1
-            operator_found = _VALUE_OPERATOR.match(text, self.at)
-            operator = operator_found[0] if operator_found else ""
-            self.at += len(operator)
-            operand: list[Part] = []
-            while self.at < len(text) and text[self.at] != "}":
-                self.count()
-                if text[self.at] in "\\'\"`$":
-                    operand.extend(self._special(quoted=quoted))
-                else:
-                    operand.append(Text(text[self.at], quoted))
-                    self.at += 1
-            if self.at >= len(text):
-                self.is_torn = True
-            self.at += 1
-            if is_indirect or is_length:
-                operator = "!" if is_indirect else "#len"
-            return Variable(name, quoted, operator, tuple(operand))
-
-        def _find(self, sign: str, start: int) -> int:
-            end = self.text.find(sign, start)
-            if end < 0:
-                self.is_torn = True
-                return len(self.text)
-            return end
-
-        def peek(self) -> str:
-            return self.text[self.at : self.at + 1]
-
-        def ends_word(self, at: int) -> bool:
-            return at >= len(self.text) or self.text[at].isspace() or self.text[at] in ";&|)<>"
-
-        def deeper(self) -> None:
-            self.nesting += 1
-            if self.nesting > MAX_NESTING:
-                raise TooComplex(TOO_DEEP)
-
-        def count(self) -> None:
-            self._nodes += 1
-            if self._nodes > MAX_NODES:
-                raise TooComplex(TOO_MANY_PARTS)
-    return locals()
-
-def ralph_guard_wrappers():
+def ralph_guard_programs_wrappers():
     """Programs that run another command: sudo, env, timeout … One row each."""
 
     from typing import NamedTuple
 
-    _m = _module("ralph.guard.options"); behind_options = _m["behind_options"]; is_assignment = _m["is_assignment"]
+    _m = _module("ralph.guard.marks"); is_opaque = _m["is_opaque"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; is_assignment = _m["is_assignment"]; split_words = _m["split_words"]
+    _m = _module("ralph.guard.places"); join_path = _m["join_path"]
+    _m = _module("ralph.guard.programs.shells"); run_text = _m["run_text"]
+    _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; Start = _m["Start"]
 
     class Wrapper(NamedTuple):
         """How to find the wrapped command."""
@@ -6455,6 +4919,1533 @@ def ralph_guard_wrappers():
             assignments.append((name, value))
             rest = rest[1:]
         return EnvCall(assignments, rest, split_text, directory)
+
+    def start_wrapped(walk: Walk, start: Start, wrapped: list[str]) -> None:
+        name = base_name(start.words[0])
+        # As a word of the shell, `time` measures functions too; behind an assignment it is a program.
+        has_prefix = start.source is not None and bool(start.source.assignments)
+        stays = name in ("builtin", "command") or (name == "time" and not has_prefix)
+        walk.start(walk, start.with_words(wrapped) if stays else start.beyond_shell(wrapped))
+
+    def start_sudo(walk: Walk, start: Start) -> None:
+        words = start.words[1:]
+        wrapped = wrapped_command(base_name(start.words[0]), words) or []
+        own = words[: len(words) - len(wrapped)]
+        for number, word in enumerate(own[:-1]):
+            if word in ("-D", "--chdir"):
+                start.scope.cwd = join_path(start.scope.cwd, own[number + 1])
+        for word in own:
+            if word.startswith("--chdir="):
+                start.scope.cwd = join_path(start.scope.cwd, word.partition("=")[2])
+        if not wrapped and own and has_flag(own, "s") and start.feed != NOTHING:
+            run_text(walk, start, start.feed.text, start.feed.origin)
+        walk.start(walk, start.with_words(wrapped))
+
+    def start_env(walk: Walk, start: Start) -> None:
+        env = read_env(start.words[1:])
+        scope = start.scope
+        if env.assignments or env.directory is not None:
+            scope = scope.copy()
+            scope.variables |= {name: (value,) for name, value in env.assignments}
+            scope.cwd = join_path(scope.cwd, env.directory) if env.directory is not None else scope.cwd
+        command = env.command
+        if env.split_text is not None:
+            if is_opaque(env.split_text):
+                return
+            command = [*split_words(env.split_text), *command]
+            while command and "=" in command[0]:
+                command = command[1:]
+        if command:
+            environment = {**start.environment, **dict(env.assignments)}
+            walk.start(walk, Start(command, scope, start.feed, environment))
+    return locals()
+
+def ralph_guard_script_walk():
+    """Walks scripts, pipelines and commands of a shell, and follows every program that they would start."""
+
+    _m = _module("ralph.guard.families.files"); check_written_file = _m["check_written_file"]
+    _m = _module("ralph.guard.families.secrets"); check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]; saved_file = _m["saved_file"]
+    _m = _module("ralph.guard.limits"); MAX_TEXT_CHARS = _m["MAX_TEXT_CHARS"]; TOO_LONG = _m["TOO_LONG"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.places"); is_secret_file = _m["is_secret_file"]; is_startup_file = _m["is_startup_file"]; join_path = _m["join_path"]
+    _m = _module("ralph.guard.program_lists"); FETCHERS = _m["FETCHERS"]
+    _m = _module("ralph.guard.shell.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]; origin_of = _m["origin_of"]; output_of_command = _m["output_of_command"]; stdin_text = _m["stdin_text"]
+    _m = _module("ralph.guard.shell.output"); output_of_call = _m["output_of_call"]
+    _m = _module("ralph.guard.shell.scripts"); read_script = _m["read_script"]
+    _m = _module("ralph.guard.shell.syntax"); Function = _m["Function"]; Group = _m["Group"]; Simple = _m["Simple"]; substituted_scripts = _m["substituted_scripts"]
+    _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; refuse_if = _m["refuse_if"]
+
+    def walk_text(walk: Walk, text: str, scope: Scope, feed: Feed = NOTHING) -> None:
+        """Text that a shell will read."""
+        if len(text) > MAX_TEXT_CHARS:
+            raise TooComplex(TOO_LONG)
+        inner = walk.deeper()
+        walk_script(inner, read_script(text, inner.depth)[0], scope, feed)
+
+    def walk_script(walk: Walk, script: Script, scope: Scope, feed: Feed = NOTHING) -> None:
+        for pipeline in script:
+            _walk_pipeline(walk, pipeline, scope, feed)
+
+    def _walk_pipeline(walk: Walk, pipeline: Pipeline, scope: Scope, feed: Feed) -> None:
+        secret = False
+        for number, command in enumerate(pipeline):
+            if isinstance(command, Function):
+                scope.functions[command.name] = command.body
+            elif isinstance(command, Group):
+                _walk_group(walk, command, scope, feed)
+            else:
+                words = _walk_simple(walk, command, scope, feed)
+                if secret and words:
+                    refuse_if(check_sending(base_name(words[0]), words[1:]))
+                secret = secret or reads_secrets(words)
+            if number + 1 < len(pipeline):
+                feed = _feed_behind(command, scope, feed)
+
+    def _walk_group(walk: Walk, group: Group, scope: Scope, feed: Feed) -> None:
+        walk_script(walk.deeper(), group.body, scope.copy() if group.is_subshell else scope, feed)
+        _walk_redirects(walk, group, scope)
+
+    def _feed_behind(command: Command, scope: Scope, feed: Feed) -> Feed:
+        """What a stage of a pipeline gives to the next."""
+        text = output_of_command(command, scope, feed.text)
+        if text is not None and UNKNOWN not in text:
+            return Feed(text)
+        origin = origin_of(((command,),), scope)
+        return Feed(None, origin if origin != "file" or not feed.origin else feed.origin)
+
+    def _walk_redirects(walk: Walk, command: Simple | Group, scope: Scope) -> None:
+        for redirect in command.redirects:
+            for script in substituted_scripts(redirect.target):
+                walk_script(walk, script, scope.copy())
+            if ">" in redirect.operator:
+                path = expand_text(redirect.target, scope)
+                refuse_if(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
+            elif redirect.operator == "<" and isinstance(command, Simple):
+                words = expand_words(command.words, scope)
+                if words and is_secret_file(expand_text(redirect.target, scope)):
+                    refuse_if(check_sending(base_name(words[0]), words[1:]))
+
+    def _walk_simple(walk: Walk, command: Simple, scope: Scope, feed: Feed) -> list[str]:
+        for assignment in command.assignments:
+            for value in assignment.values:
+                _walk_substitutions(walk, value, scope)
+        for word in command.words:
+            _walk_substitutions(walk, word, scope)
+        _walk_redirects(walk, command, scope)
+        values = {
+            assignment.name: tuple(
+                text for value in assignment.values for text in _assign(value, scope, len(assignment.values))
+            )
+            for assignment in command.assignments
+        }
+        if not command.words:
+            for assignment in command.assignments:
+                before = scope.variables.get(assignment.name, ("",)) if assignment.appends else ("",)
+                scope.variables[assignment.name] = tuple(
+                    old + new for old in before[:1] for new in values[assignment.name]
+                )
+            return []
+        words = expand_words(command.words, scope)
+        feed = _own_feed(command, scope, feed)
+        environment = {name: " ".join(value) for name, value in scope.variables.items()}
+        environment |= {name: " ".join(value) for name, value in values.items()}
+        walk.start(walk, Start(words, scope, feed, environment, command))
+        _remember_files(walk, command, words, scope, feed)
+        return words
+
+    def _assign(value: Word, scope: Scope, count: int) -> list[str]:
+        if count > 1:
+            return expand_words((value,), scope)
+        return [expand_text(value, scope)]
+
+    def _walk_substitutions(walk: Walk, word: Word, scope: Scope) -> None:
+        for script in substituted_scripts(word):
+            walk_script(walk.deeper(), script, scope.copy())
+
+    def _own_feed(command: Simple, scope: Scope, feed: Feed) -> Feed:
+        text = stdin_text(command.redirects, scope)
+        if text is not None:
+            return Feed(None, "file") if text.strip() == UNKNOWN else Feed(text)
+        for redirect in command.redirects:
+            if redirect.operator == "<":
+                scripts = substituted_scripts(redirect.target)
+                return Feed(None, origin_of(scripts[0], scope) if scripts else "file")
+        return feed
+
+    def _remember_files(walk: Walk, command: Simple, words: list[str], scope: Scope, feed: Feed) -> None:
+        """``cat > x.sh <<EOF`` … ``bash x.sh``: the text that was written is what will run."""
+        paths = [
+            (expand_text(redirect.target, scope), redirect.operator)
+            for redirect in command.redirects
+            if redirect.operator in (">", ">>", ">|") and redirect.fd in ("", "1")
+        ]
+        program = base_name(words[0]) if words else ""
+        if program == "tee":
+            paths += [(word, ">") for word in words[1:] if not word.startswith("-")]
+        text = output_of_call(words, scope, feed.text) if paths and words else None
+        if program in FETCHERS:
+            text = UNKNOWN
+            saved = saved_file(program, words[1:])
+            paths += [(saved, ">")] if saved else []
+        for path, operator in paths:
+            key = join_path(scope.cwd, path)
+            if text is None:
+                scope.files.pop(key, None)
+            else:
+                scope.files[key] = (scope.files.get(key, "") if operator == ">>" else "") + text
+                if is_startup_file(key):
+                    _walk_later(walk, text, scope)
+        if program in ("cp", "mv", "ln", "install", "rsync"):
+            for word in words[1:]:
+                scope.files.pop(join_path(scope.cwd, word), None)
+
+    def _walk_later(walk: Walk, text: str, scope: Scope) -> None:
+        """A shell will read it one day. What is only hard to read is the user's usual set-up."""
+        try:
+            walk_text(walk, text, scope.copy())
+        except DangerFound as found:
+            if found.danger.family != "hidden":
+                raise
+    return locals()
+
+def ralph_guard_shell_cursor():
+    """A place in the text of a command line, and what has been noticed on the way there."""
+
+    _m = _module("ralph.guard.limits"); MAX_NESTING = _m["MAX_NESTING"]; MAX_NODES = _m["MAX_NODES"]; TOO_DEEP = _m["TOO_DEEP"]; TOO_MANY_PARTS = _m["TOO_MANY_PARTS"]; TooComplex = _m["TooComplex"]
+
+    class Cursor:
+        """Reads ``text`` from ``at`` on. What is open is closed at the end of the text, and ``is_torn`` says so."""
+
+        __slots__ = ("at", "awaited", "cases", "is_torn", "nesting", "nodes", "read_inner", "text")
+
+        def __init__(self, text: str, nesting: int, read_inner: Callable[[Cursor, str], Script]) -> None:
+            if nesting > MAX_NESTING:
+                raise TooComplex(TOO_DEEP)
+            self.text = text
+            self.at = 0
+            self.nesting = nesting
+            self.is_torn = False
+            self.nodes = 0
+            self.cases = 0
+            """How many ``case`` are open here."""
+            self.awaited: list[tuple[Redirect, str, bool, bool]] = []
+            """Here-documents whose body comes behind this line: delimiter, is it quoted, are tabs stripped?"""
+            self.read_inner = read_inner
+            """Reads the script within a word, up to a sign that closes it: ``scripts.read_inner``, which needs the words."""
+
+        def peek(self) -> str:
+            return self.text[self.at : self.at + 1]
+
+        def find(self, sign: str, start: int) -> int:
+            end = self.text.find(sign, start)
+            if end < 0:
+                self.is_torn = True
+                return len(self.text)
+            return end
+
+        def find_unescaped(self, sign: str, start: int) -> int:
+            """As ``find``, but a backslash hides the character behind it."""
+            text, end = self.text, start
+            while end < len(text) and text[end] != sign:
+                end += 2 if text[end] == "\\" else 1
+            if end >= len(text):
+                self.is_torn = True
+            return end
+
+        def ends_word(self, at: int) -> bool:
+            return at >= len(self.text) or self.text[at].isspace() or self.text[at] in ";&|)<>"
+
+        def deeper(self) -> None:
+            self.nesting += 1
+            if self.nesting > MAX_NESTING:
+                raise TooComplex(TOO_DEEP)
+
+        def count(self) -> None:
+            self.nodes += 1
+            if self.nodes > MAX_NODES:
+                raise TooComplex(TOO_MANY_PARTS)
+    return locals()
+
+def ralph_guard_shell_escapes():
+    r"""Escapes of ``$'…'``, ``echo -e`` and ``printf``: ``\n``, ``\x72``, ``\162``, ``\u0072``."""
+
+    import re
+
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+
+    _ESCAPE = LazyPattern(
+        r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
+    )
+    _NAMED_ESCAPES = {
+        "n": "\n",
+        "t": "\t",
+        "r": "\r",
+        "a": "\a",
+        "b": "\b",
+        "e": "\x1b",
+        "E": "\x1b",
+        "f": "\f",
+        "v": "\v",
+    }
+    NO_CHARACTER = "\ufffd"
+
+    def decode_escapes(text: str) -> str:
+        return _ESCAPE.sub(_character_of, text) if "\\" in text else text
+
+    def _character_of(found: re.Match[str]) -> str:
+        hexadecimal = found[1] or found[2] or found[3]
+        if hexadecimal:
+            return _character(int(hexadecimal, 16))
+        if found[4]:
+            return _character(int(found[4], 8) & 0xFF)
+        if found[5]:
+            return _character(ord(found[5]) & 0x1F)
+        return _NAMED_ESCAPES.get(found[6], found[6])
+
+    def _character(code: int) -> str:
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            return NO_CHARACTER
+        return chr(code)
+    return locals()
+
+def ralph_guard_shell_expansion():
+    """What words become when the shell expands them, as far as that is known; so also what a substituted script prints."""
+
+    import re
+
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.limits"); MAX_PRINTED_CHARS = _m["MAX_PRINTED_CHARS"]; MAX_WORD_CHARS = _m["MAX_WORD_CHARS"]; MAX_WORDS = _m["MAX_WORDS"]; MAX_WORDS_CHARS = _m["MAX_WORDS_CHARS"]; TOO_LONG = _m["TOO_LONG"]; TOO_MANY_WORDS = _m["TOO_MANY_WORDS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.program_lists"); FETCHERS = _m["FETCHERS"]
+    _m = _module("ralph.guard.shell.output"); output_of_call = _m["output_of_call"]
+    _m = _module("ralph.guard.shell.syntax"); ProcessFile = _m["ProcessFile"]; Simple = _m["Simple"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
+
+    _BRACES = LazyPattern(r"\{([^{}]*,[^{}]*)\}")
+    _RANGE = LazyPattern(r"\{(\w+)\.\.(\w+)\}")
+
+    def expand_words(words: tuple[Word, ...], scope: Scope) -> list[str]:
+        expanded: list[str] = []
+        for word in words:
+            expanded += expand_word(word, scope, names_program=not expanded)
+            if len(expanded) > MAX_WORDS:
+                raise TooComplex(TOO_MANY_WORDS)
+        if sum(map(len, expanded)) > MAX_WORDS_CHARS:
+            raise TooComplex(TOO_LONG)
+        return expanded
+
+    def expand_word(word: Word, scope: Scope, *, names_program: bool = False) -> list[str]:
+        fields = _Fields()
+        for part in word:
+            if isinstance(part, Text):
+                fields.add(part.text, is_quoted=part.quoted)
+            elif isinstance(part, Variable):
+                _add_variable(fields, part, scope)
+            elif isinstance(part, Substitution):
+                _add_output(fields, part, scope, names_program=names_program)
+            elif isinstance(part, ProcessFile):
+                fields.add("/dev/fd/63", is_quoted=True)
+            else:
+                fields.add("0", is_quoted=True)
+        words = fields.finished()
+        if any(isinstance(part, Text) and not part.quoted and "{" in part.text for part in word):
+            words = [piece for whole in words for piece in expand_braces(whole)]
+        return words
+
+    def expand_text(word: Word, scope: Scope) -> str:
+        """As in an assignment, a here-document or a redirection: one text, never split."""
+        return " ".join(expand_word(tuple(_quoted(part) for part in word), scope, names_program=True))
+
+    def expand_braces(text: str) -> list[str]:
+        """``{a,b}c`` is ``ac bc``."""
+        pending = [text]
+        done: list[str] = []
+        while pending:
+            if len(pending) + len(done) > MAX_WORDS:
+                raise TooComplex(TOO_MANY_WORDS)
+            current = pending.pop()
+            found = _BRACES.search(current)
+            if found:
+                before, after = current[: found.start()], current[found.end() :]
+                pending += [before + choice + after for choice in reversed(found[1].split(","))]
+                continue
+            found = _RANGE.search(current)
+            if found and current.count("..") == 1:
+                # The ends are enough: no rule depends on what lies between them.
+                done += [current[: found.start()] + end + current[found.end() :] for end in (found[1], found[2])]
+                continue
+            done.append(current)
+        return done
+
+    class _Fields:
+        """Builds the words one word expands to."""
+
+        def __init__(self) -> None:
+            self._words: list[str] = []
+            self._current: str | None = None
+
+        def add(self, text: str, *, is_quoted: bool) -> None:
+            if text or is_quoted:
+                self._current = (self._current or "") + text
+                if len(self._current) > MAX_WORD_CHARS:
+                    raise TooComplex(TOO_LONG)
+
+        def add_split(self, text: str, separators: str) -> None:
+            """An unquoted value: cut at the separators."""
+            if not separators:
+                self.add(text, is_quoted=False)
+                return
+            pieces = re.split("[" + re.escape(separators) + "]+", text)
+            for number, piece in enumerate(pieces):
+                if number:
+                    self.end_word()
+                self.add(piece, is_quoted=False)
+
+        @property
+        def is_option(self) -> bool:
+            return (self._current or "").startswith("-")
+
+        def end_word(self) -> None:
+            if self._current is not None:
+                self._words.append(self._current)
+                self._current = None
+                if len(self._words) > MAX_WORDS:
+                    raise TooComplex(TOO_MANY_WORDS)
+
+        def finished(self) -> list[str]:
+            self.end_word()
+            return self._words
+
+    def _add_variable(fields: _Fields, part: Variable, scope: Scope) -> None:
+        values = _values_of(part, scope)
+        if part.name == "*" and part.quoted:
+            fields.add(scope.separators[:1].join(values), is_quoted=True)
+            return
+        for number, value in enumerate(values):
+            if number:
+                fields.end_word()
+            if part.quoted:
+                fields.add(value, is_quoted=True)
+            else:
+                fields.add_split(value, scope.separators)
+        if not values and part.quoted and part.name != "@":
+            fields.add("", is_quoted=True)
+
+    def _values_of(part: Variable, scope: Scope) -> tuple[str, ...]:
+        if part.operator == "!":
+            inner = scope.value_of(part.name)
+            return tuple(value for name in inner for value in scope.value_of(name)) or inner or (UNKNOWN,)
+        if part.operator == "#len":
+            return ("1",)
+        values = scope.value_of(part.name)
+        if part.operator in (":-", "-", ":=", "="):
+            if not any(values) or (values == (UNKNOWN,) and part.operand):
+                return (expand_text(part.operand, scope),)
+            return values
+        if part.operator in (":+", "+"):
+            return (expand_text(part.operand, scope),) if any(values) else ()
+        if part.operator in (":?", "?"):
+            return values if any(values) else (UNKNOWN,)
+        if not part.operator:
+            return values
+        return tuple(_transform(value, part, scope) for value in values)
+
+    def _transform(value: str, part: Variable, scope: Scope) -> str:
+        """The commonest of bash's string operators; others leave the value unknown."""
+        operand = expand_text(part.operand, scope)
+        if part.operator in ("^", "^^", ",", ",,"):
+            return value.upper() if "^" in part.operator else value.lower()
+        if part.operator == ":" and (found := re.fullmatch(r"\s*(\d{1,4})(?::(\d{1,4}))?", operand)):
+            start = int(found[1])
+            return value[start : start + int(found[2])] if found[2] else value[start:]
+        if part.operator in ("/", "//") and not set(operand) & set("*?["):
+            old, _, new = operand.partition("/")
+            return value.replace(old, new, 1 if part.operator == "/" else -1) if old else value
+        return value if value == UNKNOWN else value + UNKNOWN
+
+    def _add_output(fields: _Fields, part: Substitution, scope: Scope, *, names_program: bool) -> None:
+        output = output_of(part.script, scope)
+        text = UNKNOWN if output is None else output.rstrip("\n")
+        if (text.startswith("-") or fields.is_option) and not names_program:
+            text = UNKNOWN  # an option from a substitution: see "accepted" in docs/guard.md
+        if part.quoted:
+            fields.add(text, is_quoted=True)
+        else:
+            fields.add_split(text, scope.separators)
+
+    def _quoted(part: Part) -> Part:
+        return part._replace(quoted=True) if isinstance(part, Text | Variable | Substitution) else part
+
+    def output_of(script: Script, scope: Scope) -> str | None:
+        """What a script prints; None if it cannot be known without running it."""
+        outputs = [_output_of_pipeline(pipeline, scope) for pipeline in script]
+        if any(output is None for output in outputs) or not outputs:
+            return None
+        return "".join(output or "" for output in outputs)[:MAX_PRINTED_CHARS]
+
+    def _output_of_pipeline(pipeline: Pipeline, scope: Scope) -> str | None:
+        text: str | None = None
+        for command in pipeline:
+            text = output_of_command(command, scope, text)
+            if text is None:
+                return None
+        return text
+
+    def stdin_text(redirects: tuple[Redirect, ...], scope: Scope) -> str | None:
+        """The text of a here-document or here-string, or of a file that the command line itself wrote."""
+        text = None
+        for redirect in redirects:
+            if redirect.operator == "<<" and redirect.fd in ("", "0"):
+                text = expand_text(redirect.target, scope)
+            elif redirect.operator == "<<<":
+                text = expand_text(redirect.target, scope) + "\n"
+            elif redirect.operator == "<":
+                text = scope.written(expand_text(redirect.target, scope))
+        return text
+
+    def output_of_command(command: Command, scope: Scope, stdin: str | None) -> str | None:
+        if not isinstance(command, Simple) or not command.words:
+            return None
+        if any(">" in redirect.operator and redirect.fd != "2" for redirect in command.redirects):
+            return None
+        given = stdin_text(command.redirects, scope)
+        words = expand_words(command.words, scope)
+        if not words:
+            return None
+        return output_of_call(words, scope, stdin if given is None else given)
+
+    def origin_of(script: Script, scope: Scope) -> str:
+        """Where the output of a script comes from."""
+        for pipeline in script:
+            for command in pipeline:
+                if not isinstance(command, Simple) or not command.words:
+                    continue
+                words = expand_words(command.words, scope)
+                names = {base_name(word) for word in words[:3]}
+                if names & FETCHERS:
+                    return "network"
+                if names & {"base64", "xxd", "openssl", "gunzip", "zcat", "uudecode"}:
+                    return "decoder"
+        return "file"
+    return locals()
+
+def ralph_guard_shell_output():
+    """What a program prints, where that can be told without running it: echo, printf, decoders, a few questions."""
+
+    import base64
+    import binascii
+    import re
+
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.limits"); MAX_PRINTED_CHARS = _m["MAX_PRINTED_CHARS"]
+    _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
+
+    _FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
+
+    def output_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | None:
+        """None if it cannot be known."""
+        program, arguments = base_name(words[0]), words[1:]
+        if (
+            program in ("sudo", "command", "builtin", "env", "exec")
+            and arguments
+            and not arguments[0].startswith("-")
+        ):
+            return output_of_call(arguments, scope, stdin)
+        if program == "echo":
+            return _echo(arguments)
+        if program == "printf":
+            return _format(arguments)
+        if program in ("cat", "tee", "tac"):
+            return _concatenate(arguments, scope, stdin)
+        if program in ("base64", "xxd", "openssl", "basenc", "base32"):
+            return _decode(program, arguments, scope, stdin)
+        if program == "rev" and stdin is not None:
+            return "\n".join(line[::-1] for line in stdin.split("\n"))
+        if program == "tr" and stdin is not None:
+            return _translate(arguments, stdin)
+        return _answer(program, arguments)
+
+    def _answer(program: str, arguments: list[str]) -> str | None:
+        """Programs whose answer is known well enough to judge by."""
+        operands = [argument for argument in arguments if not argument.startswith("-")]
+        if program == "mktemp":
+            return f"{TEMPORARY_FOLDER}/made" if not any("/" in operand for operand in operands) else operands[-1]
+        if program == "pwd" or (
+            program == "git" and arguments[:1] == ["rev-parse"] and "--show-toplevel" in arguments
+        ):
+            return "."
+        if program in ("which", "realpath", "readlink", "type") and operands:
+            return operands[-1]
+        if program == "command" and arguments[:1] in (["-v"], ["-V"]) and operands:
+            return operands[-1]
+        if program == "whoami":
+            return "user"
+        if program in ("true", ":"):
+            return ""
+        return None
+
+    def _echo(arguments: list[str]) -> str:
+        has_escapes = False
+        newline = "\n"
+        while arguments and re.fullmatch(r"-[neE]+", arguments[0]):
+            has_escapes = has_escapes or "e" in arguments[0]
+            newline = "" if "n" in arguments[0] else newline
+            arguments = arguments[1:]
+        text = " ".join(arguments)
+        return (decode_escapes(text) if has_escapes else text) + newline
+
+    def _format(arguments: list[str]) -> str | None:
+        if arguments[:1] == ["--"]:
+            arguments = arguments[1:]
+        if not arguments or arguments[0] == "-v":
+            return None
+        template, values = decode_escapes(arguments[0]), arguments[1:]
+        printed = ""
+        while True:
+            before = len(values)
+
+            def replaced(found: re.Match[str]) -> str:
+                if found[1] == "%":
+                    return "%"
+                value = values.pop(0) if values else ""
+                return decode_escapes(value) if found[1] == "b" else value
+
+            printed += _FORMAT.sub(replaced, template)
+            if not values or len(values) == before or len(printed) > MAX_PRINTED_CHARS:
+                return printed
+
+    def _concatenate(arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
+        _, operands = split_options(arguments)
+        if not operands or operands == ["-"]:
+            return stdin
+        texts = [stdin if operand == "-" else scope.written(operand) for operand in operands]
+        if any(text is None for text in texts):
+            return None
+        return "".join(text or "" for text in texts)
+
+    def _decode(program: str, arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
+        options, operands = split_options(arguments)
+        for operand in operands:
+            stdin = scope.written(operand) or stdin
+        flags = "".join(option for option in options if not option.startswith("--"))
+        if stdin is None or UNKNOWN in stdin:
+            return None
+        packed = "".join(stdin.split())
+        try:
+            if program == "xxd" and "r" in flags:
+                return bytes.fromhex(packed).decode("utf-8", "replace")
+            is_decoding = "d" in flags.lower() or "--decode" in options
+            if program == "base32" and is_decoding:
+                return base64.b32decode(packed).decode("utf-8", "replace")
+            if is_decoding and (
+                program != "openssl" or "base64" in [*operands, *(option.lstrip("-") for option in options)]
+            ):
+                return base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")
+        except (ValueError, binascii.Error):
+            return None
+        return None
+
+    def _translate(arguments: list[str], text: str) -> str | None:
+        options, operands = split_options(arguments)
+        sets = [_characters_of(operand) for operand in operands]
+        if options in (["-d"], ["--delete"]) and len(sets) == 1:
+            return "".join(character for character in text if character not in sets[0])
+        if len(sets) != 2 or not sets[1] or options:
+            return None
+        target = sets[1] + sets[1][-1] * len(sets[0])
+        return text.translate({ord(old): new for old, new in zip(sets[0], target, strict=False)})
+
+    def _characters_of(set_text: str) -> str:
+        text = decode_escapes(set_text)
+        for name, members in (
+            ("[:upper:]", "A-Z"),
+            ("[:lower:]", "a-z"),
+            ("[:space:]", " \t\n"),
+            ("[:digit:]", "0-9"),
+        ):
+            text = text.replace(name, members)
+
+        def ranged(found: re.Match[str]) -> str:
+            first, last = ord(found[1]), ord(found[2])
+            return "".join(chr(code) for code in range(first, min(last, first + 256) + 1))
+
+        return re.sub(r"(.)-(.)", ranged, text, flags=re.DOTALL)
+    return locals()
+
+def ralph_guard_shell_scope():
+    """What a command line has set up before a command runs: variables, functions, directory, files it wrote."""
+
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.places"); join_path = _m["join_path"]
+
+    _ENVIRONMENT = {
+        "HOME": "~",
+        "PWD": ".",
+        "OLDPWD": UNKNOWN,
+        **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), TEMPORARY_FOLDER),
+        **dict.fromkeys(("SHELL", "BASH"), "bash"),
+        **dict.fromkeys(("USER", "LOGNAME"), "user"),
+        **dict.fromkeys(("UID", "EUID"), "1000"),
+        "IFS": " \t\n",
+    }
+
+    class Scope:
+        """Copied for a subshell, shared by a group."""
+
+        __slots__ = ("cwd", "exports_functions", "files", "functions", "variables")
+
+        def __init__(self) -> None:
+            self.variables: dict[str, tuple[str, ...]] = {}
+            self.functions: dict[str, Script] = {}
+            self.files: dict[str, str] = {}
+            self.cwd = "."
+            self.exports_functions = False
+
+        def copy(self) -> Scope:
+            other = Scope()
+            other.variables = dict(self.variables)
+            other.functions = dict(self.functions)
+            other.files = dict(self.files)
+            other.cwd = self.cwd
+            other.exports_functions = self.exports_functions
+            return other
+
+        def of_child(self, arguments: Sequence[str]) -> Scope:
+            """For another shell: it sees functions only if they were exported."""
+            other = self.with_arguments(arguments)
+            if not self.exports_functions:
+                other.functions = {}
+            return other
+
+        def with_arguments(self, arguments: Sequence[str]) -> Scope:
+            """For a function or ``sh -c``: ``$1`` … and ``$@``."""
+            other = self.copy()
+            other.variables = {name: value for name, value in self.variables.items() if not name.isdigit()}
+            for number, argument in enumerate(arguments, start=1):
+                other.variables[str(number)] = (argument,)
+            other.variables["@"] = other.variables["*"] = tuple(arguments)
+            if any(INPUT in argument for argument in arguments):
+                # xargs appends any number of arguments.
+                for number in range(1, 21):
+                    other.variables.setdefault(str(number), (INPUT,))
+            return other
+
+        def written(self, path: str) -> str | None:
+            """The text of a file that the command line itself wrote; unknown text if it was fetched."""
+            return self.files.get(join_path(self.cwd, path)) if self.files else None
+
+        def value_of(self, name: str) -> tuple[str, ...]:
+            """The values of a variable.
+
+        A name in capitals that was not set here comes from the environment and may be anything. One in small
+        letters is empty: every command of an agent starts in a fresh shell.
+        """
+            if name in self.variables:
+                return self.variables[name]
+            if name in _ENVIRONMENT:
+                return (_ENVIRONMENT[name],)
+            if name.isdigit() or name in ("@", "*"):
+                return ()
+            if name in ("#", "?", "$", "!", "-"):
+                return ("1",)
+            return (UNKNOWN,) if name.isupper() else ()
+
+        @property
+        def separators(self) -> str:
+            return "".join(self.value_of("IFS"))
+    return locals()
+
+def ralph_guard_shell_scripts():
+    """Reads a script. Total: whatever the text, a script comes out or ``TooComplex`` is raised."""
+
+    import re
+
+    _m = _module("ralph.guard.shell.cursor"); Cursor = _m["Cursor"]
+    _m = _module("ralph.guard.shell.syntax"); Assignment = _m["Assignment"]; Function = _m["Function"]; Group = _m["Group"]; Redirect = _m["Redirect"]; Simple = _m["Simple"]; Text = _m["Text"]; Variable = _m["Variable"]; plain_text = _m["plain_text"]
+    _m = _module("ralph.guard.shell.words"); is_arithmetic = _m["is_arithmetic"]; read_arithmetic = _m["read_arithmetic"]; read_double_quoted = _m["read_double_quoted"]; read_word = _m["read_word"]
+
+    _ASSIGNMENT = re.compile(r"(\w+)(\[[^]]*\])?(\+?)=")
+    _REDIRECT = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
+    _OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
+    _PARENTHESES = re.compile(r"\s*\(\s*\)")
+    _IN = re.compile(r"in\b")
+    _SKIPPED_KEYWORDS = frozenset(
+        ["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "coproc"]
+    )
+
+    def read_script(text: str, nesting: int = 0) -> tuple[Script, bool]:
+        """The script, and whether a quote, substitution or here-document was left open in its text."""
+        cursor = Cursor(text, nesting, _read_inner)
+        return _read_whole(cursor), cursor.is_torn
+
+    def _read_inner(cursor: Cursor, closing: str) -> Script:
+        """A script within a word: up to ``closing``, or all of the text."""
+        return _read_enclosed(cursor, closing) if closing else _read_whole(cursor)
+
+    def _read_whole(cursor: Cursor) -> Script:
+        script = _read_pipelines(cursor, "")
+        while cursor.at < len(cursor.text):  # a stray closing sign: go on behind it
+            cursor.at += 1
+            script += _read_pipelines(cursor, "")
+        return script
+
+    def _read_pipelines(cursor: Cursor, closing: str) -> Script:
+        """Pipelines up to ``closing`` (``)`` or ``}`` in command position), which is not consumed."""
+        pipelines: list[Pipeline] = []
+        while True:
+            _skip_blanks_and_newlines(cursor)
+            if cursor.at >= len(cursor.text):
+                _read_here_documents(cursor)
+                return tuple(pipelines)
+            character = cursor.text[cursor.at]
+            if character == ")":
+                if not cursor.cases:
+                    return tuple(pipelines)
+                cursor.at += 1  # the end of a pattern in `case`
+                continue
+            if closing == "}" and character == "}" and cursor.ends_word(cursor.at + 1):
+                return tuple(pipelines)
+            before = cursor.at
+            pipeline = _read_pipeline(cursor)
+            if cursor.cases and cursor.peek() == ")":
+                cursor.at += 1
+                continue  # it was a pattern of `case`
+            if pipeline:
+                pipelines.append(pipeline)
+            if cursor.at == before:
+                if cursor.text[cursor.at] == ")":
+                    return tuple(pipelines)
+                cursor.at += 1
+
+    def _read_pipeline(cursor: Cursor) -> Pipeline:
+        commands: list[Command] = []
+        while True:
+            command = _read_command(cursor)
+            if command is not None:
+                commands.append(command)
+            _skip_blanks(cursor)
+            operator = _OPERATOR.match(cursor.text, cursor.at)
+            if operator is None:
+                return tuple(commands)
+            if operator[0] == "\n":
+                return tuple(commands)
+            cursor.at = operator.end()
+            if operator[0] not in ("|", "|&"):
+                return tuple(commands)
+            if not commands:
+                # What a loop prints goes into the next command: unknown, but not nothing.
+                commands.append(Group((), False))
+            _skip_blanks_and_newlines(cursor)
+
+    def _read_command(cursor: Cursor) -> Command | None:
+        cursor.count()
+        while True:
+            _skip_blanks(cursor)
+            if cursor.at >= len(cursor.text):
+                return None
+            if is_arithmetic(cursor):
+                return _read_arithmetic_command(cursor)
+            if cursor.text[cursor.at] == "(":
+                cursor.at += 1
+                return _read_group(cursor, ")", is_subshell=True)
+            if _match_redirect(cursor) or _ASSIGNMENT.match(cursor.text, cursor.at):
+                return _read_simple(cursor, [])
+            word = read_word(cursor)
+            if word is None:
+                return None
+            keyword = plain_text(word)
+            if keyword == "{":
+                return _read_group(cursor, "}", is_subshell=False)
+            if keyword in _SKIPPED_KEYWORDS:
+                continue
+            if keyword == "case":
+                _skip_blanks(cursor)
+                read_word(cursor)
+                cursor.cases += 1
+                _skip_blanks_and_newlines(cursor)
+                if cursor.text.startswith("in", cursor.at):
+                    cursor.at += 2
+                return None
+            if keyword == "esac":
+                cursor.cases = max(0, cursor.cases - 1)
+                continue
+            if keyword in ("for", "select"):
+                return _read_loop(cursor)
+            if keyword == "function":
+                _skip_blanks(cursor)
+                name = plain_text(read_word(cursor) or ()) or ""
+                _skip_parentheses(cursor)
+                return _read_function(cursor, name)
+            if keyword and _skip_parentheses(cursor):
+                return _read_function(cursor, keyword)
+            return _read_simple(cursor, [word])
+
+    def _skip_parentheses(cursor: Cursor) -> bool:
+        found = _PARENTHESES.match(cursor.text, cursor.at)
+        if found:
+            cursor.at = found.end()
+        return found is not None
+
+    def _read_function(cursor: Cursor, name: str) -> Function:
+        _skip_blanks_and_newlines(cursor)
+        cursor.deeper()
+        if cursor.peek() == "{":  # also without a blank behind it: people write fork bombs so
+            cursor.at += 1
+            body: Command | None = _read_group(cursor, "}", is_subshell=False)
+        else:
+            body = _read_command(cursor)
+        cursor.nesting -= 1
+        return Function(name, ((body,),) if body is not None else ())
+
+    def _read_enclosed(cursor: Cursor, closing: str) -> Script:
+        cursor.deeper()
+        cases, cursor.cases = cursor.cases, 0
+        script = _read_pipelines(cursor, closing)
+        cursor.cases = cases
+        cursor.nesting -= 1
+        if cursor.peek() == closing:
+            cursor.at += 1
+        else:
+            cursor.is_torn = True
+        return script
+
+    def _read_group(cursor: Cursor, closing: str, *, is_subshell: bool) -> Group:
+        body = _read_enclosed(cursor, closing)
+        redirects: list[Redirect] = []
+        while True:
+            _skip_blanks(cursor)
+            redirect = _read_redirect(cursor)
+            if redirect is None:
+                return Group(body, is_subshell, tuple(redirects))
+            redirects.append(redirect)
+
+    def _read_loop(cursor: Cursor) -> Simple:
+        """``for name in words``: an assignment with several values; the body follows as commands of its own."""
+        _skip_blanks(cursor)
+        if is_arithmetic(cursor):
+            return _read_arithmetic_command(cursor)
+        name = plain_text(read_word(cursor) or ()) or "_"
+        _skip_blanks_and_newlines(cursor)
+        values: list[Word] = []
+        if _IN.match(cursor.text, cursor.at):
+            cursor.at += 2
+            while True:
+                _skip_blanks(cursor)
+                word = read_word(cursor)
+                if word is None:
+                    break
+                values.append(word)
+        else:
+            values.append((Variable("@", True),))
+        return Simple((Assignment(name, tuple(values)),), (), ())
+
+    def _read_arithmetic_command(cursor: Cursor) -> Simple:
+        cursor.at += 2
+        return Simple((), ((Text(":"),), (read_arithmetic(cursor),)), ())
+
+    def _read_simple(cursor: Cursor, words: list[Word]) -> Command | None:
+        assignments: list[Assignment] = []
+        redirects: list[Redirect] = []
+        while True:
+            _skip_blanks(cursor)
+            redirect = _read_redirect(cursor)
+            if redirect is not None:
+                redirects.append(redirect)
+                continue
+            if not words:
+                assignment = _read_assignment(cursor)
+                if assignment is not None:
+                    assignments.append(assignment)
+                    continue
+            word = read_word(cursor)
+            if word is None:
+                if not (assignments or words or redirects):
+                    return None
+                return Simple(tuple(assignments), tuple(words), tuple(redirects))
+            words.append(word)
+
+    def _read_assignment(cursor: Cursor) -> Assignment | None:
+        found = _ASSIGNMENT.match(cursor.text, cursor.at)
+        if found is None:
+            return None
+        cursor.at = found.end()
+        if cursor.peek() != "(":
+            return Assignment(found[1], (read_word(cursor) or (),), bool(found[3]))
+        cursor.at += 1
+        values: list[Word] = []
+        while True:
+            _skip_blanks_and_newlines(cursor)
+            word = read_word(cursor)
+            if word is None:
+                if cursor.peek() == ")":
+                    cursor.at += 1
+                    return Assignment(found[1], tuple(values), bool(found[3]))
+                if cursor.at >= len(cursor.text):
+                    cursor.is_torn = True
+                    return Assignment(found[1], tuple(values), bool(found[3]))
+                cursor.at += 1
+                continue
+            values.append(word)
+
+    def _match_redirect(cursor: Cursor) -> re.Match[str] | None:
+        found = _REDIRECT.match(cursor.text, cursor.at)
+        is_process_file = found and found[2] in ("<", ">") and cursor.text.startswith("(", found.end())
+        return None if is_process_file else found
+
+    def _read_redirect(cursor: Cursor) -> Redirect | None:
+        found = _match_redirect(cursor)
+        if found is None:
+            return None
+        cursor.at = found.end()
+        _skip_blanks(cursor)
+        redirect = Redirect(found[2], (), found[1])
+        start = cursor.at
+        target = read_word(cursor) or ()
+        if found[2] in ("<<", "<<-"):
+            redirect.operator = "<<"
+            is_quoted = any(sign in cursor.text[start : cursor.at] for sign in "'\"\\")
+            delimiter = "".join(part.text for part in target if isinstance(part, Text))
+            cursor.awaited.append((redirect, delimiter, is_quoted, found[2] == "<<-"))
+        else:
+            redirect.target = target
+        return redirect
+
+    def _read_here_documents(cursor: Cursor) -> None:
+        """``at`` is at the beginning of a line."""
+        awaited, cursor.awaited = cursor.awaited, []
+        for redirect, delimiter, is_quoted, strips_tabs in awaited:
+            lines: list[str] = []
+            while cursor.at < len(cursor.text):
+                end = cursor.text.find("\n", cursor.at)
+                end = len(cursor.text) if end < 0 else end
+                line = cursor.text[cursor.at : end]
+                cursor.at = min(end + 1, len(cursor.text))
+                if strips_tabs:
+                    line = line.lstrip("\t")
+                if line == delimiter:
+                    break
+                lines.append(line + "\n")
+            else:
+                cursor.is_torn = True
+            body = "".join(lines)
+            if is_quoted:
+                redirect.target = (Text(body, True),)
+            else:  # substitutions count, quotes do not
+                redirect.target = read_double_quoted(Cursor(body, cursor.nesting + 1, _read_inner), end="")
+
+    def _skip_blanks(cursor: Cursor) -> None:
+        text = cursor.text
+        while cursor.at < len(text):
+            character = text[cursor.at]
+            if character == "#" and (cursor.at == 0 or text[cursor.at - 1] in " \t\n;&|("):
+                end = text.find("\n", cursor.at)
+                cursor.at = len(text) if end < 0 else end
+                return
+            if text.startswith("\\\n", cursor.at):
+                cursor.at += 2
+            elif character != "\n" and character.isspace():
+                cursor.at += 1
+            else:
+                return
+
+    def _skip_blanks_and_newlines(cursor: Cursor) -> None:
+        while True:
+            _skip_blanks(cursor)
+            if cursor.peek() != "\n":
+                operator = _OPERATOR.match(cursor.text, cursor.at)
+                if operator is None:
+                    return
+                cursor.at = operator.end()  # `; ;`, a leading `|`: nothing runs there
+                continue
+            cursor.at += 1
+            _read_here_documents(cursor)
+    return locals()
+
+def ralph_guard_shell_syntax():
+    """The parts of a shell command line, as far as a guard needs them.
+
+Control flow is flat: ``if``, ``while`` and ``case`` only mark where commands begin, because every branch is judged.
+"""
+
+    from typing import NamedTuple
+
+    class Text(NamedTuple):
+        text: str
+        quoted: bool = False
+
+    class Variable(NamedTuple):
+        """``$name`` or ``${name<operator><operand>}``."""
+
+        name: str
+        quoted: bool
+        operator: str = ""
+        operand: Word = ()
+
+    class Substitution(NamedTuple):
+        """``$( )``, backticks."""
+
+        script: Script
+        quoted: bool
+
+    class ProcessFile(NamedTuple):
+        """``<( )`` and ``>( )``: a file name whose content is a command's output."""
+
+        script: Script
+
+    class Arithmetic(NamedTuple):
+        """``$(( ))``: a number; what it substitutes is judged."""
+
+        inner: Word
+
+    Part: TypeAlias = Text | Variable | Substitution | ProcessFile | Arithmetic
+    Word: TypeAlias = "tuple[Part, ...]"
+
+    class Redirect:
+        """``operator`` is ``<``, ``>``, ``>>``, ``<<`` (here-document), ``<<<`` …; the body of a here-document comes late."""
+
+        __slots__ = ("fd", "operator", "target")
+
+        def __init__(self, operator: str, target: Word, fd: str = "") -> None:
+            self.operator = operator
+            self.target = target
+            self.fd = fd
+
+    class Assignment(NamedTuple):
+        """``name=value``; several values for an array and for the variable of a ``for`` loop."""
+
+        name: str
+        values: tuple[Word, ...]
+        appends: bool = False
+
+    class Simple(NamedTuple):
+        assignments: tuple[Assignment, ...]
+        words: tuple[Word, ...]
+        redirects: tuple[Redirect, ...]
+
+    class Group(NamedTuple):
+        """``{ }`` or, as a subshell, ``( )``."""
+
+        body: Script
+        is_subshell: bool
+        redirects: tuple[Redirect, ...] = ()
+
+    class Function(NamedTuple):
+        name: str
+        body: Script
+
+    Command: TypeAlias = Simple | Group | Function
+    Pipeline: TypeAlias = "tuple[Command, ...]"
+    Script: TypeAlias = "tuple[Pipeline, ...]"
+
+    def plain_text(word: Word) -> str | None:
+        """The text of a word that is only unquoted text: only such a word can be a keyword."""
+        if len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted:
+            return word[0].text
+        return None
+
+    def substituted_scripts(word: Word) -> list[Script]:
+        """The scripts that run while the word is expanded."""
+        scripts: list[Script] = []
+        for part in word:
+            if isinstance(part, Substitution | ProcessFile):
+                scripts.append(part.script)
+            elif isinstance(part, Variable):
+                scripts += substituted_scripts(part.operand)
+            elif isinstance(part, Arithmetic):
+                scripts += substituted_scripts(part.inner)
+        return scripts
+
+    def scripts_of(command: Simple) -> list[Script]:
+        return [script for word in command.words for script in substituted_scripts(word)]
+
+    def process_files(command: Simple | None) -> list[Script]:
+        if command is None:
+            return []
+        return [part.script for word in command.words for part in word if isinstance(part, ProcessFile)]
+
+    def only_substitution(command: Simple | None) -> Script | None:
+        """The script of ``program "$(…)"`` or ``program <(…)`` when nothing else is given."""
+        if command is None or len(command.words) != 2 or command.redirects or command.assignments:
+            return None
+        parts = [part for part in command.words[1] if part != Text("", True)]
+        if len(parts) == 1 and isinstance(parts[0], Substitution | ProcessFile):
+            return parts[0].script
+        return None
+    return locals()
+
+def ralph_guard_shell_words():
+    """Reads one word of a command line: quotes, variables, substitutions."""
+
+    import re
+
+    _m = _module("ralph.guard.shell.cursor"); Cursor = _m["Cursor"]
+    _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
+    _m = _module("ralph.guard.shell.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
+
+    _PLAIN = re.compile(r"[^\s\\'\"`$|&;()<>#@!?+*]+")
+    _PLAIN_QUOTED = re.compile(r"[^\\\"`$]+")
+    _NAME = re.compile(r"[A-Za-z_]\w*")
+    _BRACED_NAME = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?$!-]")
+    _PARENTHESIS = re.compile(r"[()]")
+    _SPECIAL_NAMES = "@*#?$!-0123456789"
+    _VALUE_OPERATOR = re.compile(r":?[-=+?]|\^\^?|,,?|##?|%%?|//?|:|@")
+
+    def read_word(cursor: Cursor) -> Word | None:
+        """The word at ``at``, or None if there is none."""
+        parts: list[Part] = []
+        text = cursor.text
+        start = cursor.at
+        while cursor.at < len(text):
+            cursor.count()
+            character = text[cursor.at]
+            if character.isspace():
+                break
+            plain = _PLAIN.match(text, cursor.at)
+            if plain:
+                parts.append(Text(plain[0]))
+                cursor.at = plain.end()
+            elif character in "@!?+*":
+                parts.append(Text(_read_glob(cursor)))
+            elif character == "#":
+                if cursor.at == start:
+                    break
+                parts.append(Text("#"))
+                cursor.at += 1
+            elif character in "<>" and text.startswith("(", cursor.at + 1):
+                cursor.at += 2
+                parts.append(ProcessFile(cursor.read_inner(cursor, ")")))
+            elif character in "|&;()<>":
+                break
+            else:
+                parts.extend(_read_special(cursor, quoted=False))
+        if cursor.at == start:
+            return None
+        return tuple(parts)
+
+    def _read_glob(cursor: Cursor) -> str:
+        """``*``, or ``!(keep|that)`` as one piece."""
+        start = cursor.at
+        cursor.at += 1
+        if cursor.peek() != "(":
+            return cursor.text[start : cursor.at]
+        depth = 0
+        for found in _PARENTHESIS.finditer(cursor.text, cursor.at):
+            depth += 1 if found[0] == "(" else -1
+            if depth == 0:
+                cursor.at = found.end()
+                return cursor.text[start : cursor.at]
+        cursor.at = len(cursor.text)
+        return cursor.text[start:]
+
+    def _read_special(cursor: Cursor, *, quoted: bool) -> list[Part]:
+        """What begins with a backslash, quote, dollar or backtick."""
+        text, character = cursor.text, cursor.text[cursor.at]
+        if character == "\\":
+            following = text[cursor.at + 1 : cursor.at + 2]
+            cursor.at += 2
+            if following == "\n":
+                return []
+            if quoted and following not in '"\\$`':
+                return [Text("\\" + following, True)]
+            return [Text(following, True)]
+        if character == "'":
+            end = cursor.find("'", cursor.at + 1)
+            content = text[cursor.at + 1 : end]
+            cursor.at = end + 1
+            return [Text(content, True)]
+        if character == '"':
+            cursor.at += 1
+            return [Text("", True), *read_double_quoted(cursor, end='"')]
+        if character == "`":
+            return [_read_backticks(cursor, quoted)]
+        return [_read_dollar(cursor, quoted)]
+
+    def read_double_quoted(cursor: Cursor, end: str) -> Word:
+        parts: list[Part] = []
+        while cursor.at < len(cursor.text):
+            cursor.count()
+            character = cursor.text[cursor.at]
+            if character == end:
+                cursor.at += 1
+                return tuple(parts)
+            plain = _PLAIN_QUOTED.match(cursor.text, cursor.at)
+            if plain:
+                parts.append(Text(plain[0], True))
+                cursor.at = plain.end()
+            elif character == '"':
+                parts.append(Text('"', True))
+                cursor.at += 1
+            else:
+                parts.extend(_read_special(cursor, quoted=True))
+        cursor.is_torn = cursor.is_torn or bool(end)
+        return tuple(parts)
+
+    def _read_backticks(cursor: Cursor, quoted: bool) -> Part:
+        start = cursor.at + 1
+        end = cursor.find_unescaped("`", start)
+        inner = re.sub(r"\\([`\\$])", r"\1", cursor.text[start:end])
+        cursor.at = min(end + 1, len(cursor.text))
+        inside = Cursor(inner, cursor.nesting + 1, cursor.read_inner)
+        return Substitution(cursor.read_inner(inside, ""), quoted)
+
+    def _read_dollar(cursor: Cursor, quoted: bool) -> Part:
+        text, start = cursor.text, cursor.at
+        cursor.at += 1
+        following = cursor.peek()
+        if following == "'" and not quoted:
+            end = cursor.find_unescaped("'", cursor.at + 1)
+            content = text[cursor.at + 1 : end]
+            cursor.at = min(end + 1, len(text))
+            return Text(decode_escapes(content), True)
+        if following == '"' and not quoted:
+            return Text("", True)  # a translated string: the quote is read next
+        if is_arithmetic(cursor):
+            cursor.at += 2
+            return read_arithmetic(cursor)
+        if following == "(":
+            cursor.at += 1
+            return Substitution(cursor.read_inner(cursor, ")"), quoted)
+        if following == "{":
+            cursor.at += 1
+            return _read_braced(cursor, quoted)
+        name = _NAME.match(text, cursor.at)
+        if name:
+            cursor.at = name.end()
+            return Variable(name[0], quoted)
+        if following and following in _SPECIAL_NAMES:
+            cursor.at += 1
+            return Variable(following, quoted)
+        return Text(text[start : cursor.at], quoted)
+
+    def is_arithmetic(cursor: Cursor) -> bool:
+        """``((`` that a ``))`` closes; ``((a) ; b)`` is a subshell in a subshell."""
+        if not cursor.text.startswith("((", cursor.at):
+            return False
+        depth = 2
+        cursor.nodes += 20
+        for found in _PARENTHESIS.finditer(cursor.text, cursor.at + 2, cursor.at + 2_000):
+            depth += 1 if found[0] == "(" else -1
+            if depth == 1:
+                return cursor.text.startswith(")", found.end())
+        return False
+
+    def read_arithmetic(cursor: Cursor) -> Arithmetic:
+        """Behind ``((``, up to ``))``; only what it substitutes matters."""
+        parts: list[Part] = []
+        depth = 2
+        while cursor.at < len(cursor.text):
+            cursor.count()
+            character = cursor.text[cursor.at]
+            if character in "()":
+                depth += 1 if character == "(" else -1
+                cursor.at += 1
+                if depth == 0:
+                    return Arithmetic(tuple(parts))
+            elif character in "$`":
+                parts.extend(_read_special(cursor, quoted=True))
+            else:
+                cursor.at += 1
+        cursor.is_torn = True
+        return Arithmetic(tuple(parts))
+
+    def _read_braced(cursor: Cursor, quoted: bool) -> Part:
+        """Behind ``${``."""
+        text = cursor.text
+        is_indirect = text.startswith("!", cursor.at)
+        is_length = bool(re.compile(r"#[\w@*]").match(text, cursor.at))
+        if is_indirect or is_length:
+            cursor.at += 1
+        found = _BRACED_NAME.match(text, cursor.at)
+        name = found[0] if found else ""
+        cursor.at = found.end() if found else cursor.at
+        if text.startswith("[", cursor.at):
+            cursor.at = cursor.find("]", cursor.at) + 1
+        operator_found = _VALUE_OPERATOR.match(text, cursor.at)
+        operator = operator_found[0] if operator_found else ""
+        cursor.at += len(operator)
+        operand: list[Part] = []
+        while cursor.at < len(text) and text[cursor.at] != "}":
+            cursor.count()
+            if text[cursor.at] in "\\'\"`$":
+                operand.extend(_read_special(cursor, quoted=quoted))
+            else:
+                operand.append(Text(text[cursor.at], quoted))
+                cursor.at += 1
+        if cursor.at >= len(text):
+            cursor.is_torn = True
+        cursor.at += 1
+        if is_indirect or is_length:
+            operator = "!" if is_indirect else "#len"
+        return Variable(name, quoted, operator, tuple(operand))
+    return locals()
+
+def ralph_guard_verbs():
+    """Command lines of the form ``tool thing verb``: which verbs destroy."""
+
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
+
+    _VERB = LazyPattern(
+        r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
+        r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_](?:delete|destroy|remove|purge)"
+    )
+    _GLOBAL_VALUED = words_in(
+        "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
+        " --kubeconfig --cluster -s -H --host -c --config -p --port -u --user --bootstrap-server --zookeeper -o -C --chdir --server -w --workspace"
+    )
+
+    def command_words(arguments: list[str]) -> list[str]:
+        """The words before the first option behind them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
+        words: list[str] = []
+        at = 0
+        while at < len(arguments):
+            word = arguments[at]
+            if word.startswith("-"):
+                if len(words) >= 2:
+                    break
+                at += 2 if word in _GLOBAL_VALUED else 1
+                continue
+            words.append(word)
+            at += 1
+        return words
+
+    def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
+        """The first verb that destroys, or nothing."""
+        for word in words[:5]:
+            if word in more or _VERB.fullmatch(word.lower()):
+                return word
+        return ""
+
+    def is_only_asking(arguments: list[str]) -> bool:
+        return any(
+            word
+            in (
+                "--help",
+                "-h",
+                "help",
+                "--dry-run",
+                "--dryrun",
+                "--version",
+                "--dry-run=client",
+                "--dry-run=server",
+            )
+            for word in arguments
+        )
+    return locals()
+
+def ralph_guard_walk():
+    """One walk through a command line: what it carries from program to program, and how it ends."""
+
+    from fnmatch import fnmatchcase
+    from types import MappingProxyType
+    from typing import NamedTuple
+
+    _m = _module("ralph.guard.call"); Call = _m["Call"]
+    _m = _module("ralph.guard.families.catalogue"); check_families = _m["check_families"]
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.limits"); MAX_CALLS = _m["MAX_CALLS"]; MAX_DEPTH = _m["MAX_DEPTH"]; TOO_DEEP = _m["TOO_DEEP"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.places"); place_of = _m["place_of"]
+
+    class DangerFound(Exception):
+        """Ends the walk: one danger is enough."""
+
+        def __init__(self, danger: Danger) -> None:
+            self.danger = danger
+
+    class Feed(NamedTuple):
+        """What comes on stdin."""
+
+        text: str | None = None
+        origin: str = ""
+        """Where unknown text comes from: ``network``, ``decoder``, ``file``; empty if there is none."""
+
+    NOTHING = Feed()
+
+    class Start(NamedTuple):
+        """One program that is about to start."""
+
+        words: list[str]
+        scope: Scope
+        feed: Feed = NOTHING
+        environment: Mapping[str, str] = MappingProxyType({})
+        source: Simple | None = None
+        """As it was written, for the rules that need to know."""
+
+        def with_words(self, words: list[str]) -> Start:
+            return self._replace(words=words, source=None)
+
+        def beyond_shell(self, words: list[str]) -> Start:
+            """Another program starts it: the shell's functions do not count there."""
+            scope = self.scope.copy()
+            scope.functions = {}
+            return self._replace(words=words, source=None, scope=scope)
+
+    class Tally:
+        """What has been seen on the way."""
+
+        __slots__ = ("calls", "is_torn")
+
+        def __init__(self, *, is_torn: bool) -> None:
+            self.calls = 0
+            self.is_torn = is_torn
+            """Something was left open in the text: what is read may not be what runs."""
+
+    class Walk(NamedTuple):
+        rules: GuardRules
+        tally: Tally
+        start: Callable[[Walk, Start], None]
+        """Follows a program that starts: ``programs.handlers.start_program``, which the handlers cannot import."""
+        depth: int = 0
+
+        def deeper(self) -> Walk:
+            """Within what one program runs."""
+            if self.depth >= MAX_DEPTH:
+                raise TooComplex(TOO_DEEP)
+            return Walk(self.rules, self.tally, self.start, self.depth + 1)
+
+        def count_call(self) -> None:
+            self.tally.calls += 1
+            if self.tally.calls > MAX_CALLS:
+                raise TooComplex(TOO_MANY_PROGRAMS)
+
+        def allows(self, words: list[str]) -> bool:
+            """By a pattern of the user's, for one simple command."""
+            if not self.rules.allow:
+                return False
+            command = " ".join(words)
+            return any(command == pattern or fnmatchcase(command, pattern) for pattern in self.rules.allow)
+
+        def place_of(self, path: str, scope: Scope) -> Place:
+            return place_of(path, scope.cwd, self.rules.cwd)
+
+        def ask_families(self, start: Start) -> None:
+            """Ends the walk if one of them knows the program's words as a danger."""
+            words = start.words
+            call = Call(
+                base_name(words[0]),
+                words[1:],
+                start.scope.cwd,
+                self.rules,
+                start.environment,
+                self.tally.is_torn,
+                start.feed.text or "",
+            )
+            refuse_if(check_families(call))
+
+    def refuse(family: str, what: str, instead: str) -> NoReturn:
+        raise DangerFound(Danger(family, what, instead))
+
+    def refuse_hidden(what: str) -> NoReturn:
+        """What runs cannot be read beforehand."""
+        refuse("hidden", what, "write the command out so that it can be read")
+
+    def refuse_if(danger: Danger | None) -> None:
+        if danger is not None:
+            raise DangerFound(danger)
     return locals()
 
 def ralph_interfaces_hooks_answers():
@@ -7202,13 +7193,7 @@ _MODULES = {
     "ralph.domain.plan.story": ralph_domain_plan_story,
     "ralph.domain.promise.loop_state": ralph_domain_promise_loop_state,
     "ralph.domain.promise.session_loop": ralph_domain_promise_session_loop,
-    "ralph.guard.ansi_quotes": ralph_guard_ansi_quotes,
     "ralph.guard.call": ralph_guard_call,
-    "ralph.guard.carriers": ralph_guard_carriers,
-    "ralph.guard.code": ralph_guard_code,
-    "ralph.guard.destructive_words": ralph_guard_destructive_words,
-    "ralph.guard.examining": ralph_guard_examining,
-    "ralph.guard.expansion": ralph_guard_expansion,
     "ralph.guard.families.backup": ralph_guard_families_backup,
     "ralph.guard.families.catalogue": ralph_guard_families_catalogue,
     "ralph.guard.families.cloud": ralph_guard_families_cloud,
@@ -7223,26 +7208,35 @@ _MODULES = {
     "ralph.guard.families.secrets": ralph_guard_families_secrets,
     "ralph.guard.families.services": ralph_guard_families_services,
     "ralph.guard.families.system": ralph_guard_families_system,
-    "ralph.guard.git_words": ralph_guard_git_words,
+    "ralph.guard.git_call": ralph_guard_git_call,
     "ralph.guard.guard": ralph_guard_guard,
-    "ralph.guard.interpreters": ralph_guard_interpreters,
     "ralph.guard.judgement": ralph_guard_judgement,
     "ralph.guard.lazy_pattern": ralph_guard_lazy_pattern,
+    "ralph.guard.limits": ralph_guard_limits,
     "ralph.guard.marks": ralph_guard_marks,
     "ralph.guard.options": ralph_guard_options,
-    "ralph.guard.paths": ralph_guard_paths,
     "ralph.guard.places": ralph_guard_places,
-    "ralph.guard.printed": ralph_guard_printed,
     "ralph.guard.program_lists": ralph_guard_program_lists,
-    "ralph.guard.reading": ralph_guard_reading,
-    "ralph.guard.running_code": ralph_guard_running_code,
-    "ralph.guard.running_git": ralph_guard_running_git,
-    "ralph.guard.scope": ralph_guard_scope,
-    "ralph.guard.shell_words": ralph_guard_shell_words,
-    "ralph.guard.starting": ralph_guard_starting,
-    "ralph.guard.syntax": ralph_guard_syntax,
-    "ralph.guard.word_reading": ralph_guard_word_reading,
-    "ralph.guard.wrappers": ralph_guard_wrappers,
+    "ralph.guard.programs.builtins": ralph_guard_programs_builtins,
+    "ralph.guard.programs.carriers": ralph_guard_programs_carriers,
+    "ralph.guard.programs.code": ralph_guard_programs_code,
+    "ralph.guard.programs.git_helpers": ralph_guard_programs_git_helpers,
+    "ralph.guard.programs.handlers": ralph_guard_programs_handlers,
+    "ralph.guard.programs.interpreters": ralph_guard_programs_interpreters,
+    "ralph.guard.programs.shells": ralph_guard_programs_shells,
+    "ralph.guard.programs.text_runners": ralph_guard_programs_text_runners,
+    "ralph.guard.programs.wrappers": ralph_guard_programs_wrappers,
+    "ralph.guard.script_walk": ralph_guard_script_walk,
+    "ralph.guard.shell.cursor": ralph_guard_shell_cursor,
+    "ralph.guard.shell.escapes": ralph_guard_shell_escapes,
+    "ralph.guard.shell.expansion": ralph_guard_shell_expansion,
+    "ralph.guard.shell.output": ralph_guard_shell_output,
+    "ralph.guard.shell.scope": ralph_guard_shell_scope,
+    "ralph.guard.shell.scripts": ralph_guard_shell_scripts,
+    "ralph.guard.shell.syntax": ralph_guard_shell_syntax,
+    "ralph.guard.shell.words": ralph_guard_shell_words,
+    "ralph.guard.verbs": ralph_guard_verbs,
+    "ralph.guard.walk": ralph_guard_walk,
     "ralph.interfaces.hooks.answers": ralph_interfaces_hooks_answers,
     "ralph.interfaces.hooks.context_hook": ralph_interfaces_hooks_context_hook,
     "ralph.interfaces.hooks.event": ralph_interfaces_hooks_event,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ralph.guard.examining import DangerFound
 from ralph.guard.judgement import ALLOWED, DEFAULT_RULES, Danger, GuardRules, Judgement, blocked
+from ralph.guard.limits import MAX_COMMAND_CHARS, TOO_DEEP, TooComplex
 from ralph.guard.marks import INPUT, UNKNOWN
-from ralph.guard.reading import read_script
-from ralph.guard.scope import Scope
-from ralph.guard.starting import Examiner
-from ralph.guard.word_reading import TOO_DEEP, TooComplex
+from ralph.guard.programs.handlers import start_program
+from ralph.guard.script_walk import walk_script
+from ralph.guard.shell.scope import Scope
+from ralph.guard.shell.scripts import read_script
+from ralph.guard.walk import DangerFound, Tally, Walk
 
-MAX_COMMAND_CHARS = 200_000
 _DASHES = dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")
 """Signs that look like a hyphen: a person who copies the command reads an option."""
 _SHORTER = "split it into shorter commands that can be read"
@@ -30,8 +30,8 @@ def judge(command: str, rules: GuardRules = DEFAULT_RULES) -> Judgement:
         .replace("\0", "")
     )
     try:
-        read = read_script(text)
-        Examiner(rules, is_torn=read.is_torn).script(read.script, Scope())
+        script, is_torn = read_script(text)
+        walk_script(Walk(rules, Tally(is_torn=is_torn), start_program), script, Scope())
     except DangerFound as found:
         return blocked(found.danger)
     except TooComplex as error:

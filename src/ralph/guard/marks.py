@@ -8,3 +8,12 @@ INPUT = "\ue001"
 """Stands in a word for what xargs or parallel puts there: anything at all."""
 
 TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
+
+
+def is_opaque(word: str) -> bool:
+    """Only the running shell knows any of it."""
+    return bool(word) and not word.strip(UNKNOWN + INPUT + " \n;")
+
+
+def is_partly_opaque(word: str) -> bool:
+    return UNKNOWN in word or INPUT in word

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 
 
 def words_in(text: str) -> frozenset[str]:
     """A table of words that reads like one."""
     return frozenset(text.split())
+
+
+def split_words(text: str) -> list[str]:
+    """As a shell cuts it into words; at blanks if its quotes do not match."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def base_name(program: str) -> str:

@@ -1,4 +1,4 @@
-"""What kind of place a path is: the project's own, a temporary folder, the system, a home …, by its text alone."""
+"""What kind of place a path is: the project's own, a temporary folder, the system, a home … Nothing is looked up: its text decides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from enum import Enum
 
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, UNKNOWN
-from ralph.guard.paths import joined
 
 
 class Place(Enum):
@@ -44,15 +43,43 @@ _WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
 _WINDOWS = LazyPattern(r"[A-Za-z]:")
 
 
+def join_path(base: str, path: str) -> str:
+    """``path`` seen from ``base``, without ``.`` and ``..`` where the text says enough."""
+    if path.startswith(("/", "~")) or (path.startswith(UNKNOWN) and base != UNKNOWN):
+        whole = path
+    elif path[1:2] == ":" and path[0].isalpha():
+        return path
+    else:
+        whole = f"{base}/{path}"
+    is_absolute = whole.startswith("/")
+    parts: list[str] = []
+    for part in whole.split("/"):
+        if part in ("", "."):
+            continue
+        if part == ".." and parts and parts[-1] != "..":
+            if parts[-1].startswith("~"):
+                parts[-1] = "/home"  # one above a home: certainly not ours
+            else:
+                parts.pop()
+        elif part == ".." and is_absolute:
+            continue
+        else:
+            parts.append(part)
+    text = "/".join(parts)
+    if is_absolute:
+        return "/" + text
+    return text or "."
+
+
 def place_of(path: str, cwd: str, project: str = "") -> Place:
     """``cwd`` is where the command line has gone so far, ``project`` the absolute working directory if known."""
     if INPUT in path or "$" in path:
         return Place.UNKNOWN
     if _WINDOWS_ROOT.fullmatch(path) and path[:1] != "/":
         return Place.ROOT
-    whole = joined(cwd, path)
+    whole = join_path(cwd, path)
     if project and not whole.startswith(("/", "~", UNKNOWN)):
-        whole = joined(project, whole)
+        whole = join_path(project, whole)
     stripped = whole
     while (cut := stripped.rpartition("/"))[2] and _BROAD.fullmatch(cut[2]):
         if not cut[1]:
@@ -107,7 +134,7 @@ _VITAL_FILES = LazyPattern(
 
 def is_vital_file(path: str, cwd: str) -> bool:
     """Overwriting it locks people out, opens a door, or stops the machine."""
-    whole = joined(cwd, path)
+    whole = join_path(cwd, path)
     return bool(_VITAL_FILES.fullmatch(whole)) or is_disk(whole)
 
 
@@ -118,7 +145,7 @@ _PERSONAL_FILES = LazyPattern(
 
 def is_personal_file(path: str, cwd: str) -> bool:
     """Keys, history and start-up files of the user."""
-    return bool(_PERSONAL_FILES.fullmatch(joined(cwd, path)))
+    return bool(_PERSONAL_FILES.fullmatch(join_path(cwd, path)))
 
 
 _STARTUP_FILES = LazyPattern(

@@ -21,6 +21,11 @@ TEXT_TOOLS = words_in(
 )
 """Programs that show or store what they are given and never run it."""
 
+FETCHERS = words_in(
+    "curl wget fetch aria2c http https xh xhs httpie lwp-request lynx links w3m nc ncat netcat ssh"
+)
+"""Programs whose output comes from another machine."""
+
 SETUP_TOOLS = words_in(
     "ssh-agent direnv brew pyenv rbenv nodenv goenv jenv zoxide fnm starship mise rtx asdf opam conda "
     "mamba micromamba dircolors thefuck atuin keychain gpg-agent docker-machine minikube register-python- "

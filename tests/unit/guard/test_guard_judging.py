@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph.guard.guard import MAX_COMMAND_CHARS, judge
+from ralph.guard.guard import judge
 from ralph.guard.judgement import GuardDecision, GuardRules
+from ralph.guard.limits import MAX_COMMAND_CHARS
 
 DATA = Path(__file__).parents[2] / "data" / "guard"
 

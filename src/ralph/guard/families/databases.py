@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 from ralph.guard.call import Call
-from ralph.guard.destructive_words import is_only_asking
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.options import words_in
+from ralph.guard.verbs import is_only_asking
 
 _CLIENTS = words_in(
     "psql mysql mariadb sqlite3 sqlcmd duckdb cockroach clickhouse-client cqlsh mongosh mongo redis-cli usql pgcli mycli bq snowsql"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ralph.guard.call import Call
-from ralph.guard.git_words import GitWords, read_git
+from ralph.guard.git_call import GitWords, read_git
 from ralph.guard.judgement import Danger
 from ralph.guard.marks import INPUT
 from ralph.guard.options import has_flag, split_options

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ralph.guard.call import Call
-from ralph.guard.destructive_words import is_only_asking
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.options import split_options, words_in
+from ralph.guard.verbs import is_only_asking
 
 _PUBLISHERS = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words_in("publish unpublish deprecate")),

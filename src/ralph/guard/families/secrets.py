@@ -14,10 +14,6 @@ SENDERS = words_in(
     "curl wget nc ncat netcat socat telnet ftp sftp scp rsync ssh http https xh xhs httpie mail sendmail mutt"
 )
 """Programs that can send what they are given to another machine."""
-FETCHERS = words_in(
-    "curl wget fetch aria2c http https xh xhs httpie lwp-request lynx links w3m nc ncat netcat ssh"
-)
-"""Programs whose output comes from another machine."""
 _COPIERS = words_in("scp rsync sftp aws gsutil rclone s3cmd gh")
 _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
 _TELLERS = frozenset(["env", "printenv", "set", "export"])

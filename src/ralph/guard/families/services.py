@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from ralph.guard.call import Call
-from ralph.guard.destructive_words import command_words, destructive_word, is_only_asking
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.options import value_of_option, words_in
+from ralph.guard.verbs import command_words, destructive_word, is_only_asking
 
 _HTTP_CLIENTS = words_in("curl wget http https xh xhs httpie")
 _SERVICE_TOOLS = words_in(

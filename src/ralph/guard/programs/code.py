@@ -11,14 +11,18 @@ import binascii
 import re
 from typing import NamedTuple
 
-from ralph.guard.ansi_quotes import decode_escapes
 from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.limits import (
+    MAX_ARGUMENT_CHARS,
+    MAX_SEARCHED_CHARS,
+    MAX_TEXT_CHARS,
+    TOO_MANY_PARTS,
+    TooComplex,
+)
 from ralph.guard.marks import UNKNOWN
-from ralph.guard.word_reading import TOO_MANY_PARTS, TooComplex
+from ralph.guard.program_lists import TEXT_TOOLS
+from ralph.guard.shell.escapes import decode_escapes
 
-MAX_CODE_CHARS = 200_000
-MAX_ARGUMENT_CHARS = 2_000
-MAX_LOOKED_AT = 300_000
 _QUOTES = "'\"`"
 _STRING = LazyPattern(
     r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
@@ -56,6 +60,8 @@ _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
 _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
 _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
 
+_COMMAND_LINE = LazyPattern(r"(?m)^[ \t]*(?:sudo[ \t]+)?(?:rm|git|dd|mkfs\S*|find|shred)\s")
+
 
 class FoundInCode(NamedTuple):
     """What a piece of code would do."""
@@ -81,7 +87,7 @@ _FROM_SHELL = frozenset(["ruby", "perl", "php"])
 
 
 def read_code(language: str, code: str) -> FoundInCode:
-    code = code[:MAX_CODE_CHARS]
+    code = code[:MAX_TEXT_CHARS]
     found = FoundInCode([], [], [], [], [], [])
     if language == "awk":
         return _read_awk(code, found)
@@ -128,7 +134,7 @@ def read_code(language: str, code: str) -> FoundInCode:
         ):
             found.written_files.append(strings[0])
     for packed in _DECODED.finditer(code):
-        found.nested_code.extend(_unpacked(packed[1]))
+        found.nested_code.extend(_unpack(packed[1]))
     return found._replace(
         gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
         runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
@@ -150,7 +156,7 @@ class _Arguments:
 
     def __init__(self, code: str) -> None:
         self._code = code
-        self._left = MAX_LOOKED_AT
+        self._left = MAX_SEARCHED_CHARS
 
     def of_call(self, start: int) -> str:
         """Up to the bracket that closes the call, or the end of the line if none was opened."""
@@ -191,8 +197,13 @@ def _strings_in(text: str) -> list[str]:
     ]
 
 
-def _unpacked(packed: str) -> list[str]:
+def _unpack(packed: str) -> list[str]:
     try:
         return [base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")]
     except (ValueError, binascii.Error):
         return []
+
+
+def looks_like_commands(program: str, text: str) -> bool:
+    """A here-document for a program that we do not know: is it a script?"""
+    return program not in TEXT_TOOLS and _COMMAND_LINE.search(text) is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ralph.guard.marks import INPUT, TEMPORARY_FOLDER, UNKNOWN
-from ralph.guard.paths import joined
-from ralph.guard.syntax import Script
+from ralph.guard.places import join_path
+from ralph.guard.shell.syntax import Script
 
 _ENVIRONMENT = {
     "HOME": "~",
@@ -63,7 +63,7 @@ class Scope:
 
     def written(self, path: str) -> str | None:
         """The text of a file that the command line itself wrote; unknown text if it was fetched."""
-        return self.files.get(joined(self.cwd, path)) if self.files else None
+        return self.files.get(join_path(self.cwd, path)) if self.files else None
 
     def value_of(self, name: str) -> tuple[str, ...]:
         """The values of a variable.

@@ -1,4 +1,4 @@
-"""Where an interpreter's code comes from: its words, a script file, stdin."""
+"""Interpreters of other languages: where their code comes from, and what it would do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import re
 from typing import NamedTuple
 
 from ralph.guard.lazy_pattern import LazyPattern
-from ralph.guard.marks import INPUT
+from ralph.guard.marks import INPUT, is_opaque
+from ralph.guard.options import base_name
+from ralph.guard.places import HARMLESS, Place, is_vital_file
+from ralph.guard.programs.code import looks_like_commands, read_code
+from ralph.guard.programs.shells import fetches, refuse_unread
+from ralph.guard.script_walk import walk_text
+from ralph.guard.shell.expansion import origin_of, output_of
+from ralph.guard.shell.syntax import process_files
+from ralph.guard.walk import NOTHING, Start, Walk, refuse, refuse_hidden
 
 
 class Interpreter(NamedTuple):
@@ -141,3 +149,64 @@ def _code_option(interpreter: Interpreter, word: str) -> str | None:
         ):
             return word[found.end() :]
     return None
+
+
+def start_interpreter(walk: Walk, start: Start, interpreter: Interpreter) -> None:
+    language = interpreter.language
+    source = read_interpreter(interpreter, start.words[1:])
+    if source.may_gain_code:
+        refuse_hidden(f"words from stdin become code of {base_name(start.words[0])}")
+    for code in source.codes:
+        if is_opaque(code):
+            _run_code_from(walk, start, language, None, "network" if fetches(start) else "file")
+        _walk_code(walk, start, language, code)
+    if process_files(start.source) and not source.codes and language != "awk":
+        for script in process_files(start.source):
+            text, origin = output_of(script, start.scope), origin_of(script, start.scope)
+            _run_code_from(walk, start, language, text, origin)
+    elif source.reads_stdin and start.feed != NOTHING and language != "awk":
+        _run_code_from(walk, start, language, start.feed.text, start.feed.origin)
+    elif (written := start.scope.written(source.script)) is not None:
+        _run_code_from(walk, start, language, written, "network")
+    walk.ask_families(start)
+
+
+def _run_code_from(walk: Walk, start: Start, language: str, text: str | None, origin: str) -> None:
+    """Code that does not stand in the command: known, or from somewhere. A file is the user's affair."""
+    if text is not None and not is_opaque(text):
+        _walk_code(walk, start, language, text)
+    elif origin in ("network", "decoder"):
+        refuse_unread(origin)
+
+
+def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
+    walk = walk.deeper()
+    found = read_code(language, code)
+    scope = start.scope
+    if found.gives_shell_away:
+        refuse("network", "this code gives another machine a shell", "use a client that the user named")
+    if found.runs_fetched:
+        what = "this code runs what it gets from another machine"
+        refuse("network", what, "save it to a file and read it before it is run")
+    if found.forks_endlessly:
+        refuse("system", "this starts processes without end", "start as many as needed")
+    for script in found.scripts:
+        if is_opaque(script) or INPUT in script:
+            refuse_hidden("this code runs a command that is not known beforehand")
+        walk_text(walk, script, scope.copy())
+    for words in found.calls:
+        walk.start(walk, Start(words, scope.copy()))
+    for tree in found.removed_trees:
+        if tree is None or walk.place_of(tree, scope) is not Place.INSIDE:
+            refuse("files", "this code removes a whole folder", "remove named files inside the project")
+    for path in found.removed_files:
+        if walk.place_of(path, scope) not in HARMLESS | {Place.OUTSIDE}:
+            refuse("files", f"this code removes {path}", "remove named files inside the project")
+    for path in found.written_files:
+        if is_vital_file(path, scope.cwd):
+            refuse("files", f"this code overwrites {path}", "write inside the project")
+    for nested in found.nested_code:
+        _walk_code(walk, start, language, nested)
+        walk_text(walk, nested, scope.copy())
+    if looks_like_commands("", code) and language != "awk":
+        walk_text(walk, code, scope.copy())

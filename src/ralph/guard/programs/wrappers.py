@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ralph.guard.options import behind_options, is_assignment
+from ralph.guard.marks import is_opaque
+from ralph.guard.options import base_name, behind_options, has_flag, is_assignment, split_words
+from ralph.guard.places import join_path
+from ralph.guard.programs.shells import run_text
+from ralph.guard.walk import NOTHING, Start, Walk
 
 
 class Wrapper(NamedTuple):
@@ -167,3 +171,45 @@ def read_env(arguments: list[str]) -> EnvCall:
         assignments.append((name, value))
         rest = rest[1:]
     return EnvCall(assignments, rest, split_text, directory)
+
+
+def start_wrapped(walk: Walk, start: Start, wrapped: list[str]) -> None:
+    name = base_name(start.words[0])
+    # As a word of the shell, `time` measures functions too; behind an assignment it is a program.
+    has_prefix = start.source is not None and bool(start.source.assignments)
+    stays = name in ("builtin", "command") or (name == "time" and not has_prefix)
+    walk.start(walk, start.with_words(wrapped) if stays else start.beyond_shell(wrapped))
+
+
+def start_sudo(walk: Walk, start: Start) -> None:
+    words = start.words[1:]
+    wrapped = wrapped_command(base_name(start.words[0]), words) or []
+    own = words[: len(words) - len(wrapped)]
+    for number, word in enumerate(own[:-1]):
+        if word in ("-D", "--chdir"):
+            start.scope.cwd = join_path(start.scope.cwd, own[number + 1])
+    for word in own:
+        if word.startswith("--chdir="):
+            start.scope.cwd = join_path(start.scope.cwd, word.partition("=")[2])
+    if not wrapped and own and has_flag(own, "s") and start.feed != NOTHING:
+        run_text(walk, start, start.feed.text, start.feed.origin)
+    walk.start(walk, start.with_words(wrapped))
+
+
+def start_env(walk: Walk, start: Start) -> None:
+    env = read_env(start.words[1:])
+    scope = start.scope
+    if env.assignments or env.directory is not None:
+        scope = scope.copy()
+        scope.variables |= {name: (value,) for name, value in env.assignments}
+        scope.cwd = join_path(scope.cwd, env.directory) if env.directory is not None else scope.cwd
+    command = env.command
+    if env.split_text is not None:
+        if is_opaque(env.split_text):
+            return
+        command = [*split_words(env.split_text), *command]
+        while command and "=" in command[0]:
+            command = command[1:]
+    if command:
+        environment = {**start.environment, **dict(env.assignments)}
+        walk.start(walk, Start(command, scope, start.feed, environment))

@@ -6,8 +6,13 @@ import re
 from typing import NamedTuple
 
 from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.limits import MAX_FIND_COMMANDS, MAX_PARALLEL_VALUES, TOO_MANY_PROGRAMS, TooComplex
 from ralph.guard.marks import INPUT, UNKNOWN
-from ralph.guard.options import behind_options, words_in
+from ralph.guard.options import base_name, behind_options, has_flag, split_options, words_in
+from ralph.guard.places import MACHINE, Place, join_path
+from ralph.guard.program_lists import SHELLS
+from ralph.guard.shell.syntax import scripts_of
+from ralph.guard.walk import Start, Walk, refuse, refuse_hidden
 
 
 class FindCall(NamedTuple):
@@ -26,7 +31,6 @@ _FIND_VALUED = words_in(
     "-D -files0-from"
 )
 _FIND_RUNNERS = ("-exec", "-execdir", "-ok", "-okdir")
-MAX_FIND_COMMANDS = 100
 
 
 def read_find(arguments: list[str]) -> FindCall:
@@ -61,6 +65,53 @@ def read_find(arguments: list[str]) -> FindCall:
     return FindCall(roots or ["."], deletes, commands, may_gain)
 
 
+def start_find(walk: Walk, start: Start) -> None:
+    find = read_find(start.words[1:])
+    instead = "list the files with -print first, then rm those that are named"
+    if find.may_gain_actions:
+        refuse_hidden("words from stdin may become actions of find")
+    places = {walk.place_of(root, start.scope) for root in find.roots}
+    is_computed = start.source is not None and bool(scripts_of(start.source))
+    is_plain = not any(set(root) & {*"*?[", UNKNOWN, INPUT} or ".." in root for root in find.roots)
+    is_temporary = places == {Place.TEMPORARY} and is_plain and not is_computed
+    if find.deletes and not is_temporary:
+        refuse("files", "find -delete removes everything that matches", instead)
+    if len(find.commands) > MAX_FIND_COMMANDS:
+        raise TooComplex(TOO_MANY_PROGRAMS)
+    for command in find.commands:
+        if not is_temporary and (_removes_trees(command) or (places & MACHINE and _removes(command))):
+            refuse("files", "find runs rm on everything that matches", instead)
+        if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
+            # On every file below a root is as good as recursive.
+            whole = [word.replace(f"/{UNKNOWN}", "") or "/" for word in command[1:]]
+            walk.ask_families(start._replace(words=[command[0], "-R", *whole]))
+        _start_each(walk, start, command, start.scope.cwd)
+
+
+def _removes(words: list[str]) -> bool:
+    return any(base_name(word) in ("rm", "unlink", "shred") for word in words)
+
+
+def _removes_trees(words: list[str]) -> bool:
+    """rm -rf, behind whatever wrappers."""
+    for number, word in enumerate(words):
+        if base_name(word) == "rm":
+            options, _ = split_options(words[number + 1 :])
+            if any(UNKNOWN in option for option in options):
+                return True
+            recursive = has_flag(options, "r", "recursive", shortest=1) or has_flag(options, "R")
+            return recursive and has_flag(options, "f", "force", shortest=1)
+    return False
+
+
+def _start_each(walk: Walk, start: Start, command: list[str], cwd: str) -> None:
+    """What a carrier starts gets a scope of its own, and nothing on stdin that is known."""
+    scope = start.scope.copy()
+    scope.cwd = cwd
+    inner = walk.deeper()
+    inner.start(inner, Start(command, scope, environment=start.environment))
+
+
 _XARGS_VALUED = words_in(
     "-I -J -n -P -L -d -E -e -s -a -R -S --max-args --max-procs --max-lines --delimiter --eof --max-chars "
     "--arg-file --process-slot-var"
@@ -89,6 +140,24 @@ def read_xargs(arguments: list[str]) -> list[str]:
     return [*command, INPUT]
 
 
+def start_xargs(walk: Walk, start: Start) -> None:
+    command = read_xargs(start.words[1:])
+    if any(_is_code_with_input(command, number) for number in range(len(command))):
+        what = "words from stdin become part of a script"
+        refuse("hidden", what, "pass them as \"$1\": sh -c '…' _ {}")
+    _start_each(walk, start, command, start.scope.cwd)
+
+
+def _is_code_with_input(words: list[str], number: int) -> bool:
+    """``sh -c '… {} …'``: xargs puts the words in as they are, quotes and all."""
+    return (
+        number >= 2
+        and INPUT in words[number]
+        and words[number - 1] == "-c"
+        and base_name(words[number - 2]) in SHELLS
+    )
+
+
 class ParallelCall(NamedTuple):
     commands: list[list[str]]
     is_dry: bool
@@ -104,7 +173,6 @@ _PARALLEL_VALUED = words_in(
     "procs --header --shuf-seed --tempdir"
 )
 _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
-MAX_PARALLEL_VALUES = 50
 
 
 def read_parallel(arguments: list[str]) -> ParallelCall:
@@ -136,11 +204,22 @@ def read_parallel(arguments: list[str]) -> ParallelCall:
         return ParallelCall(
             [[value] for value in values if value != INPUT], is_dry, INPUT in values, directory
         )
-    commands = [_filled(command, value) for value in values[:MAX_PARALLEL_VALUES] or ["x"]]
+    commands = [_fill(command, value) for value in values[:MAX_PARALLEL_VALUES] or ["x"]]
     return ParallelCall(commands, is_dry, rewrites or len(values) > MAX_PARALLEL_VALUES, directory)
 
 
-def _filled(command: list[str], value: str) -> list[str]:
+def _fill(command: list[str], value: str) -> list[str]:
     if any(_PARALLEL_PLACES.search(word) for word in command):
         return [_PARALLEL_PLACES.sub(lambda _: value, word) for word in command]
     return [*command, value]
+
+
+def start_parallel(walk: Walk, start: Start) -> None:
+    parallel = read_parallel(start.words[1:])
+    if parallel.reads_commands:
+        refuse_hidden("parallel runs commands that come on stdin")
+    if parallel.is_dry:
+        return
+    cwd = start.scope.cwd
+    for command in parallel.commands:
+        _start_each(walk, start, command, join_path(cwd, parallel.directory) if parallel.directory else cwd)

@@ -1,40 +1,46 @@
-"""What the words of a command become: quotes gone, variables and braces replaced as far as they are known."""
+"""What words become when the shell expands them, as far as that is known; so also what a substituted script prints."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.limits import (
+    MAX_PRINTED_CHARS,
+    MAX_WORD_CHARS,
+    MAX_WORDS,
+    MAX_WORDS_CHARS,
+    TOO_LONG,
+    TOO_MANY_WORDS,
+    TooComplex,
+)
 from ralph.guard.marks import UNKNOWN
-from ralph.guard.scope import Scope
-from ralph.guard.syntax import (
-    Arithmetic,
+from ralph.guard.options import base_name
+from ralph.guard.program_lists import FETCHERS
+from ralph.guard.shell.output import output_of_call
+from ralph.guard.shell.scope import Scope
+from ralph.guard.shell.syntax import (
+    Command,
     Part,
+    Pipeline,
     ProcessFile,
+    Redirect,
     Script,
+    Simple,
     Substitution,
     Text,
     Variable,
     Word,
 )
-from ralph.guard.word_reading import TOO_LONG, TOO_MANY_WORDS, TooComplex
-
-MAX_WORDS = 2_000
-MAX_WORD_CHARS = 100_000
-MAX_WORDS_CHARS = 400_000
-
-OutputOf = Callable[[Script, Scope], "str | None"]
-"""What a script prints, if that can be told without running it."""
 
 _BRACES = LazyPattern(r"\{([^{}]*,[^{}]*)\}")
 _RANGE = LazyPattern(r"\{(\w+)\.\.(\w+)\}")
 
 
-def expand_words(words: tuple[Word, ...], scope: Scope, output_of: OutputOf) -> list[str]:
+def expand_words(words: tuple[Word, ...], scope: Scope) -> list[str]:
     expanded: list[str] = []
     for word in words:
-        expanded += expand_word(word, scope, output_of, names_program=not expanded)
+        expanded += expand_word(word, scope, names_program=not expanded)
         if len(expanded) > MAX_WORDS:
             raise TooComplex(TOO_MANY_WORDS)
     if sum(map(len, expanded)) > MAX_WORDS_CHARS:
@@ -42,15 +48,15 @@ def expand_words(words: tuple[Word, ...], scope: Scope, output_of: OutputOf) -> 
     return expanded
 
 
-def expand_word(word: Word, scope: Scope, output_of: OutputOf, *, names_program: bool = False) -> list[str]:
+def expand_word(word: Word, scope: Scope, *, names_program: bool = False) -> list[str]:
     fields = _Fields()
     for part in word:
         if isinstance(part, Text):
             fields.add(part.text, is_quoted=part.quoted)
         elif isinstance(part, Variable):
-            _add_variable(fields, part, scope, output_of)
+            _add_variable(fields, part, scope)
         elif isinstance(part, Substitution):
-            _add_output(fields, part, scope, output_of, names_program=names_program)
+            _add_output(fields, part, scope, names_program=names_program)
         elif isinstance(part, ProcessFile):
             fields.add("/dev/fd/63", is_quoted=True)
         else:
@@ -61,22 +67,9 @@ def expand_word(word: Word, scope: Scope, output_of: OutputOf, *, names_program:
     return words
 
 
-def expand_text(word: Word, scope: Scope, output_of: OutputOf) -> str:
+def expand_text(word: Word, scope: Scope) -> str:
     """As in an assignment, a here-document or a redirection: one text, never split."""
-    return " ".join(expand_word(tuple(_quoted(part) for part in word), scope, output_of, names_program=True))
-
-
-def substituted_scripts(word: Word) -> list[Script]:
-    """The scripts that run while the word is expanded."""
-    scripts: list[Script] = []
-    for part in word:
-        if isinstance(part, Substitution | ProcessFile):
-            scripts.append(part.script)
-        elif isinstance(part, Variable):
-            scripts += substituted_scripts(part.operand)
-        elif isinstance(part, Arithmetic):
-            scripts += substituted_scripts(part.inner)
-    return scripts
+    return " ".join(expand_word(tuple(_quoted(part) for part in word), scope, names_program=True))
 
 
 def expand_braces(text: str) -> list[str]:
@@ -141,8 +134,8 @@ class _Fields:
         return self._words
 
 
-def _add_variable(fields: _Fields, part: Variable, scope: Scope, output_of: OutputOf) -> None:
-    values = _values_of(part, scope, output_of)
+def _add_variable(fields: _Fields, part: Variable, scope: Scope) -> None:
+    values = _values_of(part, scope)
     if part.name == "*" and part.quoted:
         fields.add(scope.separators[:1].join(values), is_quoted=True)
         return
@@ -157,7 +150,7 @@ def _add_variable(fields: _Fields, part: Variable, scope: Scope, output_of: Outp
         fields.add("", is_quoted=True)
 
 
-def _values_of(part: Variable, scope: Scope, output_of: OutputOf) -> tuple[str, ...]:
+def _values_of(part: Variable, scope: Scope) -> tuple[str, ...]:
     if part.operator == "!":
         inner = scope.value_of(part.name)
         return tuple(value for name in inner for value in scope.value_of(name)) or inner or (UNKNOWN,)
@@ -166,20 +159,20 @@ def _values_of(part: Variable, scope: Scope, output_of: OutputOf) -> tuple[str, 
     values = scope.value_of(part.name)
     if part.operator in (":-", "-", ":=", "="):
         if not any(values) or (values == (UNKNOWN,) and part.operand):
-            return (expand_text(part.operand, scope, output_of),)
+            return (expand_text(part.operand, scope),)
         return values
     if part.operator in (":+", "+"):
-        return (expand_text(part.operand, scope, output_of),) if any(values) else ()
+        return (expand_text(part.operand, scope),) if any(values) else ()
     if part.operator in (":?", "?"):
         return values if any(values) else (UNKNOWN,)
     if not part.operator:
         return values
-    return tuple(_transformed(value, part, scope, output_of) for value in values)
+    return tuple(_transform(value, part, scope) for value in values)
 
 
-def _transformed(value: str, part: Variable, scope: Scope, output_of: OutputOf) -> str:
+def _transform(value: str, part: Variable, scope: Scope) -> str:
     """The commonest of bash's string operators; others leave the value unknown."""
-    operand = expand_text(part.operand, scope, output_of)
+    operand = expand_text(part.operand, scope)
     if part.operator in ("^", "^^", ",", ",,"):
         return value.upper() if "^" in part.operator else value.lower()
     if part.operator == ":" and (found := re.fullmatch(r"\s*(\d{1,4})(?::(\d{1,4}))?", operand)):
@@ -191,9 +184,7 @@ def _transformed(value: str, part: Variable, scope: Scope, output_of: OutputOf) 
     return value if value == UNKNOWN else value + UNKNOWN
 
 
-def _add_output(
-    fields: _Fields, part: Substitution, scope: Scope, output_of: OutputOf, *, names_program: bool
-) -> None:
+def _add_output(fields: _Fields, part: Substitution, scope: Scope, *, names_program: bool) -> None:
     output = output_of(part.script, scope)
     text = UNKNOWN if output is None else output.rstrip("\n")
     if (text.startswith("-") or fields.is_option) and not names_program:
@@ -206,3 +197,60 @@ def _add_output(
 
 def _quoted(part: Part) -> Part:
     return part._replace(quoted=True) if isinstance(part, Text | Variable | Substitution) else part
+
+
+def output_of(script: Script, scope: Scope) -> str | None:
+    """What a script prints; None if it cannot be known without running it."""
+    outputs = [_output_of_pipeline(pipeline, scope) for pipeline in script]
+    if any(output is None for output in outputs) or not outputs:
+        return None
+    return "".join(output or "" for output in outputs)[:MAX_PRINTED_CHARS]
+
+
+def _output_of_pipeline(pipeline: Pipeline, scope: Scope) -> str | None:
+    text: str | None = None
+    for command in pipeline:
+        text = output_of_command(command, scope, text)
+        if text is None:
+            return None
+    return text
+
+
+def stdin_text(redirects: tuple[Redirect, ...], scope: Scope) -> str | None:
+    """The text of a here-document or here-string, or of a file that the command line itself wrote."""
+    text = None
+    for redirect in redirects:
+        if redirect.operator == "<<" and redirect.fd in ("", "0"):
+            text = expand_text(redirect.target, scope)
+        elif redirect.operator == "<<<":
+            text = expand_text(redirect.target, scope) + "\n"
+        elif redirect.operator == "<":
+            text = scope.written(expand_text(redirect.target, scope))
+    return text
+
+
+def output_of_command(command: Command, scope: Scope, stdin: str | None) -> str | None:
+    if not isinstance(command, Simple) or not command.words:
+        return None
+    if any(">" in redirect.operator and redirect.fd != "2" for redirect in command.redirects):
+        return None
+    given = stdin_text(command.redirects, scope)
+    words = expand_words(command.words, scope)
+    if not words:
+        return None
+    return output_of_call(words, scope, stdin if given is None else given)
+
+
+def origin_of(script: Script, scope: Scope) -> str:
+    """Where the output of a script comes from."""
+    for pipeline in script:
+        for command in pipeline:
+            if not isinstance(command, Simple) or not command.words:
+                continue
+            words = expand_words(command.words, scope)
+            names = {base_name(word) for word in words[:3]}
+            if names & FETCHERS:
+                return "network"
+            if names & {"base64", "xxd", "openssl", "gunzip", "zcat", "uudecode"}:
+                return "decoder"
+    return "file"

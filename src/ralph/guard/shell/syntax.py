@@ -93,3 +93,36 @@ def plain_text(word: Word) -> str | None:
     if len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted:
         return word[0].text
     return None
+
+
+def substituted_scripts(word: Word) -> list[Script]:
+    """The scripts that run while the word is expanded."""
+    scripts: list[Script] = []
+    for part in word:
+        if isinstance(part, Substitution | ProcessFile):
+            scripts.append(part.script)
+        elif isinstance(part, Variable):
+            scripts += substituted_scripts(part.operand)
+        elif isinstance(part, Arithmetic):
+            scripts += substituted_scripts(part.inner)
+    return scripts
+
+
+def scripts_of(command: Simple) -> list[Script]:
+    return [script for word in command.words for script in substituted_scripts(word)]
+
+
+def process_files(command: Simple | None) -> list[Script]:
+    if command is None:
+        return []
+    return [part.script for word in command.words for part in word if isinstance(part, ProcessFile)]
+
+
+def only_substitution(command: Simple | None) -> Script | None:
+    """The script of ``program "$(…)"`` or ``program <(…)`` when nothing else is given."""
+    if command is None or len(command.words) != 2 or command.redirects or command.assignments:
+        return None
+    parts = [part for part in command.words[1] if part != Text("", True)]
+    if len(parts) == 1 and isinstance(parts[0], Substitution | ProcessFile):
+        return parts[0].script
+    return None

@@ -1,4 +1,4 @@
-"""What a script prints, where that can be told without running it: echo, printf, decoders, a few questions."""
+"""What a program prints, where that can be told without running it: echo, printf, decoders, a few questions."""
 
 from __future__ import annotations
 
@@ -6,84 +6,41 @@ import base64
 import binascii
 import re
 
-from ralph.guard.ansi_quotes import decode_escapes
-from ralph.guard.expansion import expand_text, expand_words
 from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.limits import MAX_PRINTED_CHARS
 from ralph.guard.marks import TEMPORARY_FOLDER, UNKNOWN
 from ralph.guard.options import base_name, split_options
-from ralph.guard.scope import Scope
-from ralph.guard.syntax import Command, Pipeline, Redirect, Script, Simple
+from ralph.guard.shell.escapes import decode_escapes
+from ralph.guard.shell.scope import Scope
 
-MAX_PRINTED_CHARS = 50_000
 _FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 
 
-def printed_by(script: Script, scope: Scope) -> str | None:
+def output_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | None:
     """None if it cannot be known."""
-    outputs = [_printed_by_pipeline(pipeline, scope) for pipeline in script]
-    if any(output is None for output in outputs) or not outputs:
-        return None
-    return "".join(output or "" for output in outputs)[:MAX_PRINTED_CHARS]
-
-
-def _printed_by_pipeline(pipeline: Pipeline, scope: Scope) -> str | None:
-    text: str | None = None
-    for command in pipeline:
-        text = printed_by_command(command, scope, text)
-        if text is None:
-            return None
-    return text
-
-
-def stdin_text(redirects: tuple[Redirect, ...], scope: Scope) -> str | None:
-    """The text of a here-document or here-string, or of a file that the command line itself wrote."""
-    text = None
-    for redirect in redirects:
-        if redirect.operator == "<<" and redirect.fd in ("", "0"):
-            text = expand_text(redirect.target, scope, printed_by)
-        elif redirect.operator == "<<<":
-            text = expand_text(redirect.target, scope, printed_by) + "\n"
-        elif redirect.operator == "<":
-            text = scope.written(expand_text(redirect.target, scope, printed_by))
-    return text
-
-
-def printed_by_command(command: Command, scope: Scope, stdin: str | None) -> str | None:
-    if not isinstance(command, Simple) or not command.words:
-        return None
-    if any(">" in redirect.operator and redirect.fd != "2" for redirect in command.redirects):
-        return None
-    given = stdin_text(command.redirects, scope)
-    words = expand_words(command.words, scope, printed_by)
-    if not words:
-        return None
-    return text_of_call(words, scope, stdin if given is None else given)
-
-
-def text_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | None:
     program, arguments = base_name(words[0]), words[1:]
     if (
         program in ("sudo", "command", "builtin", "env", "exec")
         and arguments
         and not arguments[0].startswith("-")
     ):
-        return text_of_call(arguments, scope, stdin)
+        return output_of_call(arguments, scope, stdin)
     if program == "echo":
-        return _echoed(arguments)
+        return _echo(arguments)
     if program == "printf":
-        return _formatted(arguments)
+        return _format(arguments)
     if program in ("cat", "tee", "tac"):
-        return _concatenated(arguments, scope, stdin)
+        return _concatenate(arguments, scope, stdin)
     if program in ("base64", "xxd", "openssl", "basenc", "base32"):
-        return _decoded(program, arguments, scope, stdin)
+        return _decode(program, arguments, scope, stdin)
     if program == "rev" and stdin is not None:
         return "\n".join(line[::-1] for line in stdin.split("\n"))
     if program == "tr" and stdin is not None:
-        return _translated(arguments, stdin)
-    return _answered(program, arguments)
+        return _translate(arguments, stdin)
+    return _answer(program, arguments)
 
 
-def _answered(program: str, arguments: list[str]) -> str | None:
+def _answer(program: str, arguments: list[str]) -> str | None:
     """Programs whose answer is known well enough to judge by."""
     operands = [argument for argument in arguments if not argument.startswith("-")]
     if program == "mktemp":
@@ -103,7 +60,7 @@ def _answered(program: str, arguments: list[str]) -> str | None:
     return None
 
 
-def _echoed(arguments: list[str]) -> str:
+def _echo(arguments: list[str]) -> str:
     has_escapes = False
     newline = "\n"
     while arguments and re.fullmatch(r"-[neE]+", arguments[0]):
@@ -114,7 +71,7 @@ def _echoed(arguments: list[str]) -> str:
     return (decode_escapes(text) if has_escapes else text) + newline
 
 
-def _formatted(arguments: list[str]) -> str | None:
+def _format(arguments: list[str]) -> str | None:
     if arguments[:1] == ["--"]:
         arguments = arguments[1:]
     if not arguments or arguments[0] == "-v":
@@ -135,7 +92,7 @@ def _formatted(arguments: list[str]) -> str | None:
             return printed
 
 
-def _concatenated(arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
+def _concatenate(arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
     _, operands = split_options(arguments)
     if not operands or operands == ["-"]:
         return stdin
@@ -145,7 +102,7 @@ def _concatenated(arguments: list[str], scope: Scope, stdin: str | None) -> str 
     return "".join(text or "" for text in texts)
 
 
-def _decoded(program: str, arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
+def _decode(program: str, arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
     options, operands = split_options(arguments)
     for operand in operands:
         stdin = scope.written(operand) or stdin
@@ -168,7 +125,7 @@ def _decoded(program: str, arguments: list[str], scope: Scope, stdin: str | None
     return None
 
 
-def _translated(arguments: list[str], text: str) -> str | None:
+def _translate(arguments: list[str], text: str) -> str | None:
     options, operands = split_options(arguments)
     sets = [_characters_of(operand) for operand in operands]
     if options in (["-d"], ["--delete"]) and len(sets) == 1:

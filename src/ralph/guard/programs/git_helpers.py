@@ -1,0 +1,96 @@
+"""git as a program that runs others: aliases, pagers, ssh commands, ``bisect run``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ralph.guard.git_call import read_git, settings_from_environment
+from ralph.guard.marks import INPUT, is_opaque
+from ralph.guard.options import base_name, split_words
+from ralph.guard.places import join_path
+from ralph.guard.script_walk import walk_text
+from ralph.guard.shell.scope import Scope
+from ralph.guard.walk import Start, Walk, refuse_hidden
+
+_GIT_PROGRAM_KEYS = frozenset(
+    [
+        "core.pager",
+        "core.editor",
+        "core.fsmonitor",
+        "core.askpass",
+        "diff.external",
+        "credential.helper",
+        "sequence.editor",
+        "gpg.program",
+    ]
+)
+_GIT_NETWORK = frozenset(
+    ["fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule", "fetch-pack", "send-pack"]
+)
+
+
+def start_git(walk: Walk, start: Start) -> None:
+    words = read_git(start.words[1:])
+    environment = start.environment
+    settings = settings_from_environment(environment)
+    if settings is None or environment.get("GIT_CONFIG_PARAMETERS"):
+        refuse_hidden("git's settings come from variables that cannot be read")
+    if any(
+        key.startswith("alias.") or key.endswith(("command", "pager", "editor"))
+        for key in words.config_from_environment
+    ):
+        refuse_hidden("a git alias comes from a variable that cannot be read")
+    config = settings | words.config
+    for key, value in config.items():
+        if key.startswith("alias.") and value.lstrip().startswith("!"):
+            walk_text(walk, value.lstrip()[1:], start.scope.copy())
+            refuse_hidden("this git alias is a shell command")
+        if key == "core.sshcommand" and key in settings and words.subcommand in _GIT_NETWORK:
+            refuse_hidden("git's ssh command is set through variables")
+        if key in _GIT_PROGRAM_KEYS and not is_opaque(value):
+            walk_text(walk, value.lstrip("!"), start.scope.copy())
+    if any(INPUT in key for key in (*config, *words.config_from_environment)):
+        refuse_hidden("words from stdin become settings of git")
+    is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
+    _check_connection("" if is_listing else words.subcommand, config, environment)
+    alias = config.get(f"alias.{words.subcommand}")
+    if alias is not None:
+        inner = walk.deeper()
+        inner.start(inner, start.with_words(["git", *split_words(alias), *words.arguments]))
+        return
+    for variable in ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF"):
+        if environment.get(variable):
+            walk_text(walk, environment[variable], start.scope.copy())
+    _walk_inner_commands(walk, words.subcommand, words.arguments, start.scope)
+    scope = start.scope
+    if words.directory:
+        scope = scope.copy()
+        scope.cwd = join_path(scope.cwd, words.directory)
+    walk.ask_families(start._replace(scope=scope))
+
+
+def _check_connection(subcommand: str, config: dict[str, str], environment: Mapping[str, str]) -> None:
+    if subcommand not in _GIT_NETWORK:
+        return
+    variables = ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_PROXY_COMMAND")
+    for command in (config.get("core.sshcommand"), *map(environment.get, variables)):
+        if command and base_name(command.split()[0] if command.split() else "") != "ssh":
+            refuse_hidden("git connects through a program of the command line's own")
+
+
+def _walk_inner_commands(walk: Walk, subcommand: str, arguments: list[str], scope: Scope) -> None:
+    """Commands that git itself runs: ``bisect run``, ``rebase --exec``, ``submodule foreach``, an alias being set."""
+    if subcommand == "bisect" and arguments[:1] == ["run"]:
+        walk.start(walk, Start(arguments[1:], scope.copy()))
+    if subcommand == "submodule" and "foreach" in arguments:
+        rest = [word for word in arguments[arguments.index("foreach") + 1 :] if not word.startswith("--")]
+        walk_text(walk, " ".join(rest), scope.copy())
+    for number, word in enumerate(arguments):
+        following = arguments[number + 1] if number + 1 < len(arguments) else ""
+        if subcommand == "rebase" and word in ("-x", "--exec"):
+            walk_text(walk, following, scope.copy())
+        elif subcommand == "rebase" and word.startswith("--exec="):
+            walk_text(walk, word.partition("=")[2], scope.copy())
+        elif subcommand == "config" and word.startswith("alias."):
+            alias = following[1:] if following.startswith("!") else f"git {following}"
+            walk_text(walk, alias, scope.copy())

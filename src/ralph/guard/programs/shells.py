@@ -1,0 +1,201 @@
+"""Shells, and what runs a text as a shell does: ``bash -c``, ``sh script``, eval, source, trap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, NoReturn
+
+from ralph.guard.marks import INPUT, is_opaque, is_partly_opaque
+from ralph.guard.options import base_name, split_options
+from ralph.guard.program_lists import FETCHERS, SETUP_TOOLS, SETUP_WORDS, SHELLS
+from ralph.guard.script_walk import walk_text
+from ralph.guard.shell.expansion import origin_of, output_of
+from ralph.guard.shell.syntax import Script, Simple, Text, only_substitution, process_files, scripts_of
+from ralph.guard.walk import NOTHING, Start, Walk, refuse, refuse_hidden
+
+
+class ShellWords(NamedTuple):
+    code: str | None = None
+    """After ``-c``."""
+    script: str = ""
+    arguments: tuple[str, ...] = ()
+    checks_only: bool = False
+    is_interactive: bool = False
+    startup_file: str = ""
+
+
+_SHELL_VALUED = frozenset(["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-File", "-ExecutionPolicy"])
+
+
+def read_shell(words: list[str]) -> ShellWords:
+    reads_code = reads_stdin = checks_only = is_interactive = False
+    startup_file = ""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        lowered = word.lower()
+        if word in ("--", "-"):
+            at += 1
+            break
+        if word.startswith(("--rcfile=", "--init-file=")):
+            startup_file = word.partition("=")[2]
+        elif word in _SHELL_VALUED:
+            if word in ("--rcfile", "--init-file") and at + 1 < len(words):
+                startup_file = words[at + 1]
+            at += 1
+        elif lowered in ("-command", "--command", "-encodedcommand", "/c"):
+            reads_code = True
+            at += 1
+            break
+        elif word[:2] in ("-o", "-O") and len(word) > 2:
+            pass  # `-onotify`: an option of the shell with its name
+        elif word.startswith("-") and not word.startswith("--"):
+            reads_code = reads_code or "c" in word
+            reads_stdin = reads_stdin or "s" in word
+            checks_only = checks_only or "n" in word
+            is_interactive = is_interactive or "i" in word
+        elif not word.startswith(("-", "+")):
+            break
+        at += 1
+    rest = words[at:]
+    if reads_code and rest:
+        if rest[0] == "--":
+            rest = rest[1:]
+        return ShellWords(
+            rest[0] if rest else "", "", tuple(rest[1:]), checks_only, is_interactive, startup_file
+        )
+    if reads_code:
+        return ShellWords("", "", (), checks_only, is_interactive, startup_file)
+    if reads_stdin or not rest:
+        return ShellWords(None, "", tuple(rest), checks_only, is_interactive, startup_file)
+    return ShellWords(None, rest[0], tuple(rest[1:]), checks_only, is_interactive, startup_file)
+
+
+def run_text(walk: Walk, start: Start, text: str | None, origin: str, arguments: Sequence[str] = ()) -> None:
+    """A script that does not stand in the command: known, or from somewhere."""
+    if text is None or is_opaque(text):
+        refuse_unread(origin)
+    walk_text(walk, text, start.scope.with_arguments(arguments))
+
+
+def refuse_unread(origin: str) -> NoReturn:
+    if origin == "network":
+        refuse(
+            "network",
+            "this runs what another machine sends, unread",
+            "save it to a file, read it, then run the file by its name",
+        )
+    refuse_hidden("this runs a script that cannot be read beforehand")
+
+
+def fetches(start: Start) -> bool:
+    """Something in its words comes from another machine."""
+    return start.source is not None and any(
+        origin_of(script, start.scope) == "network" for script in scripts_of(start.source)
+    )
+
+
+def start_shell(walk: Walk, start: Start) -> None:
+    if any(word.startswith("-") and INPUT in word for word in start.words[1:]):
+        refuse_hidden("words from stdin become options of a shell")
+    shell = read_shell(start.words[1:])
+    _run_startup_files(walk, start, shell)
+    if shell.checks_only:
+        return
+    if shell.code is not None:
+        _run_code(walk, start, shell.code, shell.arguments)
+    elif process_files(start.source):
+        is_only = only_substitution(start.source) is not None
+        for script in process_files(start.source):
+            if not (is_only and _prints_setup_code(script)):
+                run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
+    elif shell.script:
+        if is_opaque(shell.script):
+            refuse_hidden("this runs a script whose name is not known")
+        written = start.scope.written(shell.script)
+        if written is not None:
+            run_text(walk, start, written, "file", shell.arguments)
+    elif start.feed != NOTHING:
+        run_text(walk, start, start.feed.text, start.feed.origin, shell.arguments)
+
+
+def _run_startup_files(walk: Walk, start: Start, shell: ShellWords) -> None:
+    name = base_name(start.words[0])
+    named = start.environment.get("ENV") if shell.is_interactive and name != "zsh" else None
+    if name in ("bash", "sh", "rbash") and not shell.is_interactive:
+        named = start.environment.get("BASH_ENV")
+    for path in (named, shell.startup_file if shell.is_interactive else ""):
+        if path:
+            run_text(walk, start, start.scope.written(path), "file")
+
+
+def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> None:
+    """Behind ``-c``."""
+    if is_opaque(code):
+        if INPUT in code:
+            refuse_hidden("words from stdin become a script")
+        refuse_unread("network" if fetches(start) else "file")
+    inner = start.scope.of_child(arguments[1:])
+    command = code.strip()
+    name = command[1:].strip("{}")
+    if (
+        command.startswith("$")
+        and name.replace("_", "a").isalnum()
+        and is_opaque(" ".join(inner.value_of(name)))
+    ):
+        refuse_hidden(f"this runs whatever {command} holds")
+    walk_text(walk, code, inner, start.feed)
+
+
+def start_eval(walk: Walk, start: Start) -> None:
+    text = " ".join(start.words[1:])
+    if not is_partly_opaque(text):
+        walk_text(walk, text, start.scope)
+        return
+    script = only_substitution(start.source)
+    if script is not None and _prints_setup_code(script):
+        return
+    if start.words[1:3] == ["set", "--"]:
+        return
+    if fetches(start):
+        refuse_unread("network")
+    refuse_hidden("eval runs text that is not known beforehand")
+
+
+def start_source(walk: Walk, start: Start) -> None:
+    scripts = process_files(start.source)
+    for script in scripts:
+        if not (only_substitution(start.source) is script and _prints_setup_code(script)):
+            run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
+    if scripts:
+        return
+    _, operands = split_options(start.words[1:], ("-p",))
+    if any(is_opaque(word) for word in (*operands[:1], *start.words[1:3])):
+        refuse_hidden("this runs a script whose name is not known")
+    written = start.scope.written(operands[0]) if operands else None
+    if written is not None:
+        run_text(walk, start, written, "file")
+
+
+def start_trap(walk: Walk, start: Start) -> None:
+    _, operands = split_options(start.words[1:])
+    if len(operands) > 1 and operands[0] != "-":
+        if is_partly_opaque(operands[0]):
+            refuse_hidden("trap runs text that is not known beforehand")
+        walk_text(walk, operands[0], start.scope)
+
+
+def _prints_setup_code(script: Script) -> bool:
+    """One call of a tool that is made to print shell code, with nothing around it."""
+    if len(script) != 1 or len(script[0]) != 1:
+        return False
+    command = script[0][0]
+    if not isinstance(command, Simple) or command.redirects or command.assignments or not command.words:
+        return False
+    if not all(isinstance(part, Text) for word in command.words for part in word):
+        return False
+    words = ["".join(part.text for part in word if isinstance(part, Text)) for word in command.words]
+    name = base_name(words[0])
+    if name in SHELLS or name in FETCHERS or name in ("command", "env", "sudo", "cat", "echo", "printf"):
+        return False
+    return name in SETUP_TOOLS or bool(SETUP_WORDS & set(words[1:]))

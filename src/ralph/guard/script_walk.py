@@ -1,0 +1,170 @@
+"""Walks scripts, pipelines and commands of a shell, and follows every program that they would start."""
+
+from __future__ import annotations
+
+from ralph.guard.families.files import check_written_file
+from ralph.guard.families.secrets import check_sending, reads_secrets, saved_file
+from ralph.guard.limits import MAX_TEXT_CHARS, TOO_LONG, TooComplex
+from ralph.guard.marks import UNKNOWN
+from ralph.guard.options import base_name
+from ralph.guard.places import is_secret_file, is_startup_file, join_path
+from ralph.guard.program_lists import FETCHERS
+from ralph.guard.shell.expansion import expand_text, expand_words, origin_of, output_of_command, stdin_text
+from ralph.guard.shell.output import output_of_call
+from ralph.guard.shell.scope import Scope
+from ralph.guard.shell.scripts import read_script
+from ralph.guard.shell.syntax import (
+    Command,
+    Function,
+    Group,
+    Pipeline,
+    Script,
+    Simple,
+    Word,
+    substituted_scripts,
+)
+from ralph.guard.walk import NOTHING, DangerFound, Feed, Start, Walk, refuse_if
+
+
+def walk_text(walk: Walk, text: str, scope: Scope, feed: Feed = NOTHING) -> None:
+    """Text that a shell will read."""
+    if len(text) > MAX_TEXT_CHARS:
+        raise TooComplex(TOO_LONG)
+    inner = walk.deeper()
+    walk_script(inner, read_script(text, inner.depth)[0], scope, feed)
+
+
+def walk_script(walk: Walk, script: Script, scope: Scope, feed: Feed = NOTHING) -> None:
+    for pipeline in script:
+        _walk_pipeline(walk, pipeline, scope, feed)
+
+
+def _walk_pipeline(walk: Walk, pipeline: Pipeline, scope: Scope, feed: Feed) -> None:
+    secret = False
+    for number, command in enumerate(pipeline):
+        if isinstance(command, Function):
+            scope.functions[command.name] = command.body
+        elif isinstance(command, Group):
+            _walk_group(walk, command, scope, feed)
+        else:
+            words = _walk_simple(walk, command, scope, feed)
+            if secret and words:
+                refuse_if(check_sending(base_name(words[0]), words[1:]))
+            secret = secret or reads_secrets(words)
+        if number + 1 < len(pipeline):
+            feed = _feed_behind(command, scope, feed)
+
+
+def _walk_group(walk: Walk, group: Group, scope: Scope, feed: Feed) -> None:
+    walk_script(walk.deeper(), group.body, scope.copy() if group.is_subshell else scope, feed)
+    _walk_redirects(walk, group, scope)
+
+
+def _feed_behind(command: Command, scope: Scope, feed: Feed) -> Feed:
+    """What a stage of a pipeline gives to the next."""
+    text = output_of_command(command, scope, feed.text)
+    if text is not None and UNKNOWN not in text:
+        return Feed(text)
+    origin = origin_of(((command,),), scope)
+    return Feed(None, origin if origin != "file" or not feed.origin else feed.origin)
+
+
+def _walk_redirects(walk: Walk, command: Simple | Group, scope: Scope) -> None:
+    for redirect in command.redirects:
+        for script in substituted_scripts(redirect.target):
+            walk_script(walk, script, scope.copy())
+        if ">" in redirect.operator:
+            path = expand_text(redirect.target, scope)
+            refuse_if(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
+        elif redirect.operator == "<" and isinstance(command, Simple):
+            words = expand_words(command.words, scope)
+            if words and is_secret_file(expand_text(redirect.target, scope)):
+                refuse_if(check_sending(base_name(words[0]), words[1:]))
+
+
+def _walk_simple(walk: Walk, command: Simple, scope: Scope, feed: Feed) -> list[str]:
+    for assignment in command.assignments:
+        for value in assignment.values:
+            _walk_substitutions(walk, value, scope)
+    for word in command.words:
+        _walk_substitutions(walk, word, scope)
+    _walk_redirects(walk, command, scope)
+    values = {
+        assignment.name: tuple(
+            text for value in assignment.values for text in _assign(value, scope, len(assignment.values))
+        )
+        for assignment in command.assignments
+    }
+    if not command.words:
+        for assignment in command.assignments:
+            before = scope.variables.get(assignment.name, ("",)) if assignment.appends else ("",)
+            scope.variables[assignment.name] = tuple(
+                old + new for old in before[:1] for new in values[assignment.name]
+            )
+        return []
+    words = expand_words(command.words, scope)
+    feed = _own_feed(command, scope, feed)
+    environment = {name: " ".join(value) for name, value in scope.variables.items()}
+    environment |= {name: " ".join(value) for name, value in values.items()}
+    walk.start(walk, Start(words, scope, feed, environment, command))
+    _remember_files(walk, command, words, scope, feed)
+    return words
+
+
+def _assign(value: Word, scope: Scope, count: int) -> list[str]:
+    if count > 1:
+        return expand_words((value,), scope)
+    return [expand_text(value, scope)]
+
+
+def _walk_substitutions(walk: Walk, word: Word, scope: Scope) -> None:
+    for script in substituted_scripts(word):
+        walk_script(walk.deeper(), script, scope.copy())
+
+
+def _own_feed(command: Simple, scope: Scope, feed: Feed) -> Feed:
+    text = stdin_text(command.redirects, scope)
+    if text is not None:
+        return Feed(None, "file") if text.strip() == UNKNOWN else Feed(text)
+    for redirect in command.redirects:
+        if redirect.operator == "<":
+            scripts = substituted_scripts(redirect.target)
+            return Feed(None, origin_of(scripts[0], scope) if scripts else "file")
+    return feed
+
+
+def _remember_files(walk: Walk, command: Simple, words: list[str], scope: Scope, feed: Feed) -> None:
+    """``cat > x.sh <<EOF`` … ``bash x.sh``: the text that was written is what will run."""
+    paths = [
+        (expand_text(redirect.target, scope), redirect.operator)
+        for redirect in command.redirects
+        if redirect.operator in (">", ">>", ">|") and redirect.fd in ("", "1")
+    ]
+    program = base_name(words[0]) if words else ""
+    if program == "tee":
+        paths += [(word, ">") for word in words[1:] if not word.startswith("-")]
+    text = output_of_call(words, scope, feed.text) if paths and words else None
+    if program in FETCHERS:
+        text = UNKNOWN
+        saved = saved_file(program, words[1:])
+        paths += [(saved, ">")] if saved else []
+    for path, operator in paths:
+        key = join_path(scope.cwd, path)
+        if text is None:
+            scope.files.pop(key, None)
+        else:
+            scope.files[key] = (scope.files.get(key, "") if operator == ">>" else "") + text
+            if is_startup_file(key):
+                _walk_later(walk, text, scope)
+    if program in ("cp", "mv", "ln", "install", "rsync"):
+        for word in words[1:]:
+            scope.files.pop(join_path(scope.cwd, word), None)
+
+
+def _walk_later(walk: Walk, text: str, scope: Scope) -> None:
+    """A shell will read it one day. What is only hard to read is the user's usual set-up."""
+    try:
+        walk_text(walk, text, scope.copy())
+    except DangerFound as found:
+        if found.danger.family != "hidden":
+            raise

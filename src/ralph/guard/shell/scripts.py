@@ -1,0 +1,337 @@
+"""Reads a script. Total: whatever the text, a script comes out or ``TooComplex`` is raised."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.guard.shell.cursor import Cursor
+from ralph.guard.shell.syntax import (
+    Assignment,
+    Command,
+    Function,
+    Group,
+    Pipeline,
+    Redirect,
+    Script,
+    Simple,
+    Text,
+    Variable,
+    Word,
+    plain_text,
+)
+from ralph.guard.shell.words import is_arithmetic, read_arithmetic, read_double_quoted, read_word
+
+_ASSIGNMENT = re.compile(r"(\w+)(\[[^]]*\])?(\+?)=")
+_REDIRECT = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
+_OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
+_PARENTHESES = re.compile(r"\s*\(\s*\)")
+_IN = re.compile(r"in\b")
+_SKIPPED_KEYWORDS = frozenset(
+    ["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "coproc"]
+)
+
+
+def read_script(text: str, nesting: int = 0) -> tuple[Script, bool]:
+    """The script, and whether a quote, substitution or here-document was left open in its text."""
+    cursor = Cursor(text, nesting, _read_inner)
+    return _read_whole(cursor), cursor.is_torn
+
+
+def _read_inner(cursor: Cursor, closing: str) -> Script:
+    """A script within a word: up to ``closing``, or all of the text."""
+    return _read_enclosed(cursor, closing) if closing else _read_whole(cursor)
+
+
+def _read_whole(cursor: Cursor) -> Script:
+    script = _read_pipelines(cursor, "")
+    while cursor.at < len(cursor.text):  # a stray closing sign: go on behind it
+        cursor.at += 1
+        script += _read_pipelines(cursor, "")
+    return script
+
+
+def _read_pipelines(cursor: Cursor, closing: str) -> Script:
+    """Pipelines up to ``closing`` (``)`` or ``}`` in command position), which is not consumed."""
+    pipelines: list[Pipeline] = []
+    while True:
+        _skip_blanks_and_newlines(cursor)
+        if cursor.at >= len(cursor.text):
+            _read_here_documents(cursor)
+            return tuple(pipelines)
+        character = cursor.text[cursor.at]
+        if character == ")":
+            if not cursor.cases:
+                return tuple(pipelines)
+            cursor.at += 1  # the end of a pattern in `case`
+            continue
+        if closing == "}" and character == "}" and cursor.ends_word(cursor.at + 1):
+            return tuple(pipelines)
+        before = cursor.at
+        pipeline = _read_pipeline(cursor)
+        if cursor.cases and cursor.peek() == ")":
+            cursor.at += 1
+            continue  # it was a pattern of `case`
+        if pipeline:
+            pipelines.append(pipeline)
+        if cursor.at == before:
+            if cursor.text[cursor.at] == ")":
+                return tuple(pipelines)
+            cursor.at += 1
+
+
+def _read_pipeline(cursor: Cursor) -> Pipeline:
+    commands: list[Command] = []
+    while True:
+        command = _read_command(cursor)
+        if command is not None:
+            commands.append(command)
+        _skip_blanks(cursor)
+        operator = _OPERATOR.match(cursor.text, cursor.at)
+        if operator is None:
+            return tuple(commands)
+        if operator[0] == "\n":
+            return tuple(commands)
+        cursor.at = operator.end()
+        if operator[0] not in ("|", "|&"):
+            return tuple(commands)
+        if not commands:
+            # What a loop prints goes into the next command: unknown, but not nothing.
+            commands.append(Group((), False))
+        _skip_blanks_and_newlines(cursor)
+
+
+def _read_command(cursor: Cursor) -> Command | None:
+    cursor.count()
+    while True:
+        _skip_blanks(cursor)
+        if cursor.at >= len(cursor.text):
+            return None
+        if is_arithmetic(cursor):
+            return _read_arithmetic_command(cursor)
+        if cursor.text[cursor.at] == "(":
+            cursor.at += 1
+            return _read_group(cursor, ")", is_subshell=True)
+        if _match_redirect(cursor) or _ASSIGNMENT.match(cursor.text, cursor.at):
+            return _read_simple(cursor, [])
+        word = read_word(cursor)
+        if word is None:
+            return None
+        keyword = plain_text(word)
+        if keyword == "{":
+            return _read_group(cursor, "}", is_subshell=False)
+        if keyword in _SKIPPED_KEYWORDS:
+            continue
+        if keyword == "case":
+            _skip_blanks(cursor)
+            read_word(cursor)
+            cursor.cases += 1
+            _skip_blanks_and_newlines(cursor)
+            if cursor.text.startswith("in", cursor.at):
+                cursor.at += 2
+            return None
+        if keyword == "esac":
+            cursor.cases = max(0, cursor.cases - 1)
+            continue
+        if keyword in ("for", "select"):
+            return _read_loop(cursor)
+        if keyword == "function":
+            _skip_blanks(cursor)
+            name = plain_text(read_word(cursor) or ()) or ""
+            _skip_parentheses(cursor)
+            return _read_function(cursor, name)
+        if keyword and _skip_parentheses(cursor):
+            return _read_function(cursor, keyword)
+        return _read_simple(cursor, [word])
+
+
+def _skip_parentheses(cursor: Cursor) -> bool:
+    found = _PARENTHESES.match(cursor.text, cursor.at)
+    if found:
+        cursor.at = found.end()
+    return found is not None
+
+
+def _read_function(cursor: Cursor, name: str) -> Function:
+    _skip_blanks_and_newlines(cursor)
+    cursor.deeper()
+    if cursor.peek() == "{":  # also without a blank behind it: people write fork bombs so
+        cursor.at += 1
+        body: Command | None = _read_group(cursor, "}", is_subshell=False)
+    else:
+        body = _read_command(cursor)
+    cursor.nesting -= 1
+    return Function(name, ((body,),) if body is not None else ())
+
+
+def _read_enclosed(cursor: Cursor, closing: str) -> Script:
+    cursor.deeper()
+    cases, cursor.cases = cursor.cases, 0
+    script = _read_pipelines(cursor, closing)
+    cursor.cases = cases
+    cursor.nesting -= 1
+    if cursor.peek() == closing:
+        cursor.at += 1
+    else:
+        cursor.is_torn = True
+    return script
+
+
+def _read_group(cursor: Cursor, closing: str, *, is_subshell: bool) -> Group:
+    body = _read_enclosed(cursor, closing)
+    redirects: list[Redirect] = []
+    while True:
+        _skip_blanks(cursor)
+        redirect = _read_redirect(cursor)
+        if redirect is None:
+            return Group(body, is_subshell, tuple(redirects))
+        redirects.append(redirect)
+
+
+def _read_loop(cursor: Cursor) -> Simple:
+    """``for name in words``: an assignment with several values; the body follows as commands of its own."""
+    _skip_blanks(cursor)
+    if is_arithmetic(cursor):
+        return _read_arithmetic_command(cursor)
+    name = plain_text(read_word(cursor) or ()) or "_"
+    _skip_blanks_and_newlines(cursor)
+    values: list[Word] = []
+    if _IN.match(cursor.text, cursor.at):
+        cursor.at += 2
+        while True:
+            _skip_blanks(cursor)
+            word = read_word(cursor)
+            if word is None:
+                break
+            values.append(word)
+    else:
+        values.append((Variable("@", True),))
+    return Simple((Assignment(name, tuple(values)),), (), ())
+
+
+def _read_arithmetic_command(cursor: Cursor) -> Simple:
+    cursor.at += 2
+    return Simple((), ((Text(":"),), (read_arithmetic(cursor),)), ())
+
+
+def _read_simple(cursor: Cursor, words: list[Word]) -> Command | None:
+    assignments: list[Assignment] = []
+    redirects: list[Redirect] = []
+    while True:
+        _skip_blanks(cursor)
+        redirect = _read_redirect(cursor)
+        if redirect is not None:
+            redirects.append(redirect)
+            continue
+        if not words:
+            assignment = _read_assignment(cursor)
+            if assignment is not None:
+                assignments.append(assignment)
+                continue
+        word = read_word(cursor)
+        if word is None:
+            if not (assignments or words or redirects):
+                return None
+            return Simple(tuple(assignments), tuple(words), tuple(redirects))
+        words.append(word)
+
+
+def _read_assignment(cursor: Cursor) -> Assignment | None:
+    found = _ASSIGNMENT.match(cursor.text, cursor.at)
+    if found is None:
+        return None
+    cursor.at = found.end()
+    if cursor.peek() != "(":
+        return Assignment(found[1], (read_word(cursor) or (),), bool(found[3]))
+    cursor.at += 1
+    values: list[Word] = []
+    while True:
+        _skip_blanks_and_newlines(cursor)
+        word = read_word(cursor)
+        if word is None:
+            if cursor.peek() == ")":
+                cursor.at += 1
+                return Assignment(found[1], tuple(values), bool(found[3]))
+            if cursor.at >= len(cursor.text):
+                cursor.is_torn = True
+                return Assignment(found[1], tuple(values), bool(found[3]))
+            cursor.at += 1
+            continue
+        values.append(word)
+
+
+def _match_redirect(cursor: Cursor) -> re.Match[str] | None:
+    found = _REDIRECT.match(cursor.text, cursor.at)
+    is_process_file = found and found[2] in ("<", ">") and cursor.text.startswith("(", found.end())
+    return None if is_process_file else found
+
+
+def _read_redirect(cursor: Cursor) -> Redirect | None:
+    found = _match_redirect(cursor)
+    if found is None:
+        return None
+    cursor.at = found.end()
+    _skip_blanks(cursor)
+    redirect = Redirect(found[2], (), found[1])
+    start = cursor.at
+    target = read_word(cursor) or ()
+    if found[2] in ("<<", "<<-"):
+        redirect.operator = "<<"
+        is_quoted = any(sign in cursor.text[start : cursor.at] for sign in "'\"\\")
+        delimiter = "".join(part.text for part in target if isinstance(part, Text))
+        cursor.awaited.append((redirect, delimiter, is_quoted, found[2] == "<<-"))
+    else:
+        redirect.target = target
+    return redirect
+
+
+def _read_here_documents(cursor: Cursor) -> None:
+    """``at`` is at the beginning of a line."""
+    awaited, cursor.awaited = cursor.awaited, []
+    for redirect, delimiter, is_quoted, strips_tabs in awaited:
+        lines: list[str] = []
+        while cursor.at < len(cursor.text):
+            end = cursor.text.find("\n", cursor.at)
+            end = len(cursor.text) if end < 0 else end
+            line = cursor.text[cursor.at : end]
+            cursor.at = min(end + 1, len(cursor.text))
+            if strips_tabs:
+                line = line.lstrip("\t")
+            if line == delimiter:
+                break
+            lines.append(line + "\n")
+        else:
+            cursor.is_torn = True
+        body = "".join(lines)
+        if is_quoted:
+            redirect.target = (Text(body, True),)
+        else:  # substitutions count, quotes do not
+            redirect.target = read_double_quoted(Cursor(body, cursor.nesting + 1, _read_inner), end="")
+
+
+def _skip_blanks(cursor: Cursor) -> None:
+    text = cursor.text
+    while cursor.at < len(text):
+        character = text[cursor.at]
+        if character == "#" and (cursor.at == 0 or text[cursor.at - 1] in " \t\n;&|("):
+            end = text.find("\n", cursor.at)
+            cursor.at = len(text) if end < 0 else end
+            return
+        if text.startswith("\\\n", cursor.at):
+            cursor.at += 2
+        elif character != "\n" and character.isspace():
+            cursor.at += 1
+        else:
+            return
+
+
+def _skip_blanks_and_newlines(cursor: Cursor) -> None:
+    while True:
+        _skip_blanks(cursor)
+        if cursor.peek() != "\n":
+            operator = _OPERATOR.match(cursor.text, cursor.at)
+            if operator is None:
+                return
+            cursor.at = operator.end()  # `; ;`, a leading `|`: nothing runs there
+            continue
+        cursor.at += 1
+        _read_here_documents(cursor)
