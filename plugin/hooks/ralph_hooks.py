@@ -662,12 +662,13 @@ Fields that nobody here knows, and the order of all of them, survive reading and
 """
 
     import json
-    import math
     from dataclasses import dataclass
     from functools import cached_property
 
-    _m = _module("ralph.domain.plan.document_problems"); Problem = _m["Problem"]; structure_problems = _m["structure_problems"]
+    _m = _module("ralph.domain.plan.document_problems"); structure_problems = _m["structure_problems"]
     _m = _module("ralph.domain.plan.story"); Review = _m["Review"]; Story = _m["Story"]
+    _m = _module("ralph.domain.text.reader"); Problem = _m["Problem"]
+    _m = _module("ralph.domain.text.strict_json"); BadJson = _m["BadJson"]; parse_json = _m["parse_json"]
 
     LARGEST_CHARS = 20_000_000
 
@@ -789,99 +790,56 @@ Fields that nobody here knows, and the order of all of them, survive reading and
 
     def note_problems(document: TasksDocument) -> Problems:
         return tuple(
-            Problem(story.id, "passes is true but notes is empty; write down what was done")
+            Problem((story.id,), "passes is true but notes is empty", "write down what was done")
             for story in document.stories
             if story.passes and not story.notes.strip()
         )
 
-    class UnreadableTasks(ValueError):
-        """Valid for Python's parser, but not JSON that can be kept."""
-
     def parse_tasks(text: str) -> object:
         """The JSON value, or the one problem that there is with it."""
         if len(text) > LARGEST_CHARS:
-            return Problem("", f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
+            return Problem((), f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
         try:
-            return json.loads(
-                text.removeprefix("\ufeff"),
-                object_pairs_hook=unrepeated_keys,
-                parse_constant=refuse_constant,
-                parse_float=finite_number,
+            read = parse_json(text)
+        except BadJson as error:
+            return Problem((), f"not valid JSON: {error}")
+        if read.repeated:
+            twice = read.repeated[0]
+            return Problem(
+                (), f"not valid JSON: line {twice.line}: {twice.path[-1]!r} appears twice in one object"
             )
-        except json.JSONDecodeError as error:
-            what = "the file is empty" if not text.strip() else error.msg[:1].lower() + error.msg[1:]
-            return Problem(f"line {error.lineno}, column {error.colno}", f"not valid JSON: {what}")
-        except RecursionError:
-            return Problem("", "not valid JSON: nested too deeply")
-        except ValueError as error:  # ours, or a number of thousands of digits
-            return Problem("", f"not valid JSON: {error}")
-
-    def unrepeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) != len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in value if keys.count(key) > 1)
-            message = f"the field {twice!r} stands twice in one object"
-            raise UnreadableTasks(message)
-        return value
-
-    def refuse_constant(word: str) -> NoReturn:
-        message = f"{word} is not JSON"
-        raise UnreadableTasks(message)
-
-    def finite_number(digits: str) -> float:
-        number = float(digits)
-        if not math.isfinite(number):
-            message = f"the number {digits[:40]} is too large"
-            raise UnreadableTasks(message)
-        return number
+        return read.value
     return locals()
 
 def ralph_domain_plan_document_problems():
-    """Everything that can be wrong with seed 004's tasks.json: types, required fields, ids, dependencies."""
+    """Everything that can be wrong with a tasks.json: types, required fields, ids, dependencies.
+
+A problem's path is the story's id, or the place of an entry that has none.
+"""
 
     import json
     from collections.abc import Mapping
-    from dataclasses import dataclass
     from typing import Any
 
     _m = _module("ralph.domain.plan.story"); Review = _m["Review"]
+    _m = _module("ralph.domain.text.reader"); Problem = _m["Problem"]
 
-    DEEPEST_LEVEL = 64
     LONGEST_ID = 200
-    LONGEST_PLACE = 200
-    LONGEST_MESSAGE = 500
 
     Raw = Mapping[str, Any]
-
-    @dataclass(frozen=True, slots=True)
-    class Problem:
-        """``where`` is a story's id or a place in the document."""
-
-        where: str
-        message: str
-
-        def __str__(self) -> str:
-            """Bounded: what it quotes may have been written by an agent."""
-            message = (
-                self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]} …"
-            )
-            return f"{self.where[:LONGEST_PLACE]}: {message}" if self.where else message
 
     def structure_problems(data: object) -> list[Problem]:
         """Types, required fields, duplicate ids, dependencies on nobody, dependencies in a circle."""
         if not isinstance(data, Mapping):
-            return [Problem("", f"must be an object, not {json_kind(data)}")]
+            return [Problem((), f"must be an object, not {json_kind(data)}")]
         found = [
             wrong
             for name in ("project", "branchName", "description")
-            if (wrong := wrong_type("", data, name, "a string")) is not None
+            if (wrong := wrong_type((), data, name, "a string")) is not None
         ]
-        found += string_list_problems("", data, "verifyCommands")
-        if (wrong := wrong_type("", data, "userStories", "an array")) is not None:
+        found += string_list_problems((), data, "verifyCommands")
+        if (wrong := wrong_type((), data, "userStories", "an array")) is not None:
             return [*found, wrong]
-        if depth_of(data) > DEEPEST_LEVEL:
-            return [*found, Problem("", f"nested deeper than {DEEPEST_LEVEL} levels")]
         sound: list[Raw] = []
         for number, raw in enumerate(data["userStories"]):
             own = story_problems(number, raw)
@@ -893,17 +851,16 @@ def ralph_domain_plan_document_problems():
         return found
 
     def story_problems(number: int, raw: object) -> list[Problem]:
-        place = f"userStories[{number}]"
         if not isinstance(raw, Mapping):
-            return [Problem(place, f"must be an object, not {json_kind(raw)}")]
-        where = raw["id"] if isinstance(raw.get("id"), str) and raw["id"].strip() else place
+            return [Problem(("userStories", number), f"must be an object, not {json_kind(raw)}")]
+        where = place_of(number, raw)
         found = [
             wrong
             for name, kind in STORY_FIELDS.items()
             if (wrong := wrong_type(where, raw, name, kind)) is not None
         ]
         if isinstance(raw.get("id"), str) and not is_visible_line(raw["id"]):
-            found.append(Problem(place, "id must be a short line of visible text"))
+            found.append(Problem(("userStories", number), "id must be a short line of visible text"))
         criteria = raw.get("acceptanceCriteria")
         if isinstance(criteria, list):
             if not criteria:
@@ -924,6 +881,11 @@ def ralph_domain_plan_document_problems():
             if raw.get(name) is not None and (wrong := wrong_type(where, raw, name, "a string")) is not None
         ]
         return [*found, *string_list_problems(where, raw, "dependsOn")]
+
+    def place_of(number: int, raw: Raw) -> KeyPath:
+        """The story's id; its place in the list if it has none."""
+        has_id = isinstance(raw.get("id"), str) and raw["id"].strip()
+        return (raw["id"],) if has_id else ("userStories", number)
 
     def is_visible_line(text: str) -> bool:
         return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_ID
@@ -946,7 +908,7 @@ def ralph_domain_plan_document_problems():
         "an array": list,
     }
 
-    def wrong_type(where: str, raw: Raw, name: str, kind: str) -> Problem | None:
+    def wrong_type(where: KeyPath, raw: Raw, name: str, kind: str) -> Problem | None:
         if name not in raw:
             return Problem(where, f"{name} is missing")
         value = raw[name]
@@ -954,7 +916,7 @@ def ralph_domain_plan_document_problems():
         fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
         return None if fits else Problem(where, f"{name} must be {kind}, not {json_kind(value)}")
 
-    def string_list_problems(where: str, raw: Raw, name: str) -> list[Problem]:
+    def string_list_problems(where: KeyPath, raw: Raw, name: str) -> list[Problem]:
         """An optional array of strings with something in them."""
         value = raw.get(name)
         if value is None:
@@ -973,7 +935,7 @@ def ralph_domain_plan_document_problems():
             if isinstance(raw, Mapping) and isinstance(raw.get("id"), str):
                 seen[raw["id"]] = seen.get(raw["id"], 0) + 1
         return [
-            Problem(key, f"id stands {count} times; ids must be unique")
+            Problem((key,), f"id appears {count} times; ids must be unique")
             for key, count in seen.items()
             if count > 1
         ]
@@ -982,13 +944,13 @@ def ralph_domain_plan_document_problems():
         known = {raw["id"] for raw in raws if isinstance(raw, Mapping) and isinstance(raw.get("id"), str)}
         needs = {raw["id"]: tuple(raw.get("dependsOn") or ()) for raw in sound}
         unknown = [
-            Problem(key, f"dependsOn names {other!r}, which is no story")
+            Problem((key,), f"dependsOn names {other!r}, which is no story")
             for key, others in needs.items()
             for other in others
             if other not in known
         ]
         return unknown + [
-            Problem(circle[0], f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
+            Problem((circle[0],), f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
             for circle in dependency_circles(needs)
         ]
 
@@ -1017,22 +979,6 @@ def ralph_domain_plan_document_problems():
                     path.append(other)
                     left.append(list(reversed(needs[other])))
         return circles
-
-    def depth_of(value: object) -> int:
-        """Levels of arrays and objects, looked at no further than is of interest."""
-        level = [value]
-        depth = 0
-        while depth <= DEEPEST_LEVEL:
-            level = [
-                child
-                for item in level
-                if isinstance(item, dict | list)
-                for child in (item.values() if isinstance(item, dict) else item)
-            ]
-            if not level:
-                break
-            depth += 1
-        return depth
 
     def json_kind(value: object) -> str:
         if value is None:
@@ -1715,6 +1661,433 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
 
     def _counted(iterations: int) -> str:
         return "1 iteration" if iterations == 1 else f"{iterations} iterations"
+    return locals()
+
+def ralph_domain_text_reader():
+    """Reads values that somebody wrote, key by key, and gathers everything that is wrong with them before anything is said."""
+
+    import math
+    from collections.abc import Mapping
+    from typing import NamedTuple
+
+    KeyPath = tuple[str | int, ...]
+    """``("tasks", 1, "completion", "outcome")``: where in the document."""
+
+    LARGEST_NUMBER = 1_000_000_000
+    LONGEST_PLACE = 200
+    LONGEST_MESSAGE = 500
+
+    class Problem(NamedTuple):
+        """What is wrong (``message``) and what to do about it (``hint``).
+
+    ``path`` is empty if the whole document is meant; ``where`` is the file, the flag or the line, if that is known.
+    """
+
+        path: KeyPath
+        message: str
+        hint: str = ""
+        where: str = ""
+
+        @property
+        def key(self) -> str:
+            return spell(self.path)
+
+        def __str__(self) -> str:
+            """Bounded: what it quotes may have been written by an agent."""
+            message = self.message
+            if len(message) > LONGEST_MESSAGE:
+                message = f"{message[:LONGEST_MESSAGE]} …"
+            text = ": ".join(part for part in (self.where, self.key[:LONGEST_PLACE], message) if part)
+            return f"{text}; {self.hint}" if self.hint else text
+
+    def spell(path: KeyPath) -> str:
+        """``tasks[1].completion.outcome``."""
+        text = ""
+        for step in path:
+            text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        return text
+
+    class Reader:
+        """Reads one mapping; notes what is wrong and gives a default instead. ``seen``: the keys that somebody asked for."""
+
+        __slots__ = ("path", "problems", "seen", "value")
+
+        def __init__(self, value: Mapping[str, object], path: KeyPath, problems: list[Problem]) -> None:
+            self.value = value
+            self.path = path
+            self.problems = problems
+            self.seen: set[str] = set()
+
+        def wrong(self, key: str | None, message: str, hint: str = "") -> None:
+            self.problems.append(Problem(self.path if key is None else (*self.path, key), message, hint))
+
+        def has(self, key: str) -> bool:
+            return self.value.get(key) is not None
+
+        def text(self, key: str, *, one_line: bool = False) -> str:
+            """Trimmed; empty if it is not there."""
+            found = self._take(key)
+            if found is None:
+                return ""
+            if not isinstance(found, str):
+                self.wrong(key, f"expected text, found {kind_of(found)}", _how_to_fix(found))
+                return ""
+            return self._checked(key, found, one_line=one_line)
+
+        def texts(self, key: str) -> tuple[str, ...]:
+            found = self._take(key)
+            if found is None:
+                return ()
+            if not isinstance(found, list):
+                self.wrong(key, f"expected a list, found {kind_of(found)}", 'one entry a line, each after "- "')
+                return ()
+            texts: list[str] = []
+            for index, entry in enumerate(found):
+                if isinstance(entry, str):
+                    if text := self._checked((key, index), entry):
+                        texts.append(text)
+                    else:
+                        self.problems.append(Problem((*self.path, key, index), "is empty"))
+                else:
+                    at = (*self.path, key, index)
+                    message = f"expected text, found {kind_of(entry)}"
+                    self.problems.append(Problem(at, message, _how_to_fix(entry)))
+            return tuple(texts)
+
+        def whole(self, key: str, *, least: int, most: int = LARGEST_NUMBER) -> int | None:
+            found = self._take(key)
+            if found is None:
+                return None
+            if not isinstance(found, int) or isinstance(found, bool):
+                self.wrong(key, f"expected a whole number, found {kind_of(found)}")
+                return None
+            if not least <= found <= most:
+                limits = f"at least {least}" if found < least else f"at most {most}"
+                self.wrong(key, f"expected a whole number of {limits}, found {found}")
+                return None
+            return found
+
+        def amount(self, key: str) -> float | None:
+            """A number above zero."""
+            found = self._take(key)
+            if found is None:
+                return None
+            if not isinstance(found, int | float) or isinstance(found, bool):
+                self.wrong(key, f"expected a number, found {kind_of(found)}")
+                return None
+            if not 0 < found <= LARGEST_NUMBER or math.isnan(found):
+                self.wrong(key, f"expected a number above 0, found {found:g}")
+                return None
+            return found
+
+        def flag(self, key: str) -> bool | None:
+            found = self._take(key)
+            if found is None or isinstance(found, bool):
+                return found
+            self.wrong(key, f"expected true or false, found {kind_of(found)}")
+            return None
+
+        def inside(self, key: str) -> Reader | None:
+            """The mapping under ``key``; None if there is none."""
+            found = self._take(key)
+            if found is None:
+                return None
+            if not isinstance(found, Mapping):
+                self.wrong(key, f"expected a mapping, found {kind_of(found)}")
+                return None
+            return Reader(found, (*self.path, key), self.problems)
+
+        def allow(self, *keys: str) -> None:
+            """Known, though nobody has read it here."""
+            self.seen.update(keys)
+
+        def refuse_others(self, what: str) -> None:
+            """Every key that nobody asked for is a typing error until proven otherwise."""
+            for key in self.value:
+                if key not in self.seen:
+                    self.wrong(key, f"unknown {what}", closest(key, self.seen))
+
+        def _take(self, key: str) -> object:
+            self.seen.add(key)
+            return self.value.get(key)
+
+        def _checked(self, key: str | KeyPath, text: str, *, one_line: bool = False) -> str:
+            path = (*self.path, *((key,) if isinstance(key, str) else key))
+            text = text.strip()
+            if any("\ud800" <= character <= "\udfff" or character == "\0" for character in text):
+                self.problems.append(Problem(path, "contains characters that are not text"))
+                return "?"
+            if one_line and "\n" in text:
+                self.problems.append(Problem(path, "expected one line, found several"))
+            return text
+
+    def kind_of(value: object) -> str:
+        """In words, with the value if it is short: ``the number 3``, ``a list``."""
+        match value:
+            case None:
+                return "nothing"
+            case bool():
+                return str(value).lower()
+            case int() | float():
+                return f"the number {value}" if len(str(value)) <= 20 else "a number"
+            case str():
+                return f"{value!r}" if len(value) <= 40 else "text"
+            case Mapping():
+                return "a mapping"
+            case _:
+                return "a list"
+
+    def closest(word: str, known: Collection[str]) -> str:
+        """A hint: the known word that was probably meant, else all of them."""
+        near = nearest(word, known)
+        return f"did you mean {near}?" if near else f"known: {', '.join(sorted(known))}"
+
+    def nearest(word: str, known: Collection[str]) -> str:
+        """The known word that was probably meant, whatever its case; empty if none is like it."""
+        import difflib
+
+        by_lower = {name.lower(): name for name in known}
+        close = difflib.get_close_matches(word.lower(), list(by_lower), n=1)
+        return by_lower[close[0]] if close else ""
+
+    def _how_to_fix(value: object) -> str:
+        if isinstance(value, Mapping):
+            return "a colon makes a mapping of a line: put the line in quotes"
+        return "" if isinstance(value, list) else "put it in quotes"
+    return locals()
+
+def ralph_domain_text_strict_json():
+    """Reads JSON strictly and says in our own words what is wrong and where: Python's words differ from release to release."""
+
+    import functools
+    import json
+    import math
+    from typing import NamedTuple
+
+    TYPE_CHECKING = False
+
+    DEEPEST = 64
+    MOST_DIGITS = 4300
+    """Of a whole number: Python reads no longer ones."""
+    _CONSTANTS = ("NaN", "Infinity", "-Infinity")
+    _SPACE = " \t\n\r"
+
+    class BadJson(ValueError):
+        """``str()`` says what is wrong and, where it is known, at which line and column."""
+
+        def __init__(self, message: str, line: int | None = None, column: int = 0) -> None:
+            super().__init__(message if line is None else f"line {line}, column {column}: {message}")
+            self.message = message
+            self.line = line
+            self.column = column
+
+    class Repeated(NamedTuple):
+        """A key that appears twice in one object."""
+
+        path: KeyPath
+        line: int
+        first_line: int
+
+    class Json:
+        """``value`` is what was read. Lines are looked for only once somebody asks: most texts are right."""
+
+        def __init__(self, text: str, value: object, *, repeats: bool) -> None:
+            self.value = value
+            self._text = text
+            self._places: _Places | None = None
+            self.repeated: tuple[Repeated, ...] = tuple(self._found.repeated) if repeats else ()
+
+        def line_of(self, path: KeyPath) -> int:
+            """Of the value, else of the nearest thing around it."""
+            lines = self._found.lines
+            while path not in lines:
+                path = path[:-1]
+            return lines[path]
+
+        @property
+        def _found(self) -> _Places:
+            if self._places is None:
+                self._places = _walk(self._text)
+            return self._places
+
+    def parse_json(text: str) -> Json:
+        """The last one of repeated keys counts. Raises BadJson."""
+        text = text.removeprefix("\ufeff")  # some editors begin a file with it
+        repeats = False
+
+        def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
+            nonlocal repeats
+            result = dict(found)
+            repeats = repeats or len(result) != len(found)
+            return result
+
+        try:
+            value = json.loads(text, object_pairs_hook=pairs, parse_constant=_refuse, parse_float=_finite)
+        except (ValueError, RecursionError):
+            _walk(text)  # finds the same thing, and says where
+            message = "a number is too large"  # the only thing that a walk does not look into
+            raise BadJson(message) from None
+        if _is_too_deep(value):
+            _walk(text)
+        return Json(text, value, repeats=repeats)
+
+    _TOO_DEEP = f"nested deeper than {DEEPEST} levels"
+
+    def _refuse(word: str) -> NoReturn:
+        raise ValueError(word)
+
+    def _finite(digits: str) -> float:
+        number = float(digits)
+        if not math.isfinite(number):
+            raise ValueError(digits)
+        return number
+
+    def _is_too_deep(value: object) -> bool:
+        level = [value] if isinstance(value, dict | list) else []
+        for _ in range(DEEPEST):
+            level = [
+                child
+                for item in level
+                for child in (item.values() if isinstance(item, dict) else item)
+                if isinstance(child, dict | list)
+            ]
+            if not level:
+                return False
+        return True
+
+    # --- token by token: where everything is, and what is wrong ---
+
+    class _Places(NamedTuple):
+        lines: dict[KeyPath, int]
+        repeated: list[Repeated]
+
+    def _walk(text: str) -> _Places:
+        """Raises BadJson at the first thing that is not JSON. No recursion."""
+        places = _Places({}, [])
+        path: list[str | int] = []  # of the value that comes next
+        closers: list[str] = []  # of each open object and list
+        expected = "value"
+        is_first = False  # right after an opening bracket
+        after_comma = False
+        position, line = 0, 1
+        while True:
+            start = _skip_space(text, position)
+            line += text.count("\n", position, start)
+            word = _token(text, start)
+            position = start + len(word)
+            closer = closers[-1] if closers else ""
+            if word == closer != "" and (expected == "comma" or is_first):
+                closers.pop()
+                path.pop()
+                expected, is_first = "comma", False
+            elif expected == "comma":
+                if not closers:
+                    if start < len(text):
+                        raise _bad(text, start, "more text after the end of the JSON")
+                    return places
+                if word != ",":
+                    raise _unexpected(text, start, f"a comma or {closer}")
+                expected = "name" if closer == "}" else "value"
+                last = path[-1]
+                path[-1] = last + 1 if isinstance(last, int) else last
+                after_comma = True
+                continue
+            elif expected == "name":
+                if not word.startswith('"'):
+                    raise _unexpected(
+                        text, start, "a name in double quotes", closer=closer if after_comma else ""
+                    )
+                path[-1] = json.loads(word)
+                _take_name(places, tuple(path), line)
+                expected, is_first = "colon", False
+            elif expected == "colon":
+                if word != ":":
+                    raise _unexpected(text, start, "a colon after the name")
+                expected = "value"
+            else:
+                if word in ("", "}", "]", ",", ":"):
+                    raise _unexpected(text, start, "a value", closer=closer if after_comma else "")
+                places.lines.setdefault(tuple(path), line)
+                is_first = word in "{["
+                if is_first:
+                    if len(closers) == DEEPEST:
+                        raise _bad(text, start, _TOO_DEEP)
+                    closers.append("}" if word == "{" else "]")
+                    path.append(0)  # the first name takes its place in an object
+                elif word[0] in "-0123456789":
+                    _check_number(text, start, word)
+                expected = "comma" if not is_first else "name" if word == "{" else "value"
+            after_comma = False
+
+    def _take_name(places: _Places, path: KeyPath, line: int) -> None:
+        if path in places.lines:
+            places.repeated.append(Repeated(path, line, places.lines[path]))
+        places.lines[path] = line
+
+    def _skip_space(text: str, position: int) -> int:
+        while position < len(text) and text[position] in _SPACE:
+            position += 1
+        return position
+
+    def _token(text: str, start: int) -> str:
+        """The word that begins there; empty if none does."""
+        found = _patterns()[0].match(text, start)
+        return found[0] if found else ""
+
+    @functools.cache
+    def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """Of a token, and of a text up to where it is wrong; made only once something is wrong, or a line is asked for."""
+        import re
+
+        escape = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
+        plain = r'[^"\\\x00-\x1f]'
+        return (
+            re.compile(
+                rf'"{plain}*(?:{escape}{plain}*)*"'
+                r"|[{}\[\],:]|true|false|null"
+                r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+            ),
+            re.compile(rf'"{plain}*(?:{escape}{plain}*)*'),
+        )
+
+    def _check_number(text: str, start: int, word: str) -> None:
+        is_whole = not any(sign in word for sign in ".eE")
+        if len(word) > MOST_DIGITS if is_whole else not math.isfinite(float(word)):
+            raise _bad(text, start, f"the number {word[:40]}{'…' if len(word) > 40 else ''} is too large")
+
+    def _unexpected(text: str, start: int, expected: str, *, closer: str = "") -> BadJson:
+        """``closer``: the bracket that must not come right after a comma."""
+        found = text[start : start + 1]
+        if not text.strip(_SPACE):
+            return _bad(text, 0, "it is empty")
+        if not found:
+            return _bad(text, start, f"expected {expected}, but the text ends here")
+        if closer and found == closer:
+            return _bad(text, text.rindex(",", 0, start), f"remove this comma: {closer} follows it")
+        if found == '"' and not _token(text, start):
+            return _bad_string(text, start)
+        if word := next((word for word in _CONSTANTS if text.startswith(word, start)), ""):
+            return _bad(text, start, f"{word} is not JSON")
+        if found in "/#":
+            return _bad(text, start, "JSON has no comments: remove this one")
+        return _bad(text, start, f"expected {expected}, found {found if found.isprintable() else repr(found)}")
+
+    def _bad_string(text: str, start: int) -> BadJson:
+        good = _patterns()[1].match(text, start)
+        end = good.end() if good else start
+        if end == len(text):
+            return _bad(text, start, "this text has no closing quote")
+        if text[end] == "\\":
+            return _bad(
+                text, end, f"{text[end : end + 2]} is no escape that JSON knows: write \\\\ for a backslash"
+            )
+        if text[end] in "\n\r":
+            return _bad(text, start, "this text has no closing quote on its line: write \\n for a line break")
+        return _bad(text, end, f"{text[end]!r} cannot be part of a text: write \\u{ord(text[end]):04x}")
+
+    def _bad(text: str, position: int, message: str) -> BadJson:
+        line = text.count("\n", 0, position) + 1
+        return BadJson(message, line, position - text.rfind("\n", 0, position))
     return locals()
 
 def ralph_guard_call():
@@ -7193,6 +7566,8 @@ _MODULES = {
     "ralph.domain.plan.story": ralph_domain_plan_story,
     "ralph.domain.promise.loop_state": ralph_domain_promise_loop_state,
     "ralph.domain.promise.session_loop": ralph_domain_promise_session_loop,
+    "ralph.domain.text.reader": ralph_domain_text_reader,
+    "ralph.domain.text.strict_json": ralph_domain_text_strict_json,
     "ralph.guard.call": ralph_guard_call,
     "ralph.guard.families.backup": ralph_guard_families_backup,
     "ralph.guard.families.catalogue": ralph_guard_families_catalogue,

@@ -203,7 +203,7 @@ def test_validate_lists_all_problems_and_warnings(project: Path) -> None:
     assert done.stdout.splitlines() == [
         (
             "error: .ralph/settings.local.json: not valid JSON: line 2, column 3:"
-            " expecting property name enclosed in double quotes; mend it there"
+            " expected a name in double quotes, found o"
         ),
         'error: .ralph/settings.json: maximumIterations: expected a whole number of at least 1, found "x"',
         "error: .ralph/settings.json: agent.flags: expected a list of strings, found 1",

@@ -181,7 +181,7 @@ def test_all_problems_of_a_file_are_listed_with_their_lines_and_nothing_is_added
         (14, "unknown verification method 'magic'"),
         (15, "completion: is missing"),
         (17, "there is a task T-9 already"),
-        (18, "OK stands here twice"),
+        (18, "OK appears twice"),
     ):
         assert any(
             text.startswith(f"  line {line}: ") and said in text for text in ran.stderr.splitlines()

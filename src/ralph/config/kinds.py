@@ -14,8 +14,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from ralph.config.problems import KeyPath, Problem, spell
 from ralph.config.secrets import redacted
+from ralph.domain.text.reader import KeyPath, Problem, nearest, spell
 from ralph.domain.text.secret_names import looks_secret
 
 T = TypeVar("T")
@@ -42,11 +42,11 @@ class Reading(NamedTuple):
         return self._replace(path=(*self.path, step))
 
     def wrong(self, message: str, hint: str = "") -> Any:
-        self.problems.append(Problem(self.source(self.path), spell(self.path), message, hint))
+        self.problems.append(Problem(self.path, message, hint, self.source(self.path)))
         return None
 
     def doubt(self, message: str, hint: str = "") -> None:
-        self.warnings.append(Problem(self.source(self.path), spell(self.path), message, hint))
+        self.warnings.append(Problem(self.path, message, hint, self.source(self.path)))
 
     def unexpected(self, value: object, expected: str, hint: str = "", *, secret: bool = False) -> Any:
         if value is None and not hint:
@@ -70,14 +70,6 @@ def describe(value: object, *, secret: bool = False) -> str:
         return "text that begins with { but is not valid JSON"  # whole objects may hold secrets
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:50] + '…"'
-
-
-def nearest(word: str, known: list[str]) -> str | None:
-    import difflib
-
-    by_lower = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)
-    return by_lower[close[0]] if close else None
 
 
 def camel(name: str) -> str:
@@ -393,10 +385,10 @@ class Named(Kind[Mapping[str, T]]):
 
 
 def _json_or_text(text: str) -> object:
-    from ralph.config.json_text import parse_json
+    from ralph.domain.text.strict_json import parse_json
 
     try:
-        return parse_json(text)[0]
+        return parse_json(text).value
     except ValueError:
         return text
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ralph.config.problems import KeyPath
+from ralph.domain.text.reader import KeyPath
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ralph.config.layers import Origin
 from ralph.config.loading import Loaded
-from ralph.config.problems import KeyPath, spell
 from ralph.config.schema import SETTINGS
 from ralph.config.secrets import redacted
+from ralph.domain.text.reader import KeyPath, spell
 
 
 @dataclass(frozen=True, slots=True)

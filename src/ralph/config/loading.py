@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ralph.config.kinds import Reading
 from ralph.config.layers import Layer, Merged, Origin, stack
-from ralph.config.problems import InvalidSettings, KeyPath, Problem
 from ralph.config.schema import SETTINGS, Settings
 from ralph.config.sources import (
     LOCAL_FILE,
@@ -19,6 +18,8 @@ from ralph.config.sources import (
     read_file,
     read_flags,
 )
+from ralph.domain.text.reader import KeyPath, Problem
+from ralph.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,18 @@ def load(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = ()) 
     return Loaded(found.root, found.settings, found.merged, found.warnings, found.files)
 
 
+class InvalidSettings(ConfigError):
+    """The settings cannot be used. The message lists every problem, one a line."""
+
+    def __init__(self, problems: Sequence[Problem], *, where: str = "") -> None:
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        place = f" of {where}" if where else ""
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        hint = "`ralph config validate` lists warnings too"
+        super().__init__(f"{count} in the settings{place}:\n{lines}", hint=hint)
+        self.problems = tuple(problems)
+
+
 def effective(settings: Settings) -> dict[str, object]:
     """As JSON, defaults included: what two runs can be compared by."""
     values = SETTINGS.dump(settings)
@@ -91,4 +104,4 @@ def missing_for_run(settings: Settings) -> Problem | None:
     if settings.agent.command:
         return None
     hint = "run `ralph init`, set it in .ralph/settings.json, or give --agent"
-    return Problem("", "agent.command", "is not set", hint)
+    return Problem(("agent", "command"), "is not set", hint)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ralph.config.json_text import BadJson, parse_json
-from ralph.config.kinds import Kind, Named, Nullable, Table, Variables, camel, nearest
+from ralph.config.kinds import Kind, Named, Nullable, Table, Variables, camel
 from ralph.config.layers import Layer, Origin
-from ralph.config.problems import Problem, spell
 from ralph.config.schema import SETTINGS
+from ralph.domain.text.reader import Problem, nearest
+from ralph.domain.text.strict_json import BadJson, parse_json
 
 SETTINGS_FILE = ".ralph/settings.json"
 LOCAL_FILE = ".ralph/settings.local.json"
@@ -41,42 +41,38 @@ def read_file(root: Path, name: str, problems: list[Problem], warnings: list[Pro
     file = root / name
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
-            problems.append(Problem(name, "", "is not a regular file", "remove it"))
+            problems.append(Problem((), "is not a regular file", "remove it", name))
             return None
         data = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:
-        problems.append(Problem(name, "", "is a directory, not a file", "remove it"))
+        problems.append(Problem((), "is a directory, not a file", "remove it", name))
         return None
     except OSError as error:
-        problems.append(
-            Problem(
-                name, "", f"cannot be read: {(error.strerror or str(error)).lower()}", "check its permissions"
-            )
-        )
+        message = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        problems.append(Problem((), message, "check its permissions", name))
         return None
     try:
-        value, duplicates = parse_json(_decode(data))
+        found = parse_json(_decode(data))
     except BadJson as error:
-        problems.append(Problem(name, "", f"not valid JSON: {error}", "mend it there"))
+        problems.append(Problem((), f"not valid JSON: {error}", where=name))
         return None
     except UnicodeError as error:
-        problems.append(Problem(name, "", str(error), "save it as UTF-8"))
+        problems.append(Problem((), str(error), "save it as UTF-8", name))
         return None
-    if not isinstance(value, dict):
-        problems.append(
-            Problem(name, "", "expected an object at the top", "begin it with { and end it with }")
-        )
+    if not isinstance(found.value, dict):
+        hint = "begin it with { and end it with }"
+        problems.append(Problem((), "expected an object at the top", hint, name))
         return None
-    for path in duplicates:
-        warnings.append(Problem(name, spell(path), "stands here twice, the last one counts", "remove one"))
-    return Layer(Origin(name), value)
+    for path in dict.fromkeys(one.path for one in found.repeated):
+        warnings.append(Problem(path, "appears twice, the last one counts", "remove one", name))
+    return Layer(Origin(name), found.value)
 
 
 def _decode(data: bytes) -> str:
     try:
-        return data.decode("utf-8-sig")  # some editors begin a file with a byte order mark
+        return data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line = before.count(b"\n") + 1
@@ -96,7 +92,7 @@ def read_environment(environ: Mapping[str, str], warnings: list[Problem]) -> lis
         if target is None:
             close = nearest(name, list(environment_names()))
             hint = f"did you mean {close}?" if close else ""
-            warnings.append(Problem(source, "", "no setting has this name, ignored", hint))
+            warnings.append(Problem((), "no setting has this name, ignored", hint, source))
             continue
         path, parse = target
         layers.append((len(path), name, Layer(Origin(source), _nested(path, parse(text)))))

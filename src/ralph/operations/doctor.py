@@ -17,9 +17,9 @@ from ralph.adapters.isolation.site import Site
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.loading import Inspection, inspect, missing_for_run
-from ralph.config.problems import Problem
 from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
+from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
 from ralph.operations.agent_examination import PROBE_SECONDS, Asking, examined
@@ -189,7 +189,7 @@ def _settings(found: Inspection, settings: Settings) -> tuple[Finding, ...]:
         return Finding(Area.SETTINGS, "settings", health, text, advice, needed=needed)
 
     def place(problem: Problem) -> str:
-        return ": ".join(part for part in (problem.source, problem.key, problem.message) if part)
+        return ": ".join(part for part in (problem.where, problem.key, problem.message) if part)
 
     wrong = [finding(Health.BAD, place(each), each.hint, needed=True) for each in found.problems]
     doubts = [finding(Health.DOUBTFUL, place(each), each.hint) for each in found.warnings]

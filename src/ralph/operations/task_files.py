@@ -8,9 +8,9 @@ from typing import Any
 
 from ralph.domain.tasks.dependencies import circle, twice, unknown
 from ralph.domain.tasks.entry import Known, read_document
-from ralph.domain.tasks.entry_problems import KeyPath, Problem
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.figures import plural
+from ralph.domain.text.reader import KeyPath, Problem
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 
@@ -93,10 +93,3 @@ def tasks_text(tasks: Sequence[Task], *, as_json: bool = False) -> str:
     from ralph.adapters.documents import task_file
 
     return task_file.as_json(tasks) if as_json else task_file.as_yaml(tasks)
-
-
-def json_value(text: str) -> Any:
-    """Raises ValueError that says what is wrong."""
-    from ralph.adapters.documents.json_document import read_json
-
-    return read_json(text).value

@@ -68,7 +68,7 @@ def test_a_state_is_written_read_and_cleared(file: State, tmp_path: Path, report
         (b"", "not JSON"),
         (b'{"a": 1', "not JSON"),
         (b"\xff\xfe\x00nonsense", "not JSON"),
-        (b'{"a": NaN}', "NaN is no JSON number"),
+        (b'{"a": NaN}', "NaN is not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b"[1]", "it is a list"),
     ],

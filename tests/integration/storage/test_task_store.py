@@ -111,7 +111,7 @@ def test_lists_can_be_narrowed(store: TaskStore) -> None:
     [
         ([task("N-1"), task("OLD-1")], "there is a task OLD-1 already"),
         ([task("N-1"), task("old-1")], "there is a task old-1 already"),
-        ([task("N-1"), task("N-1")], "N-1 stands here twice"),
+        ([task("N-1"), task("N-1")], "N-1 appears twice"),
         ([task("N-1"), task("N-2", "NOPE")], "there is no task NOPE"),
         ([task("N-1", "N-2"), task("N-2", "N-1")], "these tasks wait for each other: N-1 → N-2 → N-1"),
     ],

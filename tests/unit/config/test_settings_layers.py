@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.config.layers import DEFAULT, Layer, Origin, deep_merge, stack
-from ralph.config.problems import KeyPath
+from ralph.domain.text.reader import KeyPath
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.text("ab", max_size=2))
 leaves = st.one_of(scalars, st.lists(scalars, max_size=2))

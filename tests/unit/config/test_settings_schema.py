@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.config.kinds import Reading
-from ralph.config.problems import Problem
 from ralph.config.reference import reference
 from ralph.config.schema import SETTINGS, Settings, json_schema
+from ralph.domain.text.reader import Problem
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 

@@ -1,16 +1,15 @@
-"""A YAML or JSON document as plain values, and on which line each of them stands."""
+"""A YAML or JSON document as plain values, and the line of each of them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ralph.domain.tasks.entry_problems import KeyPath, Problem
+from ralph.domain.text.reader import KeyPath, Problem
+from ralph.domain.text.strict_json import BadJson, parse_json
 
 LARGEST = 20_000_000
 """Bytes: ten thousand tasks with every role spelled out."""
-DEEPEST = 64
 MOST_VALUES = 2_000_000
 """A few lines of YAML can stand for more values than any memory holds."""
 
@@ -25,24 +24,24 @@ class BadDocument(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """``value`` is made of dict, list, str, int, float, bool and None only; ``problems`` are keys that stand twice."""
+    """``value`` is made of dict, list, str, int, float, bool and None only; ``problems`` are keys that appear twice."""
 
     value: object
     line_of: Callable[[KeyPath], int]
     problems: tuple[Problem, ...] = ()
 
 
-def check_values(value: object) -> None:
-    """Refuses what could not be written as JSON again. Raises BadDocument."""
-    pending = [(value, 0)]
-    while pending:
-        one, depth = pending.pop()
-        if isinstance(one, dict | list):
-            if depth >= DEEPEST:
-                message = f"nested deeper than {DEEPEST} levels"
-                raise BadDocument(message)
-            children = one.values() if isinstance(one, dict) else one
-            pending += [(child, depth + 1) for child in children if not isinstance(child, str)]
-        elif isinstance(one, float) and not math.isfinite(one):
-            message = "contains a number that is not finite"
-            raise BadDocument(message)
+def repeated_key(path: KeyPath, first_line: int) -> Problem:
+    return Problem(path, f"appears twice, first on line {first_line}")
+
+
+def read_json(text: str) -> Document:
+    """Raises BadDocument."""
+    try:
+        found = parse_json(text)
+    except BadJson as error:
+        place = f"column {error.column}: " if error.line is not None else ""
+        message = f"{place}{error.message}"
+        raise BadDocument(message, line=error.line) from None
+    problems = tuple(repeated_key(one.path, one.first_line) for one in found.repeated)
+    return Document(found.value, found.line_of, problems)

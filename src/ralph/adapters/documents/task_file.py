@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ralph.adapters.documents.document import LARGEST, BadDocument, Document
-from ralph.adapters.documents.json_document import read_json
+from ralph.adapters.documents.document import LARGEST, BadDocument, Document, read_json
 from ralph.domain.tasks.task import Task
 from ralph.errors import UsageError
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from ralph.adapters.documents.document import DEEPEST, MOST_VALUES, BadDocument, Document
+from ralph.adapters.documents.document import MOST_VALUES, BadDocument, Document, repeated_key
 from ralph.adapters.documents.yaml_scalars import plain_value
-from ralph.domain.tasks.entry_problems import KeyPath, Problem
+from ralph.domain.text.reader import KeyPath, Problem
+from ralph.domain.text.strict_json import DEEPEST
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where it was built
 _PREFIX = "tag:yaml.org,2002:"
@@ -108,8 +109,7 @@ class _Composer:
     def _key(self, parent: _Open, key: str, line: int) -> None:
         """A key is its text, whatever YAML might make of it: ``on``, ``1``, ``null``."""
         if key in parent.values:
-            first = parent.places[key].line
-            self.problems.append(Problem((*self._path(), key), f"stands twice, first on line {first}"))
+            self.problems.append(repeated_key((*self._path(), key), parent.places[key].line))
         parent.key, parent.key_line = key, line
 
     def _alias(self, event: Any) -> None:

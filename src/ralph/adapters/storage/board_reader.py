@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from ralph.adapters.files import read_plain
 from ralph.adapters.storage.task_cards import TaskCards
 from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.domain.text.strict_json import parse_json
 from ralph.domain.views.board import Board, Card, CardDetail, CardKind, laned
 
 MOST_PLAN_BYTES = 8 * 1024 * 1024
@@ -82,8 +82,8 @@ class BoardReader:
         if len(data) > MOST_PLAN_BYTES:
             return None, [], f"{self._plan.name} is too large to show"
         try:
-            document = json.loads(data)
-        except (ValueError, RecursionError) as error:
+            document = parse_json(data.decode()).value
+        except ValueError as error:
             return None, [], f"{self._plan.name} is not JSON: {error}"
         if not isinstance(document, dict):
             return None, [], f"{self._plan.name} is not a plan: it holds no object"

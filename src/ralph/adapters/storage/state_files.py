@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from time import gmtime, strftime
-from typing import Generic, NoReturn, TypeVar
+from typing import Generic, TypeVar
 
 from ralph.adapters.files import make_state_folder, write_atomic
+from ralph.domain.text.strict_json import parse_json
 from ralph.errors import UsageError
 
 T = TypeVar("T")
@@ -106,8 +107,8 @@ class StateFile(Generic[T]):
         except FileNotFoundError:
             return None
         try:
-            document = json.loads(data, parse_constant=_refuse)
-        except (ValueError, RecursionError) as error:
+            document = parse_json(data.decode()).value
+        except ValueError as error:
             self._keep_aside(f"not JSON: {error}")
             return None
         state, problems = self._decode(document)
@@ -136,8 +137,3 @@ class StateFile(Generic[T]):
         if folder.parent.name == STATE_FOLDER:
             make_state_folder(folder.parent)
         folder.mkdir(parents=True, exist_ok=True)
-
-
-def _refuse(constant: str) -> NoReturn:
-    message = f"{constant} is no JSON number"
-    raise ValueError(message)

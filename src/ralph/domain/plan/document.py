@@ -6,14 +6,14 @@ Fields that nobody here knows, and the order of all of them, survive reading and
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
 
-from ralph.domain.plan.document_problems import Problem, Raw, structure_problems
+from ralph.domain.plan.document_problems import Raw, structure_problems
 from ralph.domain.plan.story import Review, Story
+from ralph.domain.text.reader import Problem
+from ralph.domain.text.strict_json import BadJson, parse_json
 
 LARGEST_CHARS = 20_000_000
 
@@ -142,54 +142,23 @@ def problems_of_text(text: str) -> Problems:
 
 def note_problems(document: TasksDocument) -> Problems:
     return tuple(
-        Problem(story.id, "passes is true but notes is empty; write down what was done")
+        Problem((story.id,), "passes is true but notes is empty", "write down what was done")
         for story in document.stories
         if story.passes and not story.notes.strip()
     )
 
 
-class UnreadableTasks(ValueError):
-    """Valid for Python's parser, but not JSON that can be kept."""
-
-
 def parse_tasks(text: str) -> object:
     """The JSON value, or the one problem that there is with it."""
     if len(text) > LARGEST_CHARS:
-        return Problem("", f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
+        return Problem((), f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
     try:
-        return json.loads(
-            text.removeprefix("\ufeff"),
-            object_pairs_hook=unrepeated_keys,
-            parse_constant=refuse_constant,
-            parse_float=finite_number,
+        read = parse_json(text)
+    except BadJson as error:
+        return Problem((), f"not valid JSON: {error}")
+    if read.repeated:
+        twice = read.repeated[0]
+        return Problem(
+            (), f"not valid JSON: line {twice.line}: {twice.path[-1]!r} appears twice in one object"
         )
-    except json.JSONDecodeError as error:
-        what = "the file is empty" if not text.strip() else error.msg[:1].lower() + error.msg[1:]
-        return Problem(f"line {error.lineno}, column {error.colno}", f"not valid JSON: {what}")
-    except RecursionError:
-        return Problem("", "not valid JSON: nested too deeply")
-    except ValueError as error:  # ours, or a number of thousands of digits
-        return Problem("", f"not valid JSON: {error}")
-
-
-def unrepeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in value if keys.count(key) > 1)
-        message = f"the field {twice!r} stands twice in one object"
-        raise UnreadableTasks(message)
-    return value
-
-
-def refuse_constant(word: str) -> NoReturn:
-    message = f"{word} is not JSON"
-    raise UnreadableTasks(message)
-
-
-def finite_number(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        message = f"the number {digits[:40]} is too large"
-        raise UnreadableTasks(message)
-    return number
+    return read.value

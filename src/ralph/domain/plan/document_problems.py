@@ -1,51 +1,34 @@
-"""Everything that can be wrong with seed 004's tasks.json: types, required fields, ids, dependencies."""
+"""Everything that can be wrong with a tasks.json: types, required fields, ids, dependencies.
+
+A problem's path is the story's id, or the place of an entry that has none.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ralph.domain.plan.story import Review
+from ralph.domain.text.reader import KeyPath, Problem
 
-DEEPEST_LEVEL = 64
 LONGEST_ID = 200
-LONGEST_PLACE = 200
-LONGEST_MESSAGE = 500
 
 Raw = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """``where`` is a story's id or a place in the document."""
-
-    where: str
-    message: str
-
-    def __str__(self) -> str:
-        """Bounded: what it quotes may have been written by an agent."""
-        message = (
-            self.message if len(self.message) <= LONGEST_MESSAGE else f"{self.message[:LONGEST_MESSAGE]} …"
-        )
-        return f"{self.where[:LONGEST_PLACE]}: {message}" if self.where else message
 
 
 def structure_problems(data: object) -> list[Problem]:
     """Types, required fields, duplicate ids, dependencies on nobody, dependencies in a circle."""
     if not isinstance(data, Mapping):
-        return [Problem("", f"must be an object, not {json_kind(data)}")]
+        return [Problem((), f"must be an object, not {json_kind(data)}")]
     found = [
         wrong
         for name in ("project", "branchName", "description")
-        if (wrong := wrong_type("", data, name, "a string")) is not None
+        if (wrong := wrong_type((), data, name, "a string")) is not None
     ]
-    found += string_list_problems("", data, "verifyCommands")
-    if (wrong := wrong_type("", data, "userStories", "an array")) is not None:
+    found += string_list_problems((), data, "verifyCommands")
+    if (wrong := wrong_type((), data, "userStories", "an array")) is not None:
         return [*found, wrong]
-    if depth_of(data) > DEEPEST_LEVEL:
-        return [*found, Problem("", f"nested deeper than {DEEPEST_LEVEL} levels")]
     sound: list[Raw] = []
     for number, raw in enumerate(data["userStories"]):
         own = story_problems(number, raw)
@@ -58,17 +41,16 @@ def structure_problems(data: object) -> list[Problem]:
 
 
 def story_problems(number: int, raw: object) -> list[Problem]:
-    place = f"userStories[{number}]"
     if not isinstance(raw, Mapping):
-        return [Problem(place, f"must be an object, not {json_kind(raw)}")]
-    where = raw["id"] if isinstance(raw.get("id"), str) and raw["id"].strip() else place
+        return [Problem(("userStories", number), f"must be an object, not {json_kind(raw)}")]
+    where = place_of(number, raw)
     found = [
         wrong
         for name, kind in STORY_FIELDS.items()
         if (wrong := wrong_type(where, raw, name, kind)) is not None
     ]
     if isinstance(raw.get("id"), str) and not is_visible_line(raw["id"]):
-        found.append(Problem(place, "id must be a short line of visible text"))
+        found.append(Problem(("userStories", number), "id must be a short line of visible text"))
     criteria = raw.get("acceptanceCriteria")
     if isinstance(criteria, list):
         if not criteria:
@@ -89,6 +71,12 @@ def story_problems(number: int, raw: object) -> list[Problem]:
         if raw.get(name) is not None and (wrong := wrong_type(where, raw, name, "a string")) is not None
     ]
     return [*found, *string_list_problems(where, raw, "dependsOn")]
+
+
+def place_of(number: int, raw: Raw) -> KeyPath:
+    """The story's id; its place in the list if it has none."""
+    has_id = isinstance(raw.get("id"), str) and raw["id"].strip()
+    return (raw["id"],) if has_id else ("userStories", number)
 
 
 def is_visible_line(text: str) -> bool:
@@ -115,7 +103,7 @@ KINDS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-def wrong_type(where: str, raw: Raw, name: str, kind: str) -> Problem | None:
+def wrong_type(where: KeyPath, raw: Raw, name: str, kind: str) -> Problem | None:
     if name not in raw:
         return Problem(where, f"{name} is missing")
     value = raw[name]
@@ -124,7 +112,7 @@ def wrong_type(where: str, raw: Raw, name: str, kind: str) -> Problem | None:
     return None if fits else Problem(where, f"{name} must be {kind}, not {json_kind(value)}")
 
 
-def string_list_problems(where: str, raw: Raw, name: str) -> list[Problem]:
+def string_list_problems(where: KeyPath, raw: Raw, name: str) -> list[Problem]:
     """An optional array of strings with something in them."""
     value = raw.get(name)
     if value is None:
@@ -144,7 +132,7 @@ def duplicate_problems(raws: Sequence[object]) -> list[Problem]:
         if isinstance(raw, Mapping) and isinstance(raw.get("id"), str):
             seen[raw["id"]] = seen.get(raw["id"], 0) + 1
     return [
-        Problem(key, f"id stands {count} times; ids must be unique")
+        Problem((key,), f"id appears {count} times; ids must be unique")
         for key, count in seen.items()
         if count > 1
     ]
@@ -154,13 +142,13 @@ def dependency_problems(raws: Sequence[object], sound: Sequence[Raw]) -> list[Pr
     known = {raw["id"] for raw in raws if isinstance(raw, Mapping) and isinstance(raw.get("id"), str)}
     needs = {raw["id"]: tuple(raw.get("dependsOn") or ()) for raw in sound}
     unknown = [
-        Problem(key, f"dependsOn names {other!r}, which is no story")
+        Problem((key,), f"dependsOn names {other!r}, which is no story")
         for key, others in needs.items()
         for other in others
         if other not in known
     ]
     return unknown + [
-        Problem(circle[0], f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
+        Problem((circle[0],), f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
         for circle in dependency_circles(needs)
     ]
 
@@ -190,23 +178,6 @@ def dependency_circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ..
                 path.append(other)
                 left.append(list(reversed(needs[other])))
     return circles
-
-
-def depth_of(value: object) -> int:
-    """Levels of arrays and objects, looked at no further than is of interest."""
-    level = [value]
-    depth = 0
-    while depth <= DEEPEST_LEVEL:
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            break
-        depth += 1
-    return depth
 
 
 def json_kind(value: object) -> str:

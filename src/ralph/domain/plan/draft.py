@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ralph.domain.plan.document import Problems, TasksDocument, parse_tasks, problems, read_document
-from ralph.domain.plan.document_problems import Problem
+from ralph.domain.plan.document_problems import place_of
 from ralph.domain.plan.story import ReviewState
+from ralph.domain.text.reader import Problem
 
 PROBLEMS_TOLD = 40
 
@@ -55,22 +56,22 @@ def draft_prompt(*, folder: str, description: str, has_prd: bool, remarks: Seque
 def draft_problems(text: str | None) -> Problems:
     """Why this is not yet a plan that a run could begin with."""
     if text is None:
-        return (Problem("", "tasks.json is missing, or is no text file"),)
+        return (Problem((), "tasks.json is missing, or is no text file"),)
     read = read_document(text)
     if not isinstance(read, TasksDocument):
         return (*read, *title_problems(text))
     found = [*problems(read), *title_problems(text)]
     if not read.stories:
-        found.append(Problem("", "userStories is empty"))
+        found.append(Problem((), "userStories is empty"))
     for story in read.stories:
         if story.state != ReviewState() or story.review_feedback:
             found.append(
                 Problem(
-                    story.id, "must start with passes false, reviewStatus null, reviewCount 0, no feedback"
+                    (story.id,), "must start with passes false, reviewStatus null, reviewCount 0, no feedback"
                 )
             )
     if not read.project.strip():
-        found.append(Problem("", "project is empty"))
+        found.append(Problem((), "project is empty"))
     return tuple(found)
 
 
@@ -79,12 +80,7 @@ def title_problems(text: str) -> Problems:
     data = parse_tasks(text)
     stories = data.get("userStories") if isinstance(data, dict) else None
     return tuple(
-        Problem(
-            story["id"]
-            if isinstance(story.get("id"), str) and story["id"].strip()
-            else f"userStories[{number}]",
-            "title must not be empty",
-        )
+        Problem(place_of(number, story), "title must not be empty")
         for number, story in enumerate(stories if isinstance(stories, list) else ())
         if isinstance(story, dict) and isinstance(story.get("title"), str) and not story["title"].strip()
     )
@@ -94,7 +90,7 @@ def problems_told(found: Sequence[Problem]) -> str:
     """For the next round."""
     listed = "\n".join(f"- {problem}" for problem in found[:PROBLEMS_TOLD])
     more = f"\n- … and {len(found) - PROBLEMS_TOLD} more" if len(found) > PROBLEMS_TOLD else ""
-    return f"The draft is not valid yet. Mend these problems and keep the rest:\n{listed}{more}"
+    return f"The draft is not valid yet. Fix these problems and keep the rest:\n{listed}{more}"
 
 
 def is_untouched(document: TasksDocument) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ralph.domain.tasks.completion import VerificationMethod
-from ralph.domain.tasks.entry_problems import Reader, closest, kind_of
+from ralph.domain.text.reader import Reader, closest, kind_of
 
 IsMethod = Callable[[str], bool]
 """Whether somebody offers a method of this name (an entry point)."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ralph.domain.tasks.entry_problems import KeyPath, Problem, closest
 from ralph.domain.tasks.task import Task
+from ralph.domain.text.reader import KeyPath, Problem, closest
 
 MANY = 1000
 """Beyond that no similar name is looked for: it would take longer than reading the tasks did."""
 
 
 def twice(tasks: Sequence[tuple[KeyPath, Task]], taken: Collection[str]) -> list[Problem]:
-    """Ids that stand twice here, or are those of tasks that exist already."""
+    """Ids that appear twice, or are those of tasks that exist already."""
     problems: list[Problem] = []
     existing = {name.lower() for name in taken}
     first: dict[str, str] = {}
@@ -20,7 +20,7 @@ def twice(tasks: Sequence[tuple[KeyPath, Task]], taken: Collection[str]) -> list
         key = task.id.lower()
         if key in first:
             other = f" (as {first[key]})" if first[key] != task.id else ""
-            problems.append(Problem((*path, "id"), f"{task.id} stands here twice{other}"))
+            problems.append(Problem((*path, "id"), f"{task.id} appears twice{other}"))
         elif key in existing:
             problems.append(
                 Problem((*path, "id"), f"there is a task {task.id} already", "ralph task edit changes it")

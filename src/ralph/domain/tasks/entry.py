@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -10,8 +9,8 @@ from typing import Any
 
 from ralph.domain.proof.verification_config import IsMethod, read_config, read_method
 from ralph.domain.tasks.completion import CompletionCriteria, Role, TaskCompletionSpec
-from ralph.domain.tasks.entry_problems import LARGEST_NUMBER, KeyPath, Problem, Reader, kind_of
 from ralph.domain.tasks.task import DEFAULT_PRIORITY, Task, TaskBudget
+from ralph.domain.text.reader import LARGEST_NUMBER, KeyPath, Problem, Reader, kind_of, nearest
 
 # A task's state, as `to_dict` writes it: whoever imports a task begins it anew.
 STATE_KEYS = (
@@ -157,8 +156,8 @@ def read_spec(reader: Reader, known: Known) -> TaskCompletionSpec:
             roles[role] = read_criteria(inside, known)
     for key in reader.value:
         if key not in reader.seen:
-            near = difflib.get_close_matches(key, reader.seen, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"roles: {', '.join(known.roles)}"
+            near = nearest(key, reader.seen)
+            hint = f"did you mean {near}?" if near else f"roles: {', '.join(known.roles)}"
             reader.wrong(key, f"unknown role {key!r}", hint)
     return TaskCompletionSpec.of(outcome, criteria, roles)
 

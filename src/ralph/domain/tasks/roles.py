@@ -8,7 +8,7 @@ from typing import Any
 
 from ralph.domain.proof.verification_config import IsMethod, read_config, read_method
 from ralph.domain.tasks.completion import Role, VerificationMethod
-from ralph.domain.tasks.entry_problems import KeyPath, Problem, Reader
+from ralph.domain.text.reader import KeyPath, Problem, Reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from fnmatch import fnmatchcase
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.plan.correction import Correction, correct
 from ralph.domain.plan.document import Problems, TasksDocument, read_document
-from ralph.domain.plan.document_problems import Problem
 from ralph.domain.plan.modes import IterationMode, Mode, ReviewRules, is_complete, unfinished_stories
 from ralph.domain.plan.prompt import NAMED, PROMISE, in_short, left_alone, named, undone
 from ralph.domain.plan.violation import Violation
+from ralph.domain.text.reader import Problem
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TreeState, TrustedPlan, trusted_plan_from
 from ralph.engine.ports import Judging, When
 from ralph.errors import StoreError, UsageError
@@ -202,7 +202,7 @@ class PlanAudit:
         read: TasksDocument | Problems = (
             read_document(text)
             if text is not None
-            else (Problem("", "it is missing, or is no text file of bearable size"),)
+            else (Problem((), "it is missing, or is no text file of bearable size"),)
         )
         if isinstance(read, TasksDocument):
             correction = correct(self.plan.document, read, mode, self._rules, code_changed=code_changed)
@@ -324,7 +324,7 @@ def _first_trusted(store: PlanStore) -> TrustedPlan:
     if plan is not None and plan.in_session:
         return plan
     text = store.read_tasks()
-    read = read_document(text) if text is not None else (Problem("", "not a readable text file"),)
+    read = read_document(text) if text is not None else (Problem((), "not a readable text file"),)
     if isinstance(read, TasksDocument):
         return TrustedPlan(read) if plan is None else replace(plan, document=read)
     message = f"{store.folder}/{TASKS} has problems: " + "; ".join(str(problem) for problem in read[:NAMED])

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.plan.document_problems import Problem
 from ralph.domain.plan.draft import draft_problems, problems_told
+from ralph.domain.text.reader import Problem
 from ralph.engine.plans.ports import PlanStore
 from ralph.engine.ports import Judging, When
 
@@ -45,8 +45,8 @@ class PlanDraftCheck:
         for name, content in self._guarded.items():
             if now.get(name) != content and (name != PRD or self._keeps_prd):
                 self._store.write_guarded(name, content)
-                found.append(Problem(name, "is not yours to change: it was put back"))
+                found.append(Problem((name,), "is not yours to change: it was put back"))
         prd = now.get(PRD)
         if not self._keeps_prd and (prd is None or self._is_scaffold(prd.decode(errors="replace"))):
-            found.append(Problem(PRD, "is missing, or still the empty template"))
+            found.append(Problem((PRD,), "is missing, or still the empty template"))
         return found

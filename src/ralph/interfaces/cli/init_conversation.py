@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ralph.config.kinds import Kind, Reading, Table
-from ralph.config.problems import Problem
 from ralph.config.schema import SETTINGS, GuardrailSettings, Settings
+from ralph.domain.text.reader import Problem
 
 Ask = Callable[[str], str]
 """Shows a question and gives the line that was typed."""

@@ -9,7 +9,7 @@ import pytest
 
 from ralph.domain.proof.verification_config import TEMPLATES, expanded, is_dotted, is_outside, read_config
 from ralph.domain.tasks.completion import VerificationMethod as Method
-from ralph.domain.tasks.entry_problems import Problem, Reader, spell
+from ralph.domain.text.reader import Problem, Reader, spell
 
 
 def problems(method: str, config: Mapping[str, Any]) -> list[str]:

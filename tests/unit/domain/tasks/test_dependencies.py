@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ralph.domain.tasks.dependencies import circle, find_circle, spelled_circle, twice, unknown
 from ralph.domain.tasks.entry import LONGEST, followup_id, id_problem
-from ralph.domain.tasks.entry_problems import KeyPath
 from ralph.domain.tasks.task import Task
+from ralph.domain.text.reader import KeyPath
 
 NAMES = st.sampled_from("abcdefg")
 GRAPHS = st.dictionaries(NAMES, st.lists(NAMES, max_size=3))
@@ -75,7 +75,7 @@ def test_a_dependency_that_is_misspelled_finds_its_like() -> None:
 
 def test_ids_that_differ_in_case_only_are_the_same() -> None:
     first, second = twice([*placed(A=[]), *placed(a=[]), *placed(B=[])], ["b"])
-    assert "stands here twice (as A)" in first.message
+    assert "appears twice (as A)" in first.message
     assert "there is a task B already" in second.message
 
 

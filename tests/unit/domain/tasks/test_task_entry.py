@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ralph.domain.tasks.completion import VerificationMethod
 from ralph.domain.tasks.entry import Known, read_document
-from ralph.domain.tasks.entry_problems import spell
 from ralph.domain.tasks.task import DEFAULT_PRIORITY, TaskBudget
+from ralph.domain.text.reader import spell
 
 DONE: Mapping[str, Any] = {"outcome": "works", "acceptance_criteria": ["fast"]}
 
@@ -90,7 +90,7 @@ def test_a_role_may_say_as_little_as_it_likes() -> None:
         ({"tasks": [entry()], "version": 1}, "version", "unknown key beside the tasks"),
         ([3], "[0]", "expected a task, found the number 3"),
         (entry(id=None), "id", "is missing"),
-        (entry(id=7), "id", "expected text, found the number 7 (put it in quotes)"),
+        (entry(id=7), "id", "expected text, found the number 7; put it in quotes"),
         (entry(id="a b"), "id", "may hold letters"),
         (entry(title=" "), "title", "is missing"),
         (entry(title="a\nb"), "title", "expected one line"),
@@ -104,7 +104,7 @@ def test_a_role_may_say_as_little_as_it_likes() -> None:
         (entry(metadata=[]), "metadata", "expected a mapping, found a list"),
         (entry(budget={"cost_usd": 0}), "budget.cost_usd", "above 0"),
         (entry(budget={"euros": 1}), "budget.euros", "unknown limit"),
-        (entry(prioritty=1), "prioritty", "unknown key of a task (did you mean priority?)"),
+        (entry(prioritty=1), "prioritty", "unknown key of a task; did you mean priority?"),
         (entry(completion=None), "completion", "is missing"),
         (entry(completion="x"), "completion", "expected a mapping"),
         (entry(completion_spec=dict(DONE)), "completion", "are the same"),
@@ -126,7 +126,7 @@ def test_a_role_may_say_as_little_as_it_likes() -> None:
             "completion.acceptance_criteria[0]",
             "put the line in quotes",
         ),
-        (entry(completion={**DONE, "codr": {}}), "completion.codr", "unknown role 'codr' (did you mean coder?)"),
+        (entry(completion={**DONE, "codr": {}}), "completion.codr", "unknown role 'codr'; did you mean coder?"),
         (entry(completion={**DONE, "boss": {}}), "completion.boss", "roles: coder, reviewer, tester, qa"),
         (with_role(promise="<promise>X</promise>"), "completion.coder.promise", "no < and >"),
         (with_role(promises="X"), "completion.coder.promises", "did you mean promise?"),
@@ -134,7 +134,7 @@ def test_a_role_may_say_as_little_as_it_likes() -> None:
         (
             with_role(verification_method="externall"),
             "completion.coder.verification_method",
-            "unknown verification method 'externall' (did you mean external?)",
+            "unknown verification method 'externall'; did you mean external?",
         ),
         (
             with_role(verification_method="external", verification_config={"timeout": 0}),

@@ -13,10 +13,10 @@ import click
 
 from ralph.config.listing import Row, rows
 from ralph.config.loading import Inspection, inspect, load, missing_for_run
-from ralph.config.problems import Problem
 from ralph.config.root import find_root
 from ralph.config.schema import json_schema
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
+from ralph.domain.text.reader import Problem
 
 _project_dir = click.option(
     "--project-dir",
@@ -107,7 +107,7 @@ def _print_json(value: object) -> None:
 
 def _problem_json(problem: Problem) -> dict[str, str]:
     return {
-        "source": problem.source,
+        "source": problem.where,
         "key": problem.key,
         "message": problem.message,
         "hint": problem.hint,
@@ -116,7 +116,7 @@ def _problem_json(problem: Problem) -> dict[str, str]:
 
 def _files_found(found: Inspection) -> list[str]:
     """Those that are there: one that could not be read has a problem instead of values."""
-    there = {*found.files, *(problem.source for problem in found.problems)}
+    there = {*found.files, *(problem.where for problem in found.problems)}
     return [name for name in (SETTINGS_FILE, LOCAL_FILE) if name in there]
 
 

@@ -16,14 +16,14 @@ import click
 from click.core import ParameterSource
 
 from ralph.config.guardrail_candidates import candidates, project_reader
-from ralph.config.json_text import BadJson, parse_json
 from ralph.config.kinds import Reading
-from ralph.config.loading import Inspection, inspect
-from ralph.config.problems import InvalidSettings, Problem
+from ralph.config.loading import Inspection, InvalidSettings, inspect
 from ralph.config.root import Root, find_root
 from ralph.config.schema import SETTINGS, Settings
 from ralph.config.secrets import redacted
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
+from ralph.domain.text.reader import Problem
+from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.errors import RalphError, UsageError
 from ralph.interfaces.cli.init_conversation import confirmed, converse, settings_document
 from ralph.interfaces.cli.settings_file import check_writable, write_settings
@@ -118,7 +118,7 @@ def _scripted(
 def _guardrail(text: str) -> dict[str, object]:
     """A JSON object as in the settings file, or just the command (which may begin with a brace too)."""
     with contextlib.suppress(BadJson):
-        value, _ = parse_json(text)
+        value = parse_json(text).value
         if isinstance(value, dict):
             guardrail = {"command": "", "failAction": "APPEND", **value}
             if isinstance(guardrail["failAction"], str):

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ralph.domain.tasks.completion import Role, VerificationMethod
-from ralph.domain.tasks.entry_problems import KeyPath, Problem
+from ralph.domain.text.reader import KeyPath, Problem
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.argument_text import is_text
@@ -134,7 +134,7 @@ def clean_lines(text: str) -> str:
 
 def _spelled(problem: Problem) -> str:
     text = ": ".join(part for part in (flag_of(problem.path), problem.message) if part)
-    return f"{text} ({problem.hint})" if problem.hint else text
+    return f"{text}; {problem.hint}" if problem.hint else text
 
 
 def _given(flags: Mapping[str, Any], flag: str) -> Any:
@@ -157,11 +157,11 @@ def _put(entry: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 
 def _parsed(text: str, flag: str) -> Any:
-    from ralph.operations.task_files import json_value
+    from ralph.domain.text.strict_json import BadJson, parse_json
 
     try:
-        return json_value(text)
-    except ValueError as error:
+        return parse_json(text).value
+    except BadJson as error:
         message = f"{flag}: {error}"
         raise UsageError(message, hint="""such as '{"command": "make test", "timeout": 600}'""") from None
 

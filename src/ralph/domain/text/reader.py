@@ -1,29 +1,41 @@
-"""What is wrong with tasks that somebody wrote, as values: all of it is gathered before anything is said."""
+"""Reads values that somebody wrote, key by key, and gathers everything that is wrong with them before anything is said."""
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 KeyPath = tuple[str | int, ...]
 """``("tasks", 1, "completion", "outcome")``: where in the document."""
 
 LARGEST_NUMBER = 1_000_000_000
+LONGEST_PLACE = 200
+LONGEST_MESSAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """``path`` is empty if the whole document is meant."""
+class Problem(NamedTuple):
+    """What is wrong (``message``) and what to do about it (``hint``).
+
+    ``path`` is empty if the whole document is meant; ``where`` is the file, the flag or the line, if that is known.
+    """
 
     path: KeyPath
     message: str
     hint: str = ""
+    where: str = ""
+
+    @property
+    def key(self) -> str:
+        return spell(self.path)
 
     def __str__(self) -> str:
-        text = ": ".join(part for part in (spell(self.path), self.message) if part)
-        return f"{text} ({self.hint})" if self.hint else text
+        """Bounded: what it quotes may have been written by an agent."""
+        message = self.message
+        if len(message) > LONGEST_MESSAGE:
+            message = f"{message[:LONGEST_MESSAGE]} …"
+        text = ": ".join(part for part in (self.where, self.key[:LONGEST_PLACE], message) if part)
+        return f"{text}; {self.hint}" if self.hint else text
 
 
 def spell(path: KeyPath) -> str:
@@ -34,14 +46,16 @@ def spell(path: KeyPath) -> str:
     return text
 
 
-@dataclass(slots=True)
 class Reader:
-    """Reads one mapping of a document, key by key; notes what is wrong and gives a default instead."""
+    """Reads one mapping; notes what is wrong and gives a default instead. ``seen``: the keys that somebody asked for."""
 
-    value: Mapping[str, object]
-    path: KeyPath
-    problems: list[Problem]
-    seen: set[str] = field(default_factory=set)
+    __slots__ = ("path", "problems", "seen", "value")
+
+    def __init__(self, value: Mapping[str, object], path: KeyPath, problems: list[Problem]) -> None:
+        self.value = value
+        self.path = path
+        self.problems = problems
+        self.seen: set[str] = set()
 
     def wrong(self, key: str | None, message: str, hint: str = "") -> None:
         self.problems.append(Problem(self.path if key is None else (*self.path, key), message, hint))
@@ -55,7 +69,7 @@ class Reader:
         if found is None:
             return ""
         if not isinstance(found, str):
-            self.wrong(key, f"expected text, found {kind_of(found)}", _how_to_mend(found))
+            self.wrong(key, f"expected text, found {kind_of(found)}", _how_to_fix(found))
             return ""
         return self._checked(key, found, one_line=one_line)
 
@@ -76,7 +90,7 @@ class Reader:
             else:
                 at = (*self.path, key, index)
                 message = f"expected text, found {kind_of(entry)}"
-                self.problems.append(Problem(at, message, _how_to_mend(entry)))
+                self.problems.append(Problem(at, message, _how_to_fix(entry)))
         return tuple(texts)
 
     def whole(self, key: str, *, least: int, most: int = LARGEST_NUMBER) -> int | None:
@@ -166,11 +180,20 @@ def kind_of(value: object) -> str:
 
 def closest(word: str, known: Collection[str]) -> str:
     """A hint: the known word that was probably meant, else all of them."""
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known))}"
+    near = nearest(word, known)
+    return f"did you mean {near}?" if near else f"known: {', '.join(sorted(known))}"
 
 
-def _how_to_mend(value: object) -> str:
+def nearest(word: str, known: Collection[str]) -> str:
+    """The known word that was probably meant, whatever its case; empty if none is like it."""
+    import difflib
+
+    by_lower = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), list(by_lower), n=1)
+    return by_lower[close[0]] if close else ""
+
+
+def _how_to_fix(value: object) -> str:
     if isinstance(value, Mapping):
         return "a colon makes a mapping of a line: put the line in quotes"
     return "" if isinstance(value, list) else "put it in quotes"
