@@ -108,7 +108,7 @@ def test_a_task_that_does_not_say_what_done_means_is_refused(project: Project) -
         (("--coder-verify", "magic"), "--coder-verify: unknown verification method 'magic'"),
         (("--qa-max-iterations", "0"), "--qa-max-iterations: expected a whole number of at least 1"),
         (("--tester-verify-config", '{"timeout": 0}'), "--tester-verify-config: expected a number above 0"),
-        (("--tester-verify-config", "{"), "--tester-verify-config: column 2"),
+        (("--tester-verify-config", "{"), "--tester-verify-config: line 1, column 2: expected a name"),
         (("--tester-verify-template", "pytst"), "did you mean pytest?"),
         (("--coder-verify-config", '{"working_dir": "../x"}'), "leads out of the workspace"),
         (("--depends-on", "NOPE"), "there is no task NOPE"),
@@ -194,7 +194,7 @@ def test_all_problems_of_a_file_are_listed_with_their_lines_and_nothing_is_added
     ("name", "text", "said"),
     [
         ("bad.yaml", "- id: A\n\t- b", "bad.yaml, line 2: column 1"),
-        ("bad.json", '[{"id": "A",}]', "bad.json, line 1: column 13"),
+        ("bad.json", '[{"id": "A",}]', "bad.json, line 1: column 12: remove this comma"),
         ("bad.yaml", "just words", "expected tasks, found 'just words'"),
         ("bad.yaml", "", "bad.yaml: the file is empty"),
         ("bad.yaml", "a: &a [*a]", "stands for nothing"),
