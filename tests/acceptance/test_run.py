@@ -164,6 +164,20 @@ def test_a_guardrail_that_hangs_or_cannot_start_has_failed(project: Project) -> 
     assert 'Guardrail "no-such-program" failed with exit code 127.' in prompt
 
 
+def test_a_guardrail_whose_tests_did_not_run_has_failed_unless_that_is_allowed(project: Project) -> None:
+    guardrail = {"command": "printf 'Ran 0 tests in 0.000s\\n\\nOK\\n'"}
+    project.settings(agent={"command": "claude"}, guardrails=[guardrail])
+    project.agent([{"say": DONE}])
+
+    ran = project.ralph("run", "-p", "base", "-m", "2", check=1)
+
+    assert "unittest ran no test" in ran.stderr + ran.stdout
+    assert "failed with exit code 0." in project.prompt(2)
+    assert "[ralph] unittest ran no test" in project.prompt(2)
+    project.settings(agent={"command": "claude"}, guardrails=[{**guardrail, "allowEmpty": True}])
+    project.ralph("run", "-p", "base", "-m", "2", check=0)
+
+
 def test_a_green_iteration_is_committed_with_the_agents_message(project: Project) -> None:
     project.git("init", "-q", "-b", "main")
     project.settings(

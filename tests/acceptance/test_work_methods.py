@@ -41,8 +41,8 @@ EXTERNAL: list[tuple[dict[str, Any], str]] = [
     ({"command": "echo broken >&2", "output_not_contains": "broken"}, "Output contains forbidden: broken"),
     ({"command": "sleep 60", "timeout": 0.3}, "Command timed out after 0.3s"),
     ({"command": "test -f inner.txt", "working_dir": "inside"}, ""),
-    ({"command": "true", "working_dir": "nowhere"}, "leads out of the workspace, or is no folder"),
-    ({"command": "true", "working_dir": "link"}, "leads out of the workspace, or is no folder"),
+    ({"command": "true", "working_dir": "nowhere"}, "is not a folder inside the workspace"),
+    ({"command": "true", "working_dir": "link"}, "is not a folder inside the workspace"),
     ({"command": "no-such-program-at-all"}, "Command exited with 127"),
     ({"command": "echo one &&\ntest -f T-1.txt"}, ""),
 ]
@@ -211,7 +211,7 @@ def test_a_template_is_a_command(tasks: TaskProject) -> None:
 
 
 METHOD = """
-from ralph.engine.tasks.verifying import Verifying
+from ralph.engine.tasks.ports import Verifying
 
 def has_a_title(verifying: Verifying):
     found = (verifying.tools.root / "T-1.txt").read_text().startswith(verifying.config["title"])

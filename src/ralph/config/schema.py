@@ -113,6 +113,11 @@ class GuardrailSettings:
         Nullable(_KEEP), None, "Which end of a long output the agent gets to see; null: `truncation.keep`."
     )
     name: str = setting(Text(), "", "What to call it on the screen; empty: its command.")
+    allow_empty: bool = setting(
+        YesNo(),
+        False,
+        "Let it pass although a test runner in it says that it ran no test, or that tests failed.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ralph.domain.loop.evidence import CheckResult, Evidence
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Ending, Fault, Spend
 from ralph.domain.loop.state import LoopState
+from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
 
 Publish = Callable[[LoopEvent], None]
 """Tells the journal and the screens. Never blocks for long, never raises for a listener's sake."""
@@ -203,6 +204,22 @@ class Check(Protocol):
     def when(self) -> When: ...
 
     async def run(self, judging: Judging) -> CheckResult: ...
+
+
+class Commands(Protocol):
+    """Runs commands that must pass, in one workspace: the only way, for whoever requires one."""
+
+    async def run(
+        self,
+        required: RequiredCommand,
+        *,
+        log: Path,
+        control: Control,
+        publish: Publish,
+        rerun: bool = False,
+    ) -> CommandVerdict:
+        """``log`` gets all of its output. ``rerun``: check a failure by a second run, unless the command says otherwise."""
+        ...
 
 
 class Trigger(StrEnum):

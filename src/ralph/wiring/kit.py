@@ -10,10 +10,9 @@ from pathlib import Path
 from time import localtime, time
 
 from ralph.adapters.actions.scm import ScmAction
-from ralph.adapters.checks.command import CommandCheck, Guardrail
+from ralph.adapters.checks.commands import ShellCommands
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.processes.redaction import Redactor, redact_argv
-from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.workspace.snapshot import GitWorkspace
@@ -25,6 +24,7 @@ from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted, Warned
 from ralph.domain.loop.state import LoopState
 from ralph.engine.budget_meter import Meter
+from ralph.engine.guardrail import Guardrail, GuardrailCheck
 from ralph.engine.ports import Agent, Check, Control, ProcessRunner, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
@@ -145,15 +145,17 @@ class Kit:
         return [self.guardrail(guardrail) for guardrail in self.launch.guardrails]
 
     def guardrail(self, guardrail: Guardrail) -> Check:
-        return CommandCheck(
+        return GuardrailCheck(
             guardrail,
-            runner=self.runner,
+            commands=self.commands,
             journal=self.journal,
-            shell=shell_argv,
             root=self.workspace,
             state_folder=self.launch.state_folder,
-            truncate_chars=self.launch.settings.output_truncate_chars,
         )
+
+    @property
+    def commands(self) -> ShellCommands:
+        return ShellCommands(self.runner, self.workspace)
 
     def scm(self, agent: Agent, *, completion: str) -> ScmAction | None:
         """What the settings want to happen with proven changes; ``prepare`` it before the first session."""

@@ -23,8 +23,8 @@ from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle
 from ralph.wiring.agents import ChosenAgents
 
 if TYPE_CHECKING:
-    from ralph.adapters.checks.command import Guardrail
     from ralph.domain.agent.prices import Price
+    from ralph.engine.guardrail import Guardrail
     from ralph.engine.loop import RunResult
     from ralph.engine.recording import Listener
     from ralph.engine.session import Watch

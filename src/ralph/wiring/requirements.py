@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from ralph.adapters.checks.command import Guardrail
 from ralph.config.loading import missing_for_run
 from ralph.config.root import git_top
-from ralph.config.schema import Settings
+from ralph.config.schema import GuardrailSettings, Settings
+from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.text.slug import unique_slugs
+from ralph.engine.guardrail import Guardrail
 from ralph.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -36,16 +37,24 @@ def guardrails_of(settings: Settings) -> tuple[Guardrail, ...]:
     slugs = unique_slugs(guardrail.command for guardrail in settings.guardrails)
     return tuple(
         Guardrail(
-            command=guardrail.command,
-            slug=slug,
+            required_by_guardrail(guardrail, settings),
+            slug,
             placement=guardrail.fail_action,
             hint=guardrail.hint,
-            timeout=guardrail.timeout if guardrail.timeout is not None else settings.guardrail_timeout,
-            idle_timeout=settings.guardrail_idle_timeout,
-            keep=guardrail.keep or settings.truncation.keep,
             name=guardrail.name,
         )
         for guardrail, slug in zip(settings.guardrails, slugs, strict=True)
+    )
+
+
+def required_by_guardrail(guardrail: GuardrailSettings, settings: Settings) -> RequiredCommand:
+    return RequiredCommand(
+        command=guardrail.command,
+        timeout=guardrail.timeout if guardrail.timeout is not None else settings.guardrail_timeout,
+        idle_timeout=settings.guardrail_idle_timeout,
+        allow_empty=guardrail.allow_empty,
+        keep=guardrail.keep or settings.truncation.keep,
+        most_chars=settings.output_truncate_chars,
     )
 
 

@@ -11,18 +11,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ralph.adapters.checks.command import CommandCheck, Guardrail
+from ralph.adapters.checks.commands import ShellCommands
 from ralph.adapters.documents.plan_files import PlanFiles
 from ralph.adapters.documents.plan_templates import fresh_plan
 from ralph.adapters.files import write_atomic
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.shell import shell_argv
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.events import CheckEnded
 from ralph.domain.plan.modes import ReviewRules
+from ralph.domain.proof.required_command import RequiredCommand
+from ralph.engine.guardrail import Guardrail, GuardrailCheck
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
 from ralph.engine.plans.audit import PlanAudit
@@ -110,9 +111,9 @@ class PlanProject:
         audit = PlanAudit(files, rules, repository)
 
         def make_check(command: str, slug: str) -> Check:
-            return CommandCheck(
-                Guardrail(command, slug), runner=runner, journal=journal, shell=shell_argv, root=self.root,
-                state_folder=self.aside, truncate_chars=2000,
+            return GuardrailCheck(
+                Guardrail(RequiredCommand(command=command), slug), commands=ShellCommands(runner, self.root),
+                journal=journal, root=self.root, state_folder=self.aside,
             )  # fmt: skip
 
         def publish(event: Any) -> None:

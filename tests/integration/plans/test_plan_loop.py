@@ -277,6 +277,15 @@ def test_an_approval_with_failing_commands_becomes_changes_requested_with_their_
     assert planned.status() == ""
 
 
+def test_an_approval_needs_tests_that_ran(planned: PlanProject) -> None:
+    planned.plan(story_json("A", **NEEDED), verifyCommands=["echo 'no tests ran in 0.01s'"])
+
+    planned.run(planned.changes(**APPROVED, reviewCount=1), maximum=1)
+
+    assert planned.story("A")["reviewStatus"] == "changes_requested"
+    assert "pytest ran no test" in planned.story("A")["reviewFeedback"]
+
+
 def test_the_users_guardrails_deny_an_approval_too(planned: PlanProject) -> None:
     planned.plan(story_json("A", **NEEDED))
 

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from ralph.domain.loop.evidence import Verdict
-from ralph.engine.tasks.verifying import MethodVerdict, Verifying
+from ralph.engine.tasks.ports import MethodVerdict, Verifying
 from ralph.errors import ConfigError
 
 GROUP = "ralph.verification"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ralph.domain.text.excerpt import TRUNCATION_MARK
+
 _COLORS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LINES = 20_000
 """Of the end of the output: closing lines are there."""
@@ -30,7 +32,7 @@ class Runner:
 
 def nothing_was_tested(command: str, output: str) -> str:
     """Why its success proves nothing; empty if it does, or if it is no test runner that we know."""
-    text = "\n".join(_COLORS.sub("", output).splitlines()[-_LINES:])
+    text = _closing(output)
     told = [(runner, list(runner.tallies(text))) for runner in RUNNERS]
     spoke = [(runner, tallies) for runner, tallies in told if tallies]
     if any(tally.passed for _, tallies in spoke for tally in tallies):
@@ -38,19 +40,25 @@ def nothing_was_tested(command: str, output: str) -> str:
     if spoke:
         return f"{spoke[0][0].name} ran no test (what is skipped, deselected or may fail does not count)"
     silent = next((runner for runner in RUNNERS if runner.command.search(command)), None)
-    if silent is not None and not re.search(r"[|>]|<\(", command):
+    is_cut = TRUNCATION_MARK in output or output.count("\n") > _LINES  # it may have spoken before
+    if silent is not None and not is_cut and not re.search(r"[|>]|<\(", command):
         return f"{silent.name} ended without a word on what it ran"
     return ""
 
 
 def failures_in(output: str) -> str:
     """What the last closing line says of failed tests; empty if it says nothing of any."""
-    text = "\n".join(_COLORS.sub("", output).splitlines()[-_LINES:])
+    text = _closing(output)
     for runner in RUNNERS:
         if (tallies := list(runner.tallies(text))) and tallies[-1].failed:
             number = tallies[-1].failed
             return f"{runner.name} says that {number} {'test' if number == 1 else 'tests'} failed"
     return ""
+
+
+def _closing(output: str) -> str:
+    """Its last lines, without colors."""
+    return "\n".join(_COLORS.sub("", output).splitlines()[-_LINES:])
 
 
 def runs_tests(command: str) -> bool:

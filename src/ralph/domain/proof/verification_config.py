@@ -1,12 +1,13 @@
-"""What a verification's config may hold, and what is wrong with one."""
+"""The config of a verification: what it may hold, what is wrong with one, and which commands are in it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ralph.domain.tasks.completion import VerificationMethod
+from ralph.domain.proof.required_command import RequiredCommand, is_outside
+from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
 from ralph.domain.text.reader import Reader, closest, kind_of
 
 IsMethod = Callable[[str], bool]
@@ -51,18 +52,6 @@ def read_config(reader: Reader, method: str, is_method: IsMethod) -> None:
             return  # a custom method knows its own config
     reader.allow(*_COMMON)
     reader.refuse_others("option of this verification")
-
-
-def is_outside(working_dir: str) -> bool:
-    """Whether a relative path leaves the folder it is relative to; looked at as text only."""
-    if working_dir.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", working_dir):
-        return True
-    depth = 0
-    for part in re.split(r"[/\\]", working_dir):
-        depth += -1 if part == ".." else 0 if part in ("", ".") else 1
-        if depth < 0:
-            return True
-    return False
 
 
 def _external(reader: Reader) -> None:
@@ -143,3 +132,48 @@ def expanded(config: Mapping[str, Any]) -> dict[str, Any]:
     name = config.get("template")
     values = TEMPLATES.get(name, {}) if isinstance(name, str) else {}
     return {**values, **{key: value for key, value in config.items() if key != "template"}}
+
+
+# --- the commands in it ---
+
+EXTERNAL_SECONDS = 300.0
+"""How long a command of the method ``external`` may take, unless its config says otherwise."""
+
+
+def required_by(config: Mapping[str, Any]) -> RequiredCommand:
+    """What the config of the method ``external`` requires."""
+    rerun = config.get("rerun")
+    return RequiredCommand(
+        command=str(config.get("command") or ""),
+        working_dir=str(config.get("working_dir") or "."),
+        timeout=float(config.get("timeout") or EXTERNAL_SECONDS),
+        success_exit_code=int(config.get("success_exit_code", 0)),
+        output_contains=str(config.get("output_contains") or ""),
+        output_not_contains=str(config.get("output_not_contains") or ""),
+        allow_empty=config.get("allow_empty", config.get("allowEmpty", False)) is True,
+        rerun=None if rerun is None else bool(rerun),
+    )
+
+
+def commands_in(criteria: CompletionCriteria) -> list[RequiredCommand]:
+    """All commands that a role is verified by, those of its required stages included."""
+    return [
+        required_by(config) for config in _configs(criteria.verification_method, criteria.verification_config)
+    ]
+
+
+def _configs(method: str, config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if method == VerificationMethod.EXTERNAL and config.get("command"):
+        yield config
+    elif method == VerificationMethod.MULTI_STAGE:
+        for stage in config.get("stages") or ():
+            if stage.get("required", True):
+                yield from _configs(str(stage.get("method", "")), stage.get("config") or {})
+
+
+def commands_of_merge(
+    guardrails: Iterable[RequiredCommand], criteria: Iterable[CompletionCriteria]
+) -> tuple[RequiredCommand, ...]:
+    """What merged work must pass, in this order and each once: the guardrails, and every role's commands."""
+    verified_by = (command for one in criteria for command in commands_in(one))
+    return tuple(dict.fromkeys((*guardrails, *verified_by)))

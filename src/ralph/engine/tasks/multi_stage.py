@@ -10,7 +10,7 @@ from typing import Any
 from ralph.domain.loop.events import Warned
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.session_report import Spend
-from ralph.engine.tasks.verifying import Method, MethodVerdict, Verifying
+from ralph.engine.tasks.ports import Method, MethodVerdict, Verifying
 
 
 class MultiStage:

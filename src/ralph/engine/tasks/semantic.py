@@ -9,7 +9,7 @@ from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.session_report import AgentReport, Ending, Spend
 from ralph.domain.proof.judge import added_lines, question, read_answer
 from ralph.engine.ports import AgentRequest
-from ralph.engine.tasks.verifying import MethodVerdict, Verifying
+from ralph.engine.tasks.ports import MethodVerdict, Verifying
 
 PURPOSE = "verification"
 ROLE = "judge"

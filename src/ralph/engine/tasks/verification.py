@@ -1,26 +1,32 @@
-"""How a role's work is verified: the checks that follow from its completion criteria (seed 002)."""
+"""How work on a task is verified: each role by the method of its completion criteria, and once more where it was merged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from ralph.adapters.checks.custom_method import CustomMethod
-from ralph.adapters.checks.external import External
+from ralph.domain.loop.events import Warned
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
+from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
 from ralph.domain.tasks.task import Task
-from ralph.engine.ports import Check, Judging, When
+from ralph.engine.ports import Commands, Control, Judging, Publish, When
+from ralph.engine.tasks.external import External
 from ralph.engine.tasks.multi_stage import MultiStage
+from ralph.engine.tasks.ports import Method, MethodVerdict, VerificationTools, Verifying
 from ralph.engine.tasks.semantic import Semantic
-from ralph.engine.tasks.string_match import StringMatch
-from ralph.engine.tasks.verifying import Method, VerificationTools, Verifying
-
-__all__ = ["VerificationTools", "method_named", "stage_checks"]
 
 
-def method_named(name: str) -> Method:
-    """Raises ConfigError for one that nobody offers."""
+class StringMatch:
+    """The promise alone: that it was said has been checked already."""
+
+    async def verify(self, verifying: Verifying) -> MethodVerdict:
+        return MethodVerdict(Verdict.PASSED, f"promise {verifying.criteria.promise} was said")
+
+
+def method_named(name: str, custom: Callable[[str], Method]) -> Method:
+    """One of ralph's own, or what ``custom`` finds; that raises ConfigError if nobody offers such a method."""
     match name:
         case VerificationMethod.STRING_MATCH:
             return StringMatch()
@@ -29,21 +35,9 @@ def method_named(name: str) -> Method:
         case VerificationMethod.SEMANTIC:
             return Semantic()
         case VerificationMethod.MULTI_STAGE:
-            return MultiStage(method_named)
+            return MultiStage(lambda stage: method_named(stage, custom))
         case _:
-            return CustomMethod(name)
-
-
-def stage_checks(
-    criteria: CompletionCriteria,
-    *,
-    task: Task,
-    role: str,
-    tools: VerificationTools,
-    before: Sequence[Check],
-) -> list[Check]:
-    """Those of one role of one task, in the order in which they are run: first that the proof is still the proof."""
-    return [*before, VerificationCheck(criteria, task=task, role=role, tools=tools)]
+            return custom(name)
 
 
 class VerificationCheck:
@@ -58,7 +52,7 @@ class VerificationCheck:
         self._task = task
         self._role = role
         self._tools = tools
-        self._method = method_named(str(criteria.verification_method))
+        self._method = method_named(criteria.verification_method, tools.custom_method)
 
     @property
     def name(self) -> str:
@@ -93,3 +87,22 @@ class VerificationCheck:
             spend=found.spend,
             concern=found.concern,
         )
+
+
+async def verify_merge(
+    required: Sequence[RequiredCommand],
+    commands: Commands,
+    *,
+    log: Callable[[int], Path],
+    control: Control,
+    publish: Publish,
+    rerun: bool,
+) -> str:
+    """Two tasks that are right apart may be wrong together. Empty if all commands pass, else what the first failure was."""
+    for number, command in enumerate(required, 1):
+        verdict = await commands.run(command, log=log(number), control=control, publish=publish, rerun=rerun)
+        if not verdict.passed:
+            return f"`{command.command}` {verdict.reason}\n{verdict.excerpt}"
+        if verdict.flaky:
+            publish(Warned(f"after the merge, `{command.command}` {verdict.flaky}"))
+    return ""

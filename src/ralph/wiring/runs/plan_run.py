@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import gmtime, strftime
 
-from ralph.adapters.checks.command import Guardrail
 from ralph.adapters.documents.active_marker_file import remove_marker, write_marker
 from ralph.adapters.documents.plan_files import TRUSTED, PlanFiles, require_plan
 from ralph.adapters.files import write_atomic
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.config.root import STATE_FOLDER, Root, git_top
-from ralph.config.schema import Settings
+from ralph.config.schema import GuardrailSettings, Settings
 from ralph.config.sources import Flag
 from ralph.domain.loop.events import Warned
 from ralph.domain.loop.profile import Profile
@@ -24,6 +23,7 @@ from ralph.domain.plan.active_marker import ActiveMarker
 from ralph.domain.plan.document import TasksDocument, read_document
 from ralph.domain.plan.modes import ReviewRules, estimate_text
 from ralph.domain.plan.stop_checks import snapshot_of
+from ralph.engine.guardrail import Guardrail
 from ralph.engine.plans.audit import PlanAudit
 from ralph.engine.plans.ports import PlanRepository
 from ralph.engine.plans.proofs import PlanProofs
@@ -36,7 +36,13 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.plan_memory import ASIDE, PlanMemory, forget_unjudged, plan_memory, supersede
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
+from ralph.wiring.requirements import (
+    guardrails_of,
+    prices_of,
+    require_settings,
+    require_system,
+    required_by_guardrail,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +150,8 @@ class PlanComposition:
         settings = kit.launch.settings
 
         def make_check(command: str, slug: str) -> Check:
-            return kit.guardrail(
-                Guardrail(
-                    command=command,
-                    slug=slug,
-                    timeout=settings.guardrail_timeout,
-                    idle_timeout=settings.guardrail_idle_timeout,
-                    keep=settings.truncation.keep,
-                )
-            )
+            required = required_by_guardrail(GuardrailSettings(command=command), settings)
+            return kit.guardrail(Guardrail(replace(required, can_allow_empty=False), slug))
 
         return PlanProofs(
             audit.plan, files, self.rules, repository, make_check=make_check, guardrails=kit.guardrails()

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.actions.leftovers import CommitLeftovers
-from ralph.adapters.checks.external import commands_in
+from ralph.adapters.checks.custom_method import CustomMethod
 from ralph.adapters.checks.merge_state import MergeCheck
 from ralph.adapters.checks.protection import ProtectionCheck
 from ralph.adapters.git import Git, not_above
 from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.shell import shell_argv
 from ralph.adapters.signals.tag import RejectProbe, TagProbe
 from ralph.adapters.storage.task_settling import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
@@ -26,6 +25,7 @@ from ralph.domain.loop.budget import PartBudget
 from ralph.domain.loop.events import Warned
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.proof.protected_paths import Protection
+from ralph.domain.proof.verification_config import commands_in
 from ralph.domain.tasks.completion import CompletionCriteria
 from ralph.domain.tasks.criteria import concerns_about, criteria_for
 from ralph.domain.tasks.pipeline import Pipeline
@@ -34,7 +34,8 @@ from ralph.domain.tasks.task import Task
 from ralph.engine.agents.per_role import PerRoleAgent
 from ralph.engine.ports import Check
 from ralph.engine.session import Watch
-from ralph.engine.tasks.verification import VerificationTools, stage_checks
+from ralph.engine.tasks.ports import VerificationTools
+from ralph.engine.tasks.verification import VerificationCheck
 from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.kit import Kit
@@ -69,8 +70,8 @@ class TaskComposition:
 
     def commands(self) -> Iterator[str]:
         for role, own in self.criteria.items():
-            for config in commands_in(own):
-                yield f"verification of {role}: {config['command']} (task {self.task.id})"
+            for required in commands_in(own):
+                yield f"verification of {role}: {required.command} (task {self.task.id})"
 
     @property
     def criteria(self) -> dict[str, CompletionCriteria]:
@@ -132,15 +133,14 @@ class TaskComposition:
         git = Git(kit.workspace, kit.outside, is_top=True)
         tools = VerificationTools(
             runner=kit.runner,
-            git=kit.outside,
+            commands=kit.commands,
+            custom_method=CustomMethod,
             journal=kit.journal,
             judge=lambda model, tags: kit.agent(
                 tags=tags, chosen=judge_of(kit.launch.settings, kit.workspace, model=model)
             ),
-            shell=shell_argv,
             root=kit.workspace,
             state_folder=kit.launch.state_folder,
-            base_commit=self.worktree.base,
             truncate_chars=kit.launch.settings.output_truncate_chars,
             redact=kit.redactor.redact,
             fingerprint=self._fingerprint(kit),
@@ -155,7 +155,8 @@ class TaskComposition:
             settings=[kit.launch.state_folder / name for name in SETTINGS],
         )
         merge = MergeCheck(git, base=self.worktree.base)
-        return stage_checks(criteria, task=self.task, role=role, tools=tools, before=(merge, protection))
+        # First that the proof is still the proof.
+        return [merge, protection, VerificationCheck(criteria, task=self.task, role=role, tools=tools)]
 
     def _protection(self, kit: Kit, role: str) -> Protection:
         """What one role may not touch. What a role before it was allowed to change is not held against it."""
@@ -164,8 +165,7 @@ class TaskComposition:
         commands = [(guardrail.command, ".") for guardrail in kit.launch.guardrails]
         protect, may_change = [*own.protect], []
         for each in criteria.values():
-            for config in commands_in(each):
-                commands.append((str(config["command"]), str(config.get("working_dir") or ".")))
+            commands += [(required.command, required.working_dir) for required in commands_in(each)]
             protect += _texts(each.verification_config, "protect")
         for name in self.pipeline.roles[: self.pipeline.roles.index(role) + 1]:
             may_change += _texts(criteria[name].verification_config, "may_change", "mayChange")

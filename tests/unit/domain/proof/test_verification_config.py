@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ralph.domain.proof.verification_config import TEMPLATES, expanded, is_dotted, is_outside, read_config
+from ralph.domain.proof.required_command import is_outside
+from ralph.domain.proof.verification_config import TEMPLATES, expanded, is_dotted, read_config
 from ralph.domain.tasks.completion import VerificationMethod as Method
 from ralph.domain.text.reader import Problem, Reader, spell
 

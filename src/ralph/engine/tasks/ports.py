@@ -1,4 +1,4 @@
-"""What a verification method gets to work with, and what it answers. Methods of users' own speak this too."""
+"""What work on tasks needs from the world. A user's own verification methods use these values too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.tasks.completion import CompletionCriteria
 from ralph.domain.tasks.task import Task
-from ralph.engine.ports import Agent, Journal, Judging, ProcessRunner
+from ralph.engine.ports import Agent, Commands, Journal, Judging, ProcessRunner
 
 Judge = Callable[[str, Sequence[str]], Agent]
 """Model (empty: the settings' choice) and the tags it will answer in → the agent that judges."""
@@ -19,22 +19,21 @@ Judge = Callable[[str, Sequence[str]], Agent]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationTools:
-    """What all verifications of a task share."""
+    """What all verifications of a task share. ``custom_method`` finds a method of the user's own by its name."""
 
     runner: ProcessRunner  # in the sandbox, if there is one
-    git: ProcessRunner  # our own git
+    commands: Commands  # run there too
     journal: Journal
     judge: Judge
-    shell: Callable[[str], tuple[str, ...]]
+    custom_method: Callable[[str], Method]
     root: Path
     state_folder: Path
-    base_commit: str
     truncate_chars: int
     redact: Callable[[str], str]
     fingerprint: Callable[[], Awaitable[str]]  # of the working tree; empty: not known
-    diff: Callable[[], Awaitable[str]]  # what the task changed so far
+    diff: Callable[[], Awaitable[str]]  # what the task has changed so far
     rerun_failing: bool = False
-    known: dict[object, MethodVerdict] = field(default_factory=dict)  # verdicts of this iteration's tree
+    known: dict[object, MethodVerdict] = field(default_factory=dict)  # verdicts on this iteration's tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

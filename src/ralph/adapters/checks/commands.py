@@ -1,0 +1,142 @@
+"""Runs commands that must pass: guardrails, verification, plan proofs and merges all come here."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from ralph.adapters.shell import shell_argv
+from ralph.domain.loop.events import ProcessesEnded
+from ralph.domain.loop.session_report import Ending
+from ralph.domain.proof.required_command import (
+    CommandVerdict,
+    RequiredCommand,
+    is_outside,
+    judge_end,
+    shell_code,
+)
+from ralph.domain.text.excerpt import Excerpt, Keep
+from ralph.engine.ports import Command, Control, ProcessRunner, Publish, Timeouts
+
+SEARCHED = 20_000_000
+"""Characters of output in which texts are looked for."""
+CLOSING = 2_000_000
+"""Characters at its end in which a test runner says what it ran."""
+END_BYTES = 4_096
+LAST_LINES = 5
+LINE_CHARS = 300
+
+
+class ShellCommands:
+    """Commands in the workspace ``root``. One that cannot be run is a verdict too, never an exception."""
+
+    def __init__(self, runner: ProcessRunner, root: Path) -> None:
+        self._runner = runner
+        self._root = root
+
+    async def run(
+        self,
+        required: RequiredCommand,
+        *,
+        log: Path,
+        control: Control,
+        publish: Publish,
+        rerun: bool = False,
+    ) -> CommandVerdict:
+        verdict = await self._once(required, log, control, publish)
+        again = rerun if required.rerun is None else required.rerun
+        if verdict.passed or verdict.errored or not again or control.stopping:
+            return verdict
+        second = await self._once(required, log, control, publish)
+        return replace(second, failed_before=verdict.reason) if second.passed else second
+
+    async def _once(
+        self, required: RequiredCommand, log: Path, control: Control, publish: Publish
+    ) -> CommandVerdict:
+        if not required.command.strip():
+            return _errored("No command specified for external verification")
+        folder = _working_dir(self._root, required.working_dir)
+        if folder is None:
+            return _errored(f"working_dir {required.working_dir!r} is not a folder inside the workspace")
+        output = _Output(required)
+        exit_ = await self._runner.run(
+            Command(shell_argv(required.command), folder, merge_stderr=True),
+            timeouts=Timeouts(required.timeout, required.idle_timeout),
+            on_output=output.take,
+            log=log,
+            stop=control.stop_now(),
+        )
+        if exit_.left_behind:
+            publish(ProcessesEnded(exit_.left_behind))
+        reason, remark = judge_end(
+            required, exit_.ending, exit_.code, output=output.searched(), error=exit_.error
+        )
+        return CommandVerdict(
+            passed=not reason,
+            reason=reason,
+            remark=remark,
+            errored=exit_.ending is Ending.NOT_STARTED,
+            exit_code=shell_code(exit_.ending, exit_.code),
+            seconds=exit_.seconds,
+            excerpt=output.excerpt(),
+            last_lines=output.last_lines(),
+            output_sha256=output.sha256(),
+        )
+
+
+def _errored(reason: str) -> CommandVerdict:
+    return CommandVerdict(passed=False, reason=reason, remark=reason, errored=True)
+
+
+def _working_dir(root: Path, relative: str) -> Path | None:
+    """Inside the workspace, links followed; None if it is not."""
+    if relative == ".":
+        return root
+    if is_outside(relative):
+        return None
+    folder = (root / relative).resolve()
+    return folder if folder.is_dir() and folder.is_relative_to(root.resolve()) else None
+
+
+class _Output:
+    """What is kept of the output while it streams by, in bounded memory."""
+
+    def __init__(self, required: RequiredCommand) -> None:
+        self._excerpt = Excerpt(required.most_chars, required.keep)
+        whole = required.searches_output
+        self._searched = Excerpt(SEARCHED, Keep.BOTH) if whole else Excerpt(CLOSING, Keep.TAIL)
+        self._end = b""
+        self._hash = sha256()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""
+
+    def take(self, chunk: bytes) -> None:
+        self._hash.update(chunk)
+        self._end = (self._end + chunk)[-END_BYTES:]
+        text = self._decoder.decode(chunk)
+        self._searched.add(text)
+        if not self._excerpt.is_full:
+            self._add(text)
+
+    def _add(self, text: str) -> None:
+        # Line ends wait until something follows: the last ones inform nobody and must not count.
+        text = self._held + text
+        kept = text.rstrip("\n")
+        self._held = text[len(kept) :]
+        self._excerpt.add(kept)
+
+    def searched(self) -> str:
+        return self._searched.text()
+
+    def excerpt(self) -> str:
+        return self._excerpt.text()
+
+    def sha256(self) -> str:
+        """Of the log file, as it was written."""
+        return self._hash.hexdigest()
+
+    def last_lines(self) -> tuple[str, ...]:
+        lines = self._end.decode(errors="replace").strip().splitlines()
+        return tuple(line.rstrip()[:LINE_CHARS] for line in lines[-LAST_LINES:])

@@ -1,0 +1,81 @@
+"""A guardrail: a shell command the user wrote. A plan's verifyCommands are judged in the same way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback, Placement, guardrail_failure
+from ralph.domain.proof.required_command import RequiredCommand
+from ralph.engine.ports import Commands, Journal, Judging, When
+
+
+@dataclass(frozen=True, slots=True)
+class Guardrail:
+    """One guardrail, everything resolved."""
+
+    required: RequiredCommand
+    slug: str
+    placement: Placement = Placement.APPEND
+    hint: str = ""
+    name: str = ""
+
+    @property
+    def command(self) -> str:
+        return self.required.command
+
+
+class GuardrailCheck:
+    """One that cannot start or times out has failed, never passed."""
+
+    when = When.ALWAYS
+
+    def __init__(
+        self, guardrail: Guardrail, *, commands: Commands, journal: Journal, root: Path, state_folder: Path
+    ) -> None:
+        self._guardrail = guardrail
+        self._commands = commands
+        self._journal = journal
+        self._root = root
+        self._state_folder = state_folder
+
+    @property
+    def name(self) -> str:
+        return self._guardrail.name or self._guardrail.command
+
+    @property
+    def command(self) -> str:
+        return self._guardrail.command
+
+    async def run(self, judging: Judging) -> CheckResult:
+        guardrail = self._guardrail
+        log = self._journal.check_log(judging.iteration, guardrail.slug)
+        ran = await self._commands.run(
+            guardrail.required, log=log, control=judging.control, publish=judging.publish
+        )
+        shown_log = self._shown(log.name)
+        told = guardrail_failure(
+            command=guardrail.command,
+            exit_code=ran.exit_code or 0,
+            hint=guardrail.hint,
+            log_file=shown_log,
+            output=ran.excerpt + (f"\n[ralph] {ran.remark}" if ran.remark else ""),
+        )
+        return CheckResult(
+            name=self.name,
+            verdict=Verdict.PASSED if ran.passed else Verdict.FAILED,
+            feedback=None if ran.passed else Feedback(told, guardrail.placement),
+            command=guardrail.command,
+            exit_code=ran.exit_code,
+            seconds=ran.seconds,
+            log_file=shown_log,
+            output_sha256=ran.output_sha256,
+            reason=ran.remark,
+            last_lines=() if ran.passed else ran.last_lines,
+        )
+
+    def _shown(self, log_name: str) -> str:
+        """As the agent can open it: in a git worktree the state folder is elsewhere."""
+        link = self._state_folder / log_name
+        return str(link.relative_to(self._root) if link.is_relative_to(self._root) else link)
