@@ -20,7 +20,7 @@ SCENES = {
     "stream-large": (LARGE, False, [], "The agent's list"),
     "board-small": (SMALL, False, ["2"], "Coder 3"),
     "stories-light": (SMALL, True, ["2", "b"], "To do 1"),
-    "iterations-light": (LARGE, True, ["5"], "● now"),
+    "iterations-light": (LARGE, True, ["5"], "● under way"),
     "task-large": (LARGE, False, ["2", "enter"], "Completion criteria"),
 }
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from ralph.domain.agent.events import Text
-from ralph.domain.loop.events import AgentActed, RunPaused
+from ralph.domain.loop.events import AgentActed, AgentEnded, ClaimsSought, IterationEnded, RunPaused
 from ralph.domain.loop.evidence import Verdict
+from ralph.domain.loop.session_report import Spend
 from ralph.interfaces.tui.board_view import BoardView
 from tests.tui.sample import EARLIER, NOW, RUN, Record
-from tests.tui.seen import LARGE, Viewer, play, text_of
+from tests.tui.seen import LARGE, Viewer, picture_of, pieces_of, play, text_of
 
 
 def test_the_stream_shows_words_tools_lists_checks_and_decisions(shop: Record) -> None:
@@ -20,7 +21,9 @@ def test_the_stream_shows_words_tools_lists_checks_and_decisions(shop: Record) -
         assert "iteration 3 of 10" in text
         await viewer.press("pageup")
         await viewer.sees(
-            "unit tests failed (3.1s, exit 1)", "→ continue: unit tests failed", "⚑ claims done: tag response"
+            "unit tests failed (3.1s, exit 1)",
+            "→ not done yet: unit tests failed",
+            "⚑ claims done: tag response",
         )
         await viewer.sees("the claim was denied by the checks")
 
@@ -144,13 +147,31 @@ def test_stories_are_shown_by_their_review(shop: Record) -> None:
 def test_iterations_are_listed_with_checks_cost_and_time(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.press("5")
-        text = await viewer.sees("continue", "$0.31", "3m32s", "● now", "denied")
+        text = await viewer.sees("not done yet", "$0.31", "3m32s", "● under way", "denied")
         assert "■■" in text
         assert "cost █" in text
         await viewer.press("home", "enter")
         await viewer.sees(
             "Iteration 1", "denied by the checks", "make test", "What was asked", "Fix the failing tests."
         )
+
+    play(shop.root, story, size=LARGE)
+
+
+def test_an_iteration_that_was_given_up_is_shown_as_such_and_in_red(shop: Record) -> None:
+    shop.write(
+        AgentEnded("exited", 0, 1.0, Spend()),
+        ClaimsSought(()),
+        IterationEnded(3, 1, "giveup", "it cannot be done", False, False, Spend(), 2.0),
+    )
+
+    async def story(viewer: Viewer) -> None:
+        await viewer.sees("→ given up: it cannot be done")
+        await viewer.press("5")
+        await viewer.sees("given up", "denied")
+        pieces = pieces_of(picture_of(viewer.app))
+        colors = {piece.text.strip(): piece.style.split(" font-")[0] for piece in pieces}
+        assert colors["given up"] == colors["denied"] != colors["not done yet"]
 
     play(shop.root, story, size=LARGE)
 
@@ -330,7 +351,7 @@ def test_a_paused_run_says_how_it_goes_on(shop: Record) -> None:
     shop.write(RunPaused())
 
     async def story(viewer: Viewer) -> None:
-        await viewer.sees("→ continue")
+        await viewer.sees("→ not done yet")
         await viewer.press("p")
         await viewer.until(lambda: bool(shop.heard()), "the request to pause")
         await viewer.sees("⏸ paused", "goes on when you say so")

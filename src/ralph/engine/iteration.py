@@ -55,7 +55,7 @@ async def iterate(
         IterationEnded(
             iteration=judging.iteration,
             attempt=judging.attempt,
-            decision=type(decision).__name__.lower(),
+            decision=decision.kind,
             reason=decision.reason,
             claimed=evidence.claimed,
             proven=evidence.proven and evidence.has_proof,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from ralph.domain.loop.budget import Backoff
 from ralph.domain.loop.claims import Claim
@@ -31,11 +31,25 @@ class Acceptance(StrEnum):
     CLAIM_AND_PROOF = "claim_and_proof"
 
 
+class DecisionKind(StrEnum):
+    """Which decision it was: the word in events, JSON and the database. ``domain/views/decisions`` says it to people.
+
+    A record may hold a word of another version of ralph, so what is read back is a plain ``str``.
+    """
+
+    ACCEPT = "accept"
+    CONTINUE = "continue"
+    RETRY = "retry"
+    GIVE_UP = "giveup"
+    STOP = "stop"
+
+
 @dataclass(frozen=True, slots=True)
 class Accept:
     """The assignment is done."""
 
     reason: str
+    kind: ClassVar[DecisionKind] = DecisionKind.ACCEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class Continue:
 
     reason: str
     feedback: tuple[Feedback, ...] = ()
+    kind: ClassVar[DecisionKind] = DecisionKind.CONTINUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +68,7 @@ class Retry:
     reason: str
     delay: float = 0.0
     until: float | None = None
+    kind: ClassVar[DecisionKind] = DecisionKind.RETRY
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +76,7 @@ class GiveUp:
     """This assignment will not be accepted as it is; its work decides what becomes of it."""
 
     reason: str
+    kind: ClassVar[DecisionKind] = DecisionKind.GIVE_UP
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +86,7 @@ class Stop:
     outcome: Outcome
     reason: str
     hint: str = ""
+    kind: ClassVar[DecisionKind] = DecisionKind.STOP
 
 
 Decision = Accept | Continue | Retry | GiveUp | Stop

@@ -132,7 +132,7 @@ class ActionEnded:
 
 @dataclass(frozen=True, slots=True)
 class IterationEnded:
-    """Recorded after judging. ``decision`` is its name, ``reason`` its sentence."""
+    """Recorded after judging. ``decision`` is a ``DecisionKind``, ``reason`` its sentence."""
 
     iteration: int
     attempt: int

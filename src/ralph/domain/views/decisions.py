@@ -1,22 +1,67 @@
-"""How a decision is told to people, in the same words on every screen and in every report."""
+"""What people read about a decision: its words and their tone. Every screen and report takes both from here."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from ralph.domain.loop.claims import Claim
+from ralph.domain.loop.decision import DecisionKind
 from ralph.domain.views.iterations import IterationSummary
 
-_WORDS = {
-    "accept": "accepted",
-    "continue": "not done yet",
-    "retry": "tried again",
-    "giveup": "given up",
-    "stop": "stopped",
+
+class Tone(StrEnum):
+    """How the words are meant; each face has its own colour for it."""
+
+    GOOD = "good"
+    OPEN = "open"  #: there is more to do, or it is being done
+    QUIET = "quiet"  #: it says nothing about the work
+    WARNING = "warning"
+    BAD = "bad"
+
+
+class Wording(NamedTuple):
+    """``now`` replaces ``words`` on a screen that says it at that very moment."""
+
+    words: str
+    tone: Tone
+    now: str = ""
+
+    @property
+    def announcement(self) -> str:
+        """The beginning of a sentence, said at that very moment."""
+        said = self.now or self.words
+        return said[:1].upper() + said[1:]
+
+
+WORDINGS = {
+    DecisionKind.ACCEPT: Wording("accepted", Tone.GOOD),
+    DecisionKind.CONTINUE: Wording("not done yet", Tone.OPEN),  # also after the last iteration allowed
+    DecisionKind.RETRY: Wording("tried again", Tone.QUIET, now="trying again"),
+    DecisionKind.GIVE_UP: Wording("given up", Tone.BAD),
+    DecisionKind.STOP: Wording("stopped", Tone.WARNING, now="stopping"),
 }
+SENT_BACK = Wording("sent back", Tone.OPEN)
+UNDER_WAY = Wording("under way", Tone.OPEN)
+INTERRUPTED = Wording("interrupted", Tone.BAD)
 
 
-def decision_words(each: IterationSummary, *, live: bool = False) -> str:
+def describe_decision(decision: str, claims: Sequence[str] = ()) -> Wording:
+    """``claims`` are those of the session that was judged: one that rejects the work of another has done its own.
+
+    A word that this version of ralph does not know stands for itself.
+    """
+    if decision == DecisionKind.GIVE_UP and any(claim.startswith(Claim.REJECTED) for claim in claims):
+        return SENT_BACK
+    try:
+        return WORDINGS[DecisionKind(decision)]
+    except ValueError:
+        return Wording(decision, Tone.OPEN)
+
+
+def describe_iteration(each: IterationSummary, *, live: bool = False) -> Wording:
     """``live``: the run is under way, so an iteration without a decision may be too."""
-    if each.sent_back:
-        return "sent back"
     if each.decision:
-        return _WORDS.get(each.decision, each.decision)
-    return "under way" if live and each.last_seq is None else "interrupted"
+        return describe_decision(each.decision, each.claims)
+    return UNDER_WAY if live and each.last_seq is None else INTERRUPTED

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ralph.domain.loop.claims import Claim
+from ralph.domain.loop.decision import DecisionKind
 from ralph.domain.loop.events import (
     ActionEnded,
     AgentEnded,
@@ -89,7 +90,7 @@ class IterationSummary:
 
     @property
     def is_judged(self) -> bool:
-        return self.decision not in ("", "retry")
+        return self.decision not in ("", DecisionKind.RETRY)
 
     @property
     def step(self) -> str:
@@ -107,12 +108,7 @@ class IterationSummary:
     def denied(self) -> bool:
         """It claimed to be done, and the harness's proof said otherwise."""
         failing = any(not check.holds and check.verdict is not Verdict.SKIPPED for check in self.checks)
-        return self.claimed and failing and self.decision not in ("", "accept")
-
-    @property
-    def sent_back(self) -> bool:
-        """A reviewer, tester or qa found fault: the task goes back, the role itself did its work."""
-        return self.decision == "giveup" and any(claim.startswith(Claim.REJECTED) for claim in self.claims)
+        return self.claimed and failing and self.decision not in ("", DecisionKind.ACCEPT)
 
 
 @dataclass(slots=True)
@@ -151,6 +147,11 @@ class Timeline:
     def _close(self, seq: int) -> None:
         if self.iterations and self.iterations[-1].last_seq is None:
             self.iterations[-1] = replace(self.iterations[-1], last_seq=seq)
+
+    def iteration_at(self, seq: int) -> IterationSummary | None:
+        """The one that the event with this number belongs to."""
+        place = bisect_right(self.iterations, seq, key=lambda each: each.first_seq)
+        return self.iterations[place - 1] if place else None
 
     @property
     def figures(self) -> Figures:

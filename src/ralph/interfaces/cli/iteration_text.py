@@ -9,6 +9,7 @@ from pathlib import Path
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import compact, duration, money, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.decisions import describe_decision
 from ralph.domain.views.iteration_view import IterationView
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
@@ -18,14 +19,6 @@ from ralph.interfaces.cli.run_table import why
 PROMPT_LINES = 5
 WORDS_LINES = 10
 LINE_CHARS = 400
-
-_DECISIONS = {
-    "accept": "accepted",
-    "continue": "not done yet",
-    "retry": "tried again",
-    "giveup": "given up",
-    "stop": "stopped",
-}
 
 
 def run_lines(view: RunView, look: Look) -> list[str]:
@@ -149,7 +142,7 @@ class IterationText:
     def _decision(self, view: IterationView, *, live: bool) -> str:
         if not view.decision:
             return "  under way" if live else f"  {self._bad('interrupted: it was never judged')}"
-        word = _DECISIONS.get(view.decision, view.decision)
+        word = describe_decision(view.decision, view.claims).words
         figures = totals(
             cost_usd=view.spend.cost_usd,
             at_least=view.spend.is_partly_unknown,

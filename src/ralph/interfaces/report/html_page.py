@@ -11,14 +11,14 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
-from ralph.domain.views.decisions import decision_words
+from ralph.domain.views.decisions import Tone, Wording, describe_iteration
 from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.report.charts import Bar, bars
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 200
-KINDS = {"accept": "good", "continue": "odd", "retry": "dim", "giveup": "bad", "stop": "odd", "": "dim"}
+_CLASSES = {Tone.GOOD: "good", Tone.OPEN: "odd", Tone.QUIET: "dim", Tone.WARNING: "odd", Tone.BAD: "bad"}
 _VERDICT_CLASS = {
     Verdict.PASSED: "good",
     Verdict.FAILED: "bad",
@@ -144,22 +144,33 @@ def _charts(content: ReportContent) -> str:
     judged = content.iterations
     if not judged:
         return ""
-    named = [(_name(each), each) for each in judged]
+    wordings = [describe_iteration(each, live=content.run.live) for each in judged]
+    named = [
+        (_name(each), each, _CLASSES[wording.tone]) for each, wording in zip(judged, wordings, strict=True)
+    ]
     drawn = [
         bars(
             "Cost of each iteration",
-            [Bar(name, each.spend.cost_usd, _kind(each)) for name, each in named],
+            [Bar(name, each.spend.cost_usd, color) for name, each, color in named],
             money,
         ),
         bars(
-            "Time of each iteration", [Bar(name, each.seconds, _kind(each)) for name, each in named], duration
+            "Time of each iteration",
+            [Bar(name, each.seconds, color) for name, each, color in named],
+            duration,
         ),
     ]
-    legend = (
-        '<p class="dim"><span class="good">■</span> accepted <span class="odd">■</span> not done yet, or sent back'
-        ' <span class="bad">■</span> given up</p>'
-    )
+    legend = _legend(wordings)
     return f'<h2>Cost and time</h2><div class="charts">{"".join(drawn)}</div>{legend}' if any(drawn) else ""
+
+
+def _legend(wordings: Iterable[Wording]) -> str:
+    """What the colours of the bars mean, those that there are."""
+    meanings: dict[str, dict[str, None]] = {}
+    for wording in wordings:
+        meanings.setdefault(_CLASSES[wording.tone], {})[wording.words] = None
+    shown = (f'<span class="{color}">■</span> {line(", ".join(words))}' for color, words in meanings.items())
+    return f'<p class="dim">{" ".join(shown)}</p>'
 
 
 def _checks(content: ReportContent) -> str:
@@ -234,12 +245,9 @@ def _name(each: IterationSummary) -> str:
     return f"iteration {each.iteration}" + (f", attempt {each.attempt}" if each.attempt > 1 else "")
 
 
-def _kind(each: IterationSummary) -> str:
-    return "odd" if each.sent_back else KINDS.get(each.decision, "odd")
-
-
 def _iteration(each: IterationSummary, *, live: bool) -> str:
-    words, kind = decision_words(each, live=live), _kind(each)
+    wording = describe_iteration(each, live=live)
+    words, color = wording.words, _CLASSES[wording.tone]
     role = f", {line(each.step)}" if each.step else ""
     figures = [duration(each.seconds)] if each.seconds else []
     if each.spend.cost_usd is not None:
@@ -262,7 +270,7 @@ def _iteration(each: IterationSummary, *, live: bool) -> str:
     commit = f'<p class="dim">commit <code>{line(each.commit[:12])}</code></p>' if each.commit else ""
     return (
         f'<details class="iteration"{" open" if each.denied else ""}><summary>'
-        f'<h3>{line(_name(each).capitalize())}</h3>{role} <span class="{kind}">{line(words)}</span>'
+        f'<h3>{line(_name(each).capitalize())}</h3>{role} <span class="{color}">{line(words)}</span>'
         f' <span class="dim">{line(" · ".join(figures))}</span></summary>'
         f"{reason}{fault}{claims}{_receipts(each)}{actions}{commit}</details>"
     )

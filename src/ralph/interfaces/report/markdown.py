@@ -7,7 +7,7 @@ import re
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
-from ralph.domain.views.decisions import decision_words
+from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationSummary
 from ralph.interfaces.report.content import ReportContent
 
@@ -149,7 +149,7 @@ def _iteration(each: IterationSummary, content: ReportContent, *, by_role: bool)
     number = f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else "")
     checks = " ".join(_MARKS[check.verdict] for check in each.checks)
     said = " (claimed done, denied)" if each.denied else ""
-    decision = decision_words(each, live=content.run.live)
+    decision = describe_iteration(each, live=content.run.live).words
     step = (plain(each.step),) if by_role else ()
     cost = _cost(each.spend.cost_usd, partly=each.spend.is_partly_unknown)
     return (number, *step, f"{plain(decision)}{said}", checks, duration(each.seconds), cost)

@@ -247,7 +247,7 @@ class RalphApp(Asking, App[None]):
             if answer == "logs":
                 self.action_logs()
 
-        self.push_screen(IterationDialog(each, prompt, self._zone), after)
+        self.push_screen(IterationDialog(each, prompt, self._zone, live=self._is_live()), after)
 
     async def _open_card(self, card: Card) -> None:
         try:

@@ -9,10 +9,11 @@ from textual.content import Content
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.text.figures import compact, duration, money
 from ralph.domain.views.board import Card
+from ralph.domain.views.decisions import UNDER_WAY, describe_iteration
 from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.run_tree import TreeRow, branch
 from ralph.interfaces.tui.charts import sparkline
-from ralph.interfaces.tui.marks import DECISION_STYLES, STATE_MARKS, ago, line, reason_of, verdict_mark
+from ralph.interfaces.tui.marks import STATE_MARKS, TONE_STYLES, ago, line, reason_of, verdict_mark
 from ralph.interfaces.tui.table import Column
 
 Now = Callable[[], float]
@@ -112,15 +113,17 @@ class IterationColumns:
     def __init__(self) -> None:
         self._most_cost = 0.0
         self._most_seconds = 0.0
+        self._is_live = False
 
-    def measure(self, iterations: Sequence[IterationSummary]) -> None:
+    def measure(self, iterations: Sequence[IterationSummary], *, live: bool) -> None:
+        self._is_live = live
         self._most_cost = max((each.spend.cost_usd or 0.0 for each in iterations), default=0.0)
         self._most_seconds = max((each.seconds for each in iterations), default=0.0)
 
     def columns(self) -> Sequence[Column[IterationSummary]]:
         return (
             Column("#", 5, _number, right=True),
-            Column("decision", 10, _decision),
+            Column("decision", 12, lambda each: _decision(each, live=self._is_live)),
             Column("checks", 9, _checks),
             Column("claim", 7, _claim, rank=4),
             Column("role", 9, lambda each: styled(line(each.role) or "-", "$foreground 60%"), rank=5),
@@ -151,12 +154,10 @@ def _number(each: IterationSummary) -> Content:
     return Content(f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else ""))
 
 
-def _decision(each: IterationSummary) -> Content:
-    if each.decision:
-        return styled(line(each.decision.replace("_", " ")), DECISION_STYLES.get(each.decision, ""))
-    if each.last_seq is None:
-        return styled("● now", "$text-success")
-    return styled("cut short", "$text-error")
+def _decision(each: IterationSummary, *, live: bool) -> Content:
+    wording = describe_iteration(each, live=live)
+    sign = "● " if wording is UNDER_WAY else ""
+    return styled(f"{sign}{line(wording.words)}", TONE_STYLES[wording.tone])
 
 
 def _checks(each: IterationSummary) -> Content:

@@ -17,8 +17,9 @@ from textual.widgets import Footer, Static
 from ralph.domain.text.figures import compact, duration, money
 from ralph.domain.text.safe_text import clean
 from ralph.domain.views.board import Card, CardDetail, HistoryEntry, StageCriteria
+from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationSummary
-from ralph.interfaces.tui.marks import DECISION_STYLES, clock_time, line, verdict_mark
+from ralph.interfaces.tui.marks import TONE_STYLES, clock_time, line, verdict_mark
 
 LONGEST_TEXT = 20_000
 MOST_HISTORY = 100
@@ -66,8 +67,8 @@ class CardDialog(Detail):
 class IterationDialog(Detail):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "dismiss('logs')", "Logs")]
 
-    def __init__(self, each: IterationSummary, prompt: str, zone: tzinfo | None) -> None:
-        super().__init__(list(_iteration(each, prompt, zone)))
+    def __init__(self, each: IterationSummary, prompt: str, zone: tzinfo | None, *, live: bool) -> None:
+        super().__init__(list(iteration_lines(each, prompt, zone, live=live)))
 
 
 def title(text: str) -> Content:
@@ -148,7 +149,9 @@ def _entry(entry: HistoryEntry, zone: tzinfo | None) -> Content:
 # --- an iteration ---
 
 
-def _iteration(each: IterationSummary, prompt: str, zone: tzinfo | None) -> Iterator[Content]:
+def iteration_lines(
+    each: IterationSummary, prompt: str, zone: tzinfo | None, *, live: bool
+) -> Iterator[Content]:
     attempt = f", attempt {each.attempt}" if each.attempt > 1 else ""
     yield Content.styled(f"Iteration {each.iteration}{attempt}", "bold $text-accent")
     yield field("began", clock_time(each.started_at, zone))
@@ -156,10 +159,11 @@ def _iteration(each: IterationSummary, prompt: str, zone: tzinfo | None) -> Iter
         yield field("about", line(each.assignment))
     if each.role:
         yield field("role", line(each.role))
+    wording = describe_iteration(each, live=live)
     yield field(
         "decision",
-        f"{line(each.decision.replace('_', ' ')) or 'none yet'}: {line(each.reason)}".rstrip(": "),
-        DECISION_STYLES.get(each.decision, ""),
+        f"{line(wording.words)}: {line(each.reason)}".rstrip(": "),
+        TONE_STYLES[wording.tone],
     )
     if each.fault:
         yield field("fault", line(each.fault), "$text-error")

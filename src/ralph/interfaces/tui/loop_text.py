@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 
 from ralph.domain.loop.events import (
@@ -28,11 +28,15 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.decisions import Tone, describe_decision
 from ralph.interfaces.tui.marks import clock_time
 from ralph.interfaces.tui.stream_line import LONGEST_LINE, OUTPUT_LINES, Kind, Line
 
 
-def loop_lines(event: LoopEvent, at: float, zone: tzinfo | None) -> Iterator[Line]:
+def loop_lines(
+    event: LoopEvent, at: float, zone: tzinfo | None, claims: Sequence[str] = ()
+) -> Iterator[Line]:
+    """``claims`` are those that were found in the current iteration."""
     time = clock_time(at, zone)
     match event:
         case RunStarted():
@@ -61,7 +65,7 @@ def loop_lines(event: LoopEvent, at: float, zone: tzinfo | None) -> Iterator[Lin
             said = f": {clean_line(event.message[:LONGEST_LINE])}" if event.message else ""
             yield Line(Kind.CHECKS, style, f"{sign} {clean_line(event.name[:200])}{said}", head=1, indent=2)
         case IterationEnded():
-            yield from _judged(event)
+            yield from _judged(event, claims)
         case PauseBegan():
             until = clock_time(event.until, zone)
             yield Line(Kind.LOOP, "warn", f"◔ waits until {until}: {clean_line(event.reason[:LONGEST_LINE])}")
@@ -133,12 +137,21 @@ def _check_lines(result: CheckResult) -> Iterator[Line]:
         yield Line(Kind.CHECKS, "dim", f"  │ {clean_line(row[:LONGEST_LINE])}", indent=4)
 
 
-def _judged(event: IterationEnded) -> Iterator[Line]:
+_TONE_STYLES = {
+    Tone.GOOD: "good",
+    Tone.OPEN: "claim",
+    Tone.QUIET: "dim",
+    Tone.WARNING: "warn",
+    Tone.BAD: "bad",
+}
+
+
+def _judged(event: IterationEnded, claims: Sequence[str]) -> Iterator[Line]:
     cost = f" · {money(event.spend.cost_usd)}" if event.spend.cost_usd is not None else ""
-    style = {"accept": "good", "give_up": "bad"}.get(event.decision, "claim")
-    word = clean_line(event.decision.replace("_", " "))
-    text = f"→ {word}: {clean_line(event.reason[:LONGEST_LINE])} · {duration(event.seconds)}{cost}"
-    yield Line(Kind.LOOP, style, text, head=len(word) + 2, indent=2)
+    wording = describe_decision(event.decision, claims)
+    words = clean_line(wording.words[:80])
+    text = f"→ {words}: {clean_line(event.reason[:LONGEST_LINE])} · {duration(event.seconds)}{cost}"
+    yield Line(Kind.LOOP, _TONE_STYLES[wording.tone], text, head=len(words) + 2, indent=2)
     if event.claimed and not event.proven:
         yield Line(Kind.CHECKS, "warn", "  the claim was denied by the checks")
     yield Line(Kind.LOOP, "text", "")

@@ -17,6 +17,7 @@ from textual.widgets import ContentSwitcher, Footer, Input, Static, Tab, Tabs
 
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.board import Board, Card, CardKind
+from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.run_tree import TreeRow, run_tree
 from ralph.domain.views.runs import RunView
@@ -200,7 +201,8 @@ class MainScreen(Screen[None]):
             self.stream.clear()
         self.stream.add(watched.lines)
         if self.view == "iterations":
-            self._iteration_columns.measure(watched.iterations)
+            live = watched.run is not None and watched.run.live
+            self._iteration_columns.measure(watched.iterations, live=live)
             shown = [each for each in watched.iterations if self._has("iterations", _iteration_text(each))]
             self.query_one("#iterations", Table).show(shown, keep_end=True)
             self._show_status()
@@ -284,7 +286,7 @@ def _run_text(row: TreeRow) -> str:
 
 
 def _iteration_text(each: IterationSummary) -> str:
-    return f"{each.decision} {each.reason} {each.role} {each.assignment} {each.fault}"
+    return f"{describe_iteration(each).words} {each.reason} {each.role} {each.assignment} {each.fault}"
 
 
 def _sparklines(iterations: Sequence[IterationSummary]) -> list[str]:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, tzinfo
 
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.decisions import Tone
 from ralph.domain.views.runs import RunState, RunView
 
 STATE_MARKS = {
@@ -24,12 +25,12 @@ VERDICT_MARKS = {
     Verdict.ERRORED.value: ("!", "$text-warning"),
     Verdict.SKIPPED.value: ("-", "$foreground 60%"),
 }
-DECISION_STYLES = {
-    "accept": "$text-success",
-    "continue": "$text-primary",
-    "retry": "$text-warning",
-    "give_up": "$text-error",
-    "stop": "$text-warning",
+TONE_STYLES = {
+    Tone.GOOD: "$text-success",
+    Tone.OPEN: "$text-primary",
+    Tone.QUIET: "$foreground 60%",
+    Tone.WARNING: "$text-warning",
+    Tone.BAD: "$text-error",
 }
 LONGEST = 500
 

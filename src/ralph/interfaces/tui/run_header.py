@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ralph.domain.text.figures import compact, money, whole_duration
+from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.tui.charts import bar
 from ralph.interfaces.tui.marks import STATE_MARKS, line, reason_of
@@ -92,7 +93,9 @@ def _what_now(look: RunLook, run: RunView, now: float) -> Content:
 def _session(look: RunLook, now: float) -> Content:
     last = look.iterations[-1]
     if last.decision:
-        return Content.styled(f" → {line(last.decision)}: {line(last.reason)}", "$foreground 60%")
+        return Content.styled(
+            f" → {line(describe_iteration(last).words)}: {line(last.reason)}", "$foreground 60%"
+        )
     doing = line(look.tool) or (f"{len(last.checks)} checks done" if last.ending else "the agent works")
     role = f"{line(last.role)} · " if last.role else ""
     what = f"{line(last.assignment)} · " if last.assignment not in ("", "prompt") else ""

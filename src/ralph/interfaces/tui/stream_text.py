@@ -22,7 +22,7 @@ from ralph.domain.agent.events import (
     ToolStarted,
     TurnEnded,
 )
-from ralph.domain.loop.events import AgentActed, AgentEnded, IterationStarted, LoopEvent
+from ralph.domain.loop.events import AgentActed, AgentEnded, ClaimsSought, IterationStarted, LoopEvent
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.iterations import FeedEvent
@@ -44,6 +44,7 @@ class StreamText:
         self._tools: dict[str, str] = {}
         self._line_is_open = False
         self._error_told = ""
+        self._claims: tuple[str, ...] = ()
         self.todo: tuple[TodoItem, ...] = ()
         self.tool = ""  # the call under way, in words
 
@@ -164,9 +165,12 @@ class StreamText:
         if isinstance(event, IterationStarted):
             self._tools.clear()
             self.todo, self.tool = (), ""
+            self._claims = ()
+        elif isinstance(event, ClaimsSought):
+            self._claims = event.found
         elif isinstance(event, AgentEnded):
             self.tool = ""
-        return list(loop_lines(event, at, self._zone))
+        return list(loop_lines(event, at, self._zone, self._claims))
 
 
 def _text_style(row: str) -> str:

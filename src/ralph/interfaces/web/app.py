@@ -26,8 +26,8 @@ from ralph.interfaces.report.content import RUNS_LOOKED_AT, recorded, with_chang
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
 from ralph.interfaces.report.writing import Format, written
 from ralph.interfaces.web.guarding import Access, Guard
-from ralph.interfaces.web.hub import Hub, encode, standing
-from ralph.interfaces.web.shown import changes_data, detail_data, event_data
+from ralph.interfaces.web.hub import Hub, encode, happened, standing
+from ralph.interfaces.web.shown import changes_data, detail_data
 from ralph.interfaces.web.streaming import stream
 from ralph.operations.tasks import TaskAsk, ask_of_task
 from ralph.operations.watch import Ask, ask, changes_in
@@ -202,7 +202,7 @@ class Pages:
 def _told(feed: Feed, run_id: str, events: Sequence[FeedEvent]) -> dict[str, Any]:
     """Events, and whether there are earlier ones: numbers are counted over all runs, so theirs do not say."""
     earlier = bool(events) and bool(feed.before(run_id, events[0].seq, 1))
-    return {"events": [event_data(event) for event in events], "earlier": earlier}
+    return {"events": [happened(feed, run_id, event) for event in events], "earlier": earlier}
 
 
 def _json(*objects: bytes) -> Response:

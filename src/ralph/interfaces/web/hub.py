@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec.json
 
 from ralph.adapters.storage.feed import Feed
-from ralph.domain.views.iterations import Head
+from ralph.domain.views.iterations import FeedEvent, Head
 from ralph.errors import RalphError
 from ralph.interfaces.web.shown import board_data, event_data, run_data, timeline_data
 from ralph.operations.watch import open_feed
@@ -176,7 +176,9 @@ def _batch(feed: Feed, run_id: str, after: int) -> Batch:
     size = 0
     events = feed.events(run_id, after, BATCH)
     for event in events:
-        frames.append(b"id: %d\nevent: happened\ndata: %b\n\n" % (event.seq, encode(event_data(event))))
+        frames.append(
+            b"id: %d\nevent: happened\ndata: %b\n\n" % (event.seq, encode(happened(feed, run_id, event)))
+        )
         after = event.seq
         size += len(frames[-1])
         if size > BATCH_BYTES:
@@ -184,6 +186,12 @@ def _batch(feed: Feed, run_id: str, after: int) -> Batch:
     return Batch(
         b"".join(frames), after, is_full=bool(frames) and (size > BATCH_BYTES or len(events) == BATCH)
     )
+
+
+def happened(feed: Feed, run_id: str, event: FeedEvent) -> dict[str, Any]:
+    """One event, as the page shows it."""
+    each = feed.timeline(run_id).iteration_at(event.seq) if event.kind == "iteration_ended" else None
+    return event_data(event, () if each is None else each.claims)
 
 
 def _progress(feed: Feed, run_id: str) -> bytes | None:

@@ -10,7 +10,7 @@ from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.board import Board, Card, CardDetail, CardKind
 from ralph.domain.views.changes import Changes
-from ralph.domain.views.decisions import decision_words
+from ralph.domain.views.decisions import describe_decision, describe_iteration
 from ralph.domain.views.iterations import FeedEvent, IterationSummary, Timeline
 from ralph.domain.views.runs import RunLabel, RunState, RunView
 
@@ -123,14 +123,15 @@ def timeline_data(
 
 
 def iteration_data(each: IterationSummary, *, live: bool) -> dict[str, Any]:
+    wording = describe_iteration(each, live=live)
     return {
         "iteration": each.iteration,
         "attempt": each.attempt,
         "startedAt": each.started_at,
         "step": line(each.step),
         "decision": each.decision,
-        "words": line(decision_words(each, live=live)),
-        "sentBack": each.sent_back,
+        "words": line(wording.words),
+        "tone": wording.tone.value,
         "reason": line(each.reason),
         "claimed": each.claimed,
         "proven": each.proven,
@@ -252,8 +253,11 @@ def changes_data(changes: Changes) -> dict[str, Any]:
 # --- events ---
 
 
-def event_data(event: FeedEvent) -> dict[str, Any]:
-    """Of any version of ralph: what is not known is shown by its kind alone."""
+def event_data(event: FeedEvent, claims: Sequence[str] = ()) -> dict[str, Any]:
+    """Of any version of ralph: what is not known is shown by its kind alone.
+
+    ``claims`` are those of the iteration: a decision is worded by them.
+    """
     shown: dict[str, Any] = {
         "seq": event.seq,
         "at": event.at,
@@ -270,6 +274,9 @@ def event_data(event: FeedEvent) -> dict[str, Any]:
         items = record.get("events")
         return shown | _acted(items if isinstance(items, list) else [])
     record.pop("kind", None)
+    if event.kind == "iteration_ended":
+        wording = describe_decision(str(record.get("decision", "")), claims)
+        shown |= {"words": line(wording.words), "tone": wording.tone.value}
     return shown | {"data": _bounded(record, MOST_LANDMARK)}
 
 

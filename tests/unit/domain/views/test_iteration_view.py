@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from ralph.domain.agent.events import Text, ToolEnded, ToolStarted
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import (
@@ -18,6 +22,10 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend, Transient
 from ralph.domain.views.iteration_view import MAX_ERRORS, WORDS_CHARS, IterationView, iterations_of
+from ralph.domain.views.iterations import IterationSummary
+
+EACH = IterationSummary(iteration=1, attempt=1, started_at=1.0, first_seq=1)
+FAILING = (CheckResult("tests", Verdict.FAILED),)
 
 
 def started(iteration: int, attempt: int = 1) -> IterationStarted:
@@ -91,3 +99,29 @@ def test_a_talkative_session_is_kept_short() -> None:
     assert len(view.last_words) == WORDS_CHARS
     assert len(view.tool_errors) == MAX_ERRORS
     assert view.tool_error_count == 100
+
+
+@pytest.mark.parametrize(
+    ("each", "denied"),
+    [
+        (replace(EACH, claimed=True, decision="continue", checks=FAILING), True),
+        (replace(EACH, claimed=True, decision="accept"), False),  # the profile asks for no proof
+        (
+            replace(EACH, claimed=True, decision="stop"),
+            False,
+        ),  # the user stopped it before anything was checked
+        (replace(EACH, claimed=True, decision="stop", checks=(CheckResult("t", Verdict.SKIPPED),)), False),
+        (replace(EACH, claimed=False, decision="continue", checks=FAILING), False),
+        (replace(EACH, claimed=True, checks=FAILING), False),  # not judged yet
+    ],
+)
+def test_a_claim_is_denied_only_by_a_check_that_failed(each: IterationSummary, denied: bool) -> None:
+    assert each.denied is denied
+
+
+@pytest.mark.parametrize(
+    ("role", "assignment", "step"),
+    [("coder", "T-1/coder", "T-1/coder"), ("coder", "T-1", "coder T-1"), ("", "prompt", "")],
+)
+def test_a_step_names_its_role_once(role: str, assignment: str, step: str) -> None:
+    assert replace(EACH, role=role, assignment=assignment).step == step

@@ -190,7 +190,7 @@ GOLDEN = [
         id="accepted",
     ),
     pytest.param(
-        IterationEnded(1, 1, "Continue", "failing: make test", False, False, SPEND, 2),
+        IterationEnded(1, 1, "continue", "failing: make test", False, False, SPEND, 2),
         "🔄 Not done yet: failing: make test\n",
         "[NEXT] Not done yet: failing: make test\n",
         id="continued",
@@ -202,7 +202,7 @@ GOLDEN = [
         id="retried",
     ),
     pytest.param(
-        IterationEnded(1, 1, "GiveUp", "rejected", False, False, SPEND, 2),
+        IterationEnded(1, 1, "giveup", "rejected", False, False, SPEND, 2),
         "❌ Given up: rejected\n",
         "[ERR] Given up: rejected\n",
         id="given up",

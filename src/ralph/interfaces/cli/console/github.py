@@ -15,7 +15,7 @@ from ralph.domain.loop.events import CheckEnded, IterationStarted, LoopEvent, Ru
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import duration, money, plural
 from ralph.domain.text.safe_text import clean_line
-from ralph.domain.views.decisions import decision_words
+from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationSummary, Timeline
 from ralph.interfaces.cli.console.outlet import Outlet
 
@@ -100,7 +100,7 @@ def _row(each: IterationSummary) -> str:
     number = f"{each.iteration}.{each.attempt}" if each.attempt > 1 else str(each.iteration)
     checks = ", ".join(f"{_MARKS[check.verdict]} {_plain(check.name)}" for check in each.checks)
     cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else ""
-    decision = decision_words(each) + (", its claim denied" if each.denied else "")
+    decision = describe_iteration(each).words + (", its claim denied" if each.denied else "")
     return f"| {number} | {decision} | {checks} | {duration(each.seconds)} | {cost} |"
 
 

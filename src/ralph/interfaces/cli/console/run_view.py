@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any, TextIO
 
-from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.decision import DecisionKind, Outcome
 from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
@@ -35,6 +35,7 @@ from ralph.domain.loop.session_report import Ending, Fatal, RateLimited
 from ralph.domain.tasks.completion import VerificationMethod
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.decisions import Tone, describe_decision
 from ralph.interfaces.cli.console.agent_view import AgentView
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.outlet import Outlet
@@ -65,13 +66,6 @@ _REQUESTS = {
     "verification": "asking the judge",
 }
 _METHODS = frozenset(VerificationMethod)
-_DECISIONS = {
-    "accept": "Accepted",
-    "continue": "Not done yet",  # also after the last iteration that is allowed
-    "retry": "Trying again",
-    "giveup": "Given up",
-    "stop": "Stopping",
-}
 
 _COMMANDS = {"verified": "ralph work"}
 _GO_ON = {
@@ -117,6 +111,7 @@ class Console:
         # Reasons that are on the screen already, so that nobody reads one twice.
         self._fault_reason = ""
         self._decision_reason = ""
+        self._claims: tuple[str, ...] = ()
         self._accept_reason = ""
         self._renderers: dict[type, Callable[[Any], list[str]]] = {
             RunStarted: self._run_started,
@@ -218,6 +213,7 @@ class Console:
         ]
 
     def _iteration_started(self, event: IterationStarted) -> list[str]:
+        self._claims = ()
         count = f"{event.iteration}/{event.maximum}" if event.maximum is not None else str(event.iteration)
         title = f"Iteration {count}"
         if event.role:
@@ -362,6 +358,7 @@ class Console:
         return lines
 
     def _claims_sought(self, event: ClaimsSought) -> list[str]:
+        self._claims = event.found
         return self._detail(f"Completion detection: {', '.join(event.found) or 'no claim found'}")
 
     def _action_started(self, event: ActionStarted) -> list[str]:
@@ -378,22 +375,22 @@ class Console:
         return [line, *self._detail(f"Action {event.name} took {took}")]
 
     def _iteration_ended(self, event: IterationEnded) -> list[str]:
-        name = event.decision.lower().replace("_", "").replace(" ", "")
+        wording = describe_decision(event.decision, self._claims)
         why = "" if event.reason == self._fault_reason else f": {event.reason}"
-        text = clean_line(f"{_DECISIONS.get(name, event.decision)}{why}")
+        text = clean_line(f"{wording.announcement}{why}")
         self._decision_reason = event.reason
-        if name == "accept":
+        if event.decision == DecisionKind.ACCEPT:
             self._accept_reason = event.reason
-        match name:
-            case "accept":
+        match wording.tone:
+            case Tone.GOOD:
                 line = self._good(text)
-            case "giveup":
+            case Tone.BAD:
                 line = self._bad(text)
-            case "retry":
+            case Tone.QUIET:
                 line = self._odd(text, self._marks.again)
-            case "stop":
+            case Tone.WARNING:
                 line = self._odd(text, self._marks.stop)
-            case _:
+            case Tone.OPEN:
                 line = f"{self._colors.cyan}{self._marks.again} {text}{self._colors.off}"
         claimed, proven = ("yes" if fact else "no" for fact in (event.claimed, event.proven))
         took = duration(event.seconds)

@@ -2,7 +2,8 @@
 
 import { clock, compact, duration, h, money, plural } from "./dom.js";
 
-export const DECISIONS = { accept: ["accepted", "good"], continue: ["not done yet", "odd"], retry: ["tried again", "dim"], giveup: ["given up", "bad"], stop: ["stopped", "odd"] };
+/** The class of each tone of a decision; its words come with it. */
+export const TONES = { good: "good", open: "odd", quiet: "dim", warning: "odd", bad: "bad" };
 const MARKS = { pending: "☐", in_progress: "◐", completed: "☑" };
 
 const row = (group, at, ...children) => h("div", { class: `event ${group}` }, h("time", { class: "at", datetime: new Date(at * 1000).toISOString() }, clock(at)), h("div", { class: "body" }, children));
@@ -85,10 +86,8 @@ function landmark(event) {
       return say("checks", data.found?.length ? "" : "dim", data.found?.length ? `claimed ${data.found.join(", ")}` : "nothing claimed");
     case "action_ended":
       return say("checks", data.ok ? "good" : "bad", `${data.name}: ${data.message ?? ""}`);
-    case "iteration_ended": {
-      const [words, kind] = DECISIONS[data.decision] ?? [data.decision, "odd"];
-      return row("marks decision", event.at, h("strong", { class: kind }, words), ` ${data.reason ?? ""}`);
-    }
+    case "iteration_ended":
+      return row("marks decision", event.at, h("strong", { class: TONES[event.tone] }, event.words), ` ${data.reason ?? ""}`);
     case "pause_began":
       return row("marks", event.at, h("span", { class: "odd" }, `waiting: ${data.reason} `), h("span", { class: "until", "data-until": data.until }));
     case "run_paused":

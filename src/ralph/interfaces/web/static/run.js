@@ -3,7 +3,7 @@
 import { get, post, runPath } from "./api.js";
 import { bars, rates } from "./charts.js";
 import { compact, duration, fill, h, keyOf, moment, money, plural, redraw } from "./dom.js";
-import { DECISIONS, eventRows, lastTodo, todoList } from "./events.js";
+import { TONES, eventRows, lastTodo, todoList } from "./events.js";
 import { countOf, runLink, runRow, spent, stateChip } from "./home.js";
 
 const MOST_ROWS = 2000;
@@ -235,7 +235,6 @@ export class RunPage {
   }
 
   iteration(key, each) {
-    const kind = kindOf(each);
     const dots = each.checks.map((check) => h("span", { class: `dot ${check.verdict}`, title: `${check.name}: ${check.verdict}` }, h("span", { class: "sr" }, `${check.name}: ${check.verdict}. `)));
     const toggle = (event) => (event.currentTarget.open ? this.open.add(key) : this.open.delete(key));
     return h(
@@ -245,7 +244,7 @@ export class RunPage {
         "summary",
         {},
         h("span", { class: "number" }, each.attempt > 1 ? `${each.iteration}.${each.attempt}` : String(each.iteration)),
-        h("span", { class: kind }, each.words),
+        h("span", { class: TONES[each.tone] }, each.words),
         each.step && h("span", { class: "dim" }, each.step),
         each.denied && h("span", { class: "chip bad", title: "It claimed to be done; the checks said otherwise." }, "claim denied"),
         h("span", { class: "dots" }, dots),
@@ -297,11 +296,8 @@ export class RunPage {
 
   drawCharts() {
     const all = [...this.iterations.values()];
-    const named = (value) => all.map((each) => ({ label: `#${each.iteration}`, value: value(each), kind: kindOf(each) }));
+    const named = (value) => all.map((each) => ({ label: `#${each.iteration}`, value: value(each), kind: TONES[each.tone] }));
     const drawn = [bars("Cost of each iteration", named((each) => each.cost), money), bars("Time of each iteration", named((each) => each.seconds), duration), rates("Checks: how often they passed", this.figures.rates)].filter(Boolean);
     return [h("h2", {}, "Charts"), drawn.length ? drawn : h("p", { class: "empty" }, "They come with the first iteration.")];
   }
 }
-
-/** The colour of a decision. */
-const kindOf = (each) => (each.sentBack ? "odd" : (DECISIONS[each.decision]?.[1] ?? "dim"));
