@@ -28,7 +28,7 @@ def test_stop_lets_the_session_finish_and_the_run_exits_130(busy: Project) -> No
         wait_for(lambda: "stop_requested" in kinds(busy), "the request to be heard")
         (busy.root / "go").touch()
         code, err = ended(process)
-    assert "stopping after the present step" in said.stderr
+    assert "stopping after the current step" in said.stderr
     assert code == 130
     assert "Received signal, shutting down..." in err
     assert busy.rows("SELECT outcome FROM runs") == [("cancelled",)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.controls import Ask, Controls
+from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_request import RunRequest, save_request
@@ -24,6 +24,7 @@ from ralph.domain.agent.events import (
     ToolStarted,
     Usage,
 )
+from ralph.domain.loop.asks import Ask
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import (
     AgentActed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph.adapters.storage.controls import Ask
+from ralph.domain.loop.asks import Ask
 from ralph.domain.views.board import CardKind
 from ralph.operations.watch import open_feed
 from tests.tui.sample import EARLIER, Record

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.storage.controls import Ask
+from ralph.domain.loop.asks import Ask
 from ralph.interfaces.tui.dialogs import HELP
 from tests.tui.sample import RUN, Record
 from tests.tui.terminal import terminal

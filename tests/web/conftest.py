@@ -18,10 +18,11 @@ import httpx
 import pytest
 
 from ralph.adapters.processes.identity import this_process
-from ralph.adapters.storage.controls import Ask, Controls
+from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.domain.agent.events import Text, Usage
+from ralph.domain.loop.asks import Ask
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import (
     AgentActed,

@@ -1,0 +1,1 @@
+"""What a person or a program can do with ralph, each thing once: the only door of the faces."""

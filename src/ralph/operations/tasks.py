@@ -13,10 +13,11 @@ from sqlite3 import Connection
 from typing import Any
 
 from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.controls import Ask, Controls
+from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.tasks import TaskStore
+from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.entry import Known, followup_id
 from ralph.domain.tasks.history import StageRecord, TaskEvent, VerificationRecord
 from ralph.domain.tasks.roles import CompletionDefaults

@@ -1,11 +1,8 @@
-"""What the faces are given: the feed of a project, and how to ask something of its runs."""
+"""What the faces are given: the feed of a project, what changed in a run, and what was asked."""
 
 from __future__ import annotations
 
 import os
-import time
-from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
 
 from ralph.adapters.files import read_plain
@@ -13,18 +10,12 @@ from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.storage.board_reader import BoardRules
-from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
-from ralph.adapters.storage.database import open_database
 from ralph.adapters.storage.feed import Feed
 from ralph.adapters.workspace.changes import GitChanges
 from ralph.domain.views.iterations import IterationSummary
-from ralph.domain.views.runs import RunState
-from ralph.errors import RalphError, UsageError
+from ralph.errors import RalphError
 
 __all__ = [
-    "Answer",
-    "Ask",
-    "ask",
     "changes_in",
     "open_feed",
     "prompt_of",
@@ -96,43 +87,3 @@ def prompt_of(state_folder: Path, iteration: IterationSummary) -> str:
     except (OSError, RuntimeError):  # a circle of links
         return iteration.prompt
     return Redactor(secrets_in(os.environ)).redact(text)
-
-
-class Answer(StrEnum):
-    ASKED = "asked"  #: put down for the run's process, which hears it within a moment
-    CANCELLED = "cancelled"  #: the run had ended to wait; nobody waits any more
-
-
-def ask(state_folder: Path, run_id: str, request: Ask, *, text: str = "") -> Answer:
-    """Put a request down. Raises UsageError if the run is not under way, or the text is empty or no text."""
-    if request is Ask.STEER and not text.strip():
-        message = "the text is empty"
-        raise UsageError(message, hint="say what the agent is to hear")
-    if "\0" in text or not _is_utf8(text):
-        message = "the text holds characters that no agent could be told"
-        raise UsageError(message, hint="write it in plain text")
-    with open_feed(state_folder) as feed:
-        run = feed.run(run_id)
-    if run is None:
-        message = "there is no such run here (any more)"
-        raise UsageError(message, hint="`ralph status` shows the runs")
-    path = state_folder / "ralph.db"
-    now = time.time()
-    if not run.live:
-        if run.state is RunState.WAITING and request in (Ask.STOP, Ask.STOP_NOW):
-            with closing(open_database(path)) as database:
-                cancel_ended_run(database, path, run_id, at=now)
-            return Answer.CANCELLED
-        message = f"run {run_id} is not under way: it is {run.state}"
-        raise UsageError(message, hint="`ralph status` shows all runs")
-    with closing(open_database(path)) as database:
-        Controls(database, path, run_id).ask(request, at=now, text=text)
-    return Answer.ASKED
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.storage.controls import Ask, Controls
+from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_reader import RECENT, RunReader, open_reader
 from ralph.domain.agent.events import Text, Usage
 from ralph.domain.holder import Owner
+from ralph.domain.loop.asks import Ask
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import (
     AgentActed,

@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.controls import Ask, Controls
+from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.task_cards import MOST_CARDS
 from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.tasks import TaskStore
+from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.history import VerificationRecord
 from ralph.domain.tasks.task import Task, cancelled, iterated

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from ralph.adapters.storage.database import store_errors
+from ralph.domain.loop.asks import Ask
 
 ASK = "INSERT INTO controls (run_id, at, request, text) VALUES (?, ?, ?, ?)"
 HEAR = """UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'
@@ -19,16 +19,6 @@ STEER = """UPDATE controls SET taken_at = ?, taken_iteration = ?
 CANCEL = """UPDATE runs SET outcome = 'cancelled', reason = 'stopped by the user while it waited', ended_at = ?
     WHERE id = ? AND outcome = 'waiting'"""
 WAS_HEARD = "SELECT taken_at IS NOT NULL FROM controls WHERE seq = ?"
-
-
-class Ask(StrEnum):
-    """What can be asked."""
-
-    STOP = "stop"
-    STOP_NOW = "stop_now"
-    PAUSE = "pause"
-    UNPAUSE = "unpause"
-    STEER = "steer"
 
 
 @dataclass(frozen=True, slots=True)

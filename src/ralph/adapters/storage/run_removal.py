@@ -8,15 +8,14 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ralph.adapters.storage.database import open_database, store_errors
 from ralph.errors import StoreError
 
 
-@dataclass(frozen=True, slots=True)
-class Belongings:
+class Belongings(NamedTuple):
     """What is in a run's folder."""
 
     files: int

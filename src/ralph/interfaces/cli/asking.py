@@ -1,22 +1,26 @@
-"""Asking something of a run that another process owns, and waiting a moment for its answer."""
+"""Asks something of a run and says whether it heard: what stop, pause, unpause and steer have in common."""
 
 from __future__ import annotations
 
 import sys
-import time
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ralph.adapters.storage.controls import Ask, Controls, cancel_ended_run
-from ralph.adapters.storage.database import open_database
-from ralph.config.root import STATE_FOLDER, find_root
-from ralph.interfaces.cli.run_choice import live_run, waiting_run
+import click
+
+if TYPE_CHECKING:
+    from ralph.domain.loop.asks import Ask
 
 ANSWER_WITHIN = 3.0
-LOOK_EVERY = 0.05
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+project_option: Callable[[Any], Any] = click.option(
+    "--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in."
+)
 
 
-def ask(
+def ask_run(
     request: Ask,
     *,
     project_dir: Path | None,
@@ -25,31 +29,21 @@ def ask(
     done: str,
     wait: bool = True,
 ) -> int:
-    """Put the request down; say ``done`` when the run has heard it, or that it has not yet."""
+    """Record the request; say ``done`` when the run has heard it, or that it has not yet."""
+    from ralph.config.root import STATE_FOLDER, find_root
+    from ralph.domain.loop.asks import Ask
+    from ralph.operations.runs.ask import Answer, ask
+    from ralph.operations.runs.choose import live_run, stoppable_run
+
     root = find_root(Path.cwd(), project_dir)
-    run = live_run(root, reference)
-    path = root.state / STATE_FOLDER / "ralph.db"
-    with closing(open_database(path)) as database:
-        controls = Controls(database, path, run.id)
-        number = controls.ask(request, at=time.time(), text=text)
-        deadline = time.monotonic() + ANSWER_WITHIN
-        while wait and not (heard := controls.was_heard(number)) and time.monotonic() < deadline:
-            time.sleep(LOOK_EVERY)
-    if wait and not heard:
+    choose = stoppable_run if request in (Ask.STOP, Ask.STOP_NOW) else live_run
+    run = choose(root, reference)
+    seconds = ANSWER_WITHIN if wait else 0.0
+    answer = ask(root.state / STATE_FOLDER, run.id, request, text=text, wait_seconds=seconds)
+    if answer is Answer.CANCELLED:
+        print(f"cancelled: run {run.id}, which was waiting", file=sys.stderr)
+    elif answer is Answer.ASKED and wait:
         print(f"ralph: run {run.id} has not answered yet; the request is kept for it", file=sys.stderr)
     else:
         print(f"{done}: run {run.id}", file=sys.stderr)
     return 0
-
-
-def cancel_waiting(project_dir: Path | None, reference: str | None) -> bool:
-    """A run that ended waiting is cancelled by hand. False: there is no such run."""
-    root = find_root(Path.cwd(), project_dir)
-    run = waiting_run(root, reference)
-    if run is None:
-        return False
-    path = root.state / STATE_FOLDER / "ralph.db"
-    with closing(open_database(path)) as database:
-        cancel_ended_run(database, path, run.id, at=time.time())
-    print(f"cancelled: run {run.id}, which was waiting", file=sys.stderr)
-    return True

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.argument_text import is_text
 
 if TYPE_CHECKING:
     from ralph.wiring.runs.prompt_run import Prompt

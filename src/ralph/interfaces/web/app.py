@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 
 from ralph import __version__
 from ralph.adapters.storage.feed import Feed
+from ralph.domain.loop.asks import Ask
 from ralph.domain.views.board import CardKind
 from ralph.domain.views.iterations import FeedEvent, IterationSummary, is_newest
 from ralph.errors import RalphError, StoreError
@@ -29,8 +30,9 @@ from ralph.interfaces.web.guarding import Access, Guard
 from ralph.interfaces.web.hub import Hub, encode, happened, standing
 from ralph.interfaces.web.shown import changes_data, detail_data
 from ralph.interfaces.web.streaming import stream
+from ralph.operations.runs.ask import ask
 from ralph.operations.tasks import TaskAsk, ask_of_task
-from ralph.operations.watch import Ask, ask, changes_in
+from ralph.operations.watch import changes_in
 
 STATIC = Path(__file__).with_name("static")
 TYPES = {

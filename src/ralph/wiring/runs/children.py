@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ralph.adapters.processes.child_ralphs import child_ralphs, is_child_ralph
 from ralph.adapters.storage.child_runs import ChildRuns
-from ralph.adapters.storage.controls import Ask, Controls
+from ralph.adapters.storage.controls import Controls
+from ralph.domain.loop.asks import Ask
 from ralph.engine.ports import Control
 from ralph.errors import RalphError
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.argument_text import is_text
 from ralph.interfaces.cli.stored_runs import project_dir_option
 
 if TYPE_CHECKING:

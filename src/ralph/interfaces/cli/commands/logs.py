@@ -1,10 +1,9 @@
-"""``ralph logs``: what a run showed, once more, or while it happens."""
+"""``ralph logs``: what a run showed, again or while it happens."""
 
 from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,13 +14,13 @@ import click
 
 from ralph.domain.views.runs import LAST, RunState
 from ralph.errors import UsageError
-from ralph.interfaces.cli.stored_runs import project_dir_option, reading, state_folder, view_of
+from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 if TYPE_CHECKING:
-    from ralph.adapters.storage.run_reader import RunReader
     from ralph.domain.loop.events import LoopEvent
     from ralph.domain.views.runs import RunView
     from ralph.interfaces.cli.console.outlet import Outlet
+    from ralph.operations.runs.read import RunRecord
 
 EVERY = 0.2
 CHUNK = 256 * 1024
@@ -42,9 +41,9 @@ Examples:
     "logs", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.argument("run", required=False, default=LAST)
-@click.option("-f", "--follow", is_flag=True, help="Go on as long as the run does.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing until the run ends.")
 @click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="Only this iteration.")
-@click.option("--raw", is_flag=True, help="What the agent printed, byte by byte.")
+@click.option("--raw", is_flag=True, help="What the agent printed, byte for byte.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines, as with `ralph run --json`.")
 @project_dir_option
 def command(
@@ -53,31 +52,30 @@ def command(
     if raw and as_json:
         message = "--raw and --json exclude each other"
         raise UsageError(message, hint="the raw log is what the agent printed; --json is ralph's own record")
-    folder = state_folder(project_dir)
-    with reading(folder) as reader:
-        view = view_of(reader, run)
+    from ralph.operations.runs.read import require_record
+
+    with require_record(state_folder(project_dir)) as record:
+        view = record.view(run)
         if raw:
-            _RawLogs(folder, view, iteration).print(reader, follow=follow)
+            _print_raw(record, view, iteration, follow=follow)
         else:
-            _print_events(reader, view, folder, iteration, follow=follow, as_json=as_json)
+            _print_events(record, view, iteration, follow=follow, as_json=as_json)
 
 
 def _print_events(
-    reader: RunReader, view: RunView, folder: Path, iteration: int | None, *, follow: bool, as_json: bool
+    record: RunRecord, view: RunView, iteration: int | None, *, follow: bool, as_json: bool
 ) -> None:
-    from ralph.adapters.storage.restored_events import restore
     from ralph.interfaces.cli.console.outlet import Outlet
 
     outlet = Outlet(sys.stdout)
-    page = _Page(outlet, folder.parent, as_json=as_json)
+    page = _Page(outlet, record.state_folder.parent, as_json=as_json)
     seen = 0
     found = False
-    for _ in _looks(reader, view, follow=follow):
-        for row in reader.events(view.id, after=seen, iteration=iteration):
-            seen, found = row.seq, True
-            event = restore(row.data)
+    for _ in _looks(record, view, follow=follow):
+        for seq, at, event in record.events(view.id, after=seen, iteration=iteration):
+            seen, found = seq, True
             if event is not None:
-                page.add(event, row.at)
+                page.add(event, at)
             if outlet.closed:
                 return
         page.print()
@@ -144,20 +142,17 @@ def _console(out: io.StringIO, root: Path) -> Callable[[LoopEvent, float], None]
     return Console(out, out, look, verbose=False, stream_agent_output=True)
 
 
-def _looks(reader: RunReader, view: RunView, *, follow: bool) -> Iterator[None]:
-    """Once, or again and again until the run has ended; after that once more, for its last words."""
+def _looks(record: RunRecord, view: RunView, *, follow: bool) -> Iterator[None]:
+    """Once, or again and again until the run has ended; after that once more, for what it printed last."""
     if not follow:
         yield
         return
     import gc
 
-    from ralph.adapters.processes.identity import started_of, this_process
-
     gc.enable()  # this may take days
-    here = this_process()
     try:
         while True:
-            now = reader.run(view.id, here=here, started_of=started_of)
+            now = record.run(view.id)
             yield
             if now is None or not now.live:
                 break
@@ -165,60 +160,22 @@ def _looks(reader: RunReader, view: RunView, *, follow: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         return
     if now is not None and now.state is RunState.INTERRUPTED:
-        print(f"ralph: run {now.id} was interrupted: its process is gone", file=sys.stderr)
+        _complain(f"run {now.id} was interrupted: its process no longer exists")
 
 
-# The last part is the name of an agent that stood in for the first.
-_SESSION = re.compile(r"agent_(\d+)(?:_attempt(\d+))?(?:_(\w+?))?(?:\.([\w-]+))?\.ndjson")
+def _print_raw(record: RunRecord, view: RunView, iteration: int | None, *, follow: bool) -> None:
+    from ralph.operations.runs.logs import AgentLogs
 
-
-class _RawLogs:
-    """The agent's output as it came, session after session; remembers how much of each was printed."""
-
-    def __init__(self, folder: Path, view: RunView, iteration: int | None) -> None:
-        self._view = view
-        self._folder = folder / "runs" / view.id
-        self._iteration = iteration
-        self._offsets: dict[Path, int] = {}
-
-    def print(self, reader: RunReader, *, follow: bool) -> None:
-        for _ in _looks(reader, self._view, follow=follow):
-            for file in self._files():
-                self._print_new(file)
-            sys.stdout.flush()
-        if not self._offsets:
-            if self._iteration is not None:
-                raise _no_iteration(self._view, self._iteration)
-            message = f"run {self._view.id} has no logs in {self._folder}"
-            raise UsageError(message, hint="its agent was never started, or the files were removed")
-
-    def _files(self) -> list[Path]:
-        try:
-            files = list(self._folder.iterdir())
-        except OSError:
-            return []
-        found: list[tuple[int, int, str, Path]] = []
-        for file in files:
-            if match := _SESSION.fullmatch(file.name):
-                iteration, attempt = int(match[1]), int(match[2] or 1)
-                if self._iteration in (None, iteration):
-                    found.append((iteration, attempt, f"{match[3] or ''} {match[4] or ''}", file))
-        return [file for *_, file in sorted(found)]
-
-    def _print_new(self, path: Path) -> None:
-        while chunk := self._read(path):
+    logs = AgentLogs(record.state_folder, view.id, iteration=iteration, complain=_complain)
+    for _ in _looks(record, view, follow=follow):
+        for chunk in logs.new():
             _write_raw(chunk)
-            self._offsets[path] += len(chunk)
-
-    def _read(self, path: Path) -> bytes:
-        offset = self._offsets.setdefault(path, 0)
-        try:
-            with path.open("rb") as file:
-                file.seek(offset)
-                return file.read(CHUNK)
-        except OSError as error:
-            print(f"ralph: cannot read {path}: {error.strerror or error}", file=sys.stderr)
-            return b""
+        sys.stdout.flush()
+    if not logs.found:
+        if iteration is not None:
+            raise _no_iteration(view, iteration)
+        message = f"run {view.id} has no logs in {logs.folder}"
+        raise UsageError(message, hint="its agent was never started, or the files were removed")
 
 
 def _write_raw(chunk: bytes) -> None:
@@ -229,3 +186,7 @@ def _write_raw(chunk: bytes) -> None:
         sys.stdout.write(clean(chunk.decode(errors="replace")))
     else:
         sys.stdout.buffer.write(chunk)
+
+
+def _complain(message: str) -> None:
+    print(f"ralph: {message}", file=sys.stderr)

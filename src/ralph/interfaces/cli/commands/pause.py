@@ -1,4 +1,4 @@
-"""``ralph pause``: let a run wait after the present session."""
+"""``ralph pause``: make a run wait after its current session."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from pathlib import Path
 
 import click
 
+from ralph.interfaces.cli.asking import CONTEXT, ask_run, project_option
 
-@click.command("pause", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+
+@click.command("pause", context_settings=CONTEXT)
 @click.argument("run", required=False)
-@click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
+@project_option
 def command(run: str | None, project_dir: Path | None) -> int:
-    """Pause the run that is under way here (or RUN) when its present session is over.
+    """Pause the run that is under way here (or RUN) when its current session is over.
 
-    Nothing is started until `ralph unpause`, or `ralph stop` ends it.
+    Nothing new is started until `ralph unpause`; `ralph stop` ends the run.
     """
-    from ralph.adapters.storage.controls import Ask
-    from ralph.interfaces.cli.asking import ask
+    from ralph.domain.loop.asks import Ask
 
-    return ask(Ask.PAUSE, project_dir=project_dir, reference=run, done="pausing after the present session")
+    return ask_run(
+        Ask.PAUSE, project_dir=project_dir, reference=run, done="pausing after the current session"
+    )

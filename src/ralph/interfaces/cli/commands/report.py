@@ -9,7 +9,7 @@ import click
 
 from ralph.domain.views.runs import LAST
 from ralph.errors import StoreError, UsageError
-from ralph.interfaces.cli.stored_runs import find_run, project_dir_option, reading, state_folder
+from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 HELP = """Write a report of RUN: the outcome, what was asked, each iteration, the checks with their receipts, what was
 changed, cost and time. RUN is a run's name, its beginning or end, or `last` (the default).
@@ -42,11 +42,12 @@ def command(run: str, output: Path | None, form: str | None, project_dir: Path |
     import asyncio
 
     from ralph.interfaces.report.writing import Format, format_for, report_text
+    from ralph.operations.runs.read import require_record
     from ralph.operations.watch import open_feed
 
     folder = state_folder(project_dir)
-    with reading(folder) as reader:
-        run_id = find_run(reader, run)
+    with require_record(folder) as record:
+        run_id = record.find(run)
     by_name = format_for(output) if output is not None else None
     chosen = Format(form) if form is not None else by_name or Format.HTML
     if output is None and chosen is Format.HTML and sys.stdout.isatty():

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ralph.domain.text.safe_text import clean_line
-from ralph.errors import RalphError, UsageError
+from ralph.errors import UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
-from ralph.interfaces.cli.stored_runs import find_run, project_dir_option, reading, state_folder
+from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 if TYPE_CHECKING:
-    from ralph.adapters.storage.run_reader import RunReader
-    from ralph.domain.views.runs import RunView
+    from ralph.operations.runs.remove import Removable
 
-KEEP = 20
-DAY = 86_400.0
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 _yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -27,7 +25,7 @@ _yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 @click.group("runs", context_settings=_CONTEXT)
 def command() -> None:
-    """Remove old runs: their files and what is recorded of them. What would go is shown first."""
+    """Remove old runs: their files and what is recorded of them. They are listed first."""
 
 
 @command.command(context_settings=_CONTEXT)
@@ -36,14 +34,10 @@ def command() -> None:
 @project_dir_option
 def rm(names: tuple[str, ...], yes: bool, project_dir: Path | None) -> int:
     """Remove the runs named. A run that is alive is never removed: stop it first."""
+    from ralph.operations.runs.remove import named_runs
+
     folder = state_folder(project_dir)
-    with reading(folder) as reader:
-        found = dict.fromkeys(find_run(reader, name) for name in names)
-        views = [view for name in found if (view := _view(reader, name)) is not None]
-        if live := [view.id for view in views if view.live]:
-            message = f"still running: {', '.join(map(clean_line, live))}"
-            raise UsageError(message, hint="end it first, with `ralph stop`")
-        return _remove(reader, folder, views, yes=yes)
+    return _remove(folder, named_runs(folder, names), yes=yes)
 
 
 @command.command(context_settings=_CONTEXT)
@@ -51,82 +45,48 @@ def rm(names: tuple[str, ...], yes: bool, project_dir: Path | None) -> int:
     "--keep",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"Keep the newest N.  [default: {KEEP}; with --older-than: 0]",
+    help="Keep the newest N.  [default: 20; with --older-than: 0]",
 )
 @click.option(
     "--older-than",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="Only runs in which nothing happened for so many days.",
+    help="Only runs in which nothing happened for DAYS days.",
 )
 @_yes
 @project_dir_option
 def prune(keep: int | None, older_than: float | None, yes: bool, project_dir: Path | None) -> int:
-    """Remove all but the newest runs. A run that is alive always stays."""
-    from ralph.domain.views.runs import prunable
+    """Remove all but the newest runs. A run that is alive is never removed."""
+    from ralph.operations.runs.remove import old_runs
 
     folder = state_folder(project_dir)
-    if keep is None:
-        keep = KEEP if older_than is None else 0
-    before = None if older_than is None else time.time() - older_than * DAY
-    with reading(folder) as reader:
-        from ralph.adapters.processes.identity import started_of, this_process
-
-        runs = reader.runs(here=this_process(), started_of=started_of)
-        return _remove(reader, folder, prunable(runs, keep=keep, active_before=before), yes=yes)
+    return _remove(folder, old_runs(folder, keep=keep, older_than_days=older_than), yes=yes)
 
 
-def _view(reader: RunReader, run_id: str) -> RunView | None:
-    from ralph.adapters.processes.identity import started_of, this_process
+def _remove(folder: Path, runs: Sequence[Removable], *, yes: bool) -> int:
+    from ralph.operations.runs.remove import remove_runs
 
-    return reader.run(run_id, here=this_process(), started_of=started_of)
-
-
-def _remove(reader: RunReader, folder: Path, views: list[RunView], *, yes: bool) -> int:
-    from ralph.adapters.storage.run_removal import RunRemover
-
-    if not views:
+    if not runs:
         print("nothing to remove")
         return ExitCode.COMPLETED
-    _show(folder, views)
+    _show(runs)
     _ask(yes=yes)
-    remover = RunRemover(folder)
-    failed = 0
-    for view in views:
-        try:
-            now = _view(reader, view.id)
-            if now is not None and now.live:  # resumed while we asked
-                message = f"run {view.id} is running again"
-                raise UsageError(message)
-            remover.remove(view.id)
-        except RalphError as error:
-            failed += 1
-            print(f"ralph: {clean_line(error.message)}", file=sys.stderr)
-    print(f"removed {_count(len(views) - failed, 'run')}")
-    if failed < len(views) and not _anything_is_live(reader):
-        reader.close()
-        remover.compact()
-    return ExitCode.CANNOT_RUN if failed else ExitCode.COMPLETED
+    removal = remove_runs(folder, runs)
+    for problem in removal.problems:
+        print(f"ralph: {clean_line(problem)}", file=sys.stderr)
+    print(f"removed {_count(removal.removed, 'run')}")
+    return ExitCode.CANNOT_RUN if removal.problems else ExitCode.COMPLETED
 
 
-def _anything_is_live(reader: RunReader) -> bool:
-    from ralph.adapters.processes.identity import started_of, this_process
-
-    return any(run.live for run in reader.runs(here=this_process(), started_of=started_of, limit=0))
-
-
-def _show(folder: Path, views: list[RunView]) -> None:
-    from ralph.adapters.storage.run_removal import belongings, run_folder
+def _show(runs: Sequence[Removable]) -> None:
     from ralph.interfaces.cli.run_table import age
 
-    files = size = 0
     now = time.time()
-    for view in views:
-        owned = belongings(run_folder(folder, view.id))
-        files, size = files + owned.files, size + owned.bytes
-        what = f"{_count(owned.files, 'file')}, {_bytes(owned.bytes)}"
-        print(f"{clean_line(view.id)}  {view.state.value:<11}  {age(now - view.active_at):>8}  {what}")
-    print(f"to remove: {_count(len(views), 'run')}, {_count(files, 'file')}, {_bytes(size)}", flush=True)
+    for run, files, size in runs:
+        what = f"{_count(files, 'file')}, {_bytes(size)}"
+        print(f"{clean_line(run.id)}  {run.state.value:<11}  {age(now - run.active_at):>8}  {what}")
+    files, size = sum(one.files for one in runs), sum(one.bytes for one in runs)
+    print(f"to remove: {_count(len(runs), 'run')}, {_count(files, 'file')}, {_bytes(size)}", flush=True)
 
 
 def _ask(*, yes: bool) -> None:

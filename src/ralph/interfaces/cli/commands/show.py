@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.domain.views.runs import LAST
-from ralph.errors import StoreError, UsageError
-from ralph.interfaces.cli.stored_runs import project_dir_option, reading, state_folder, view_of
+from ralph.errors import UsageError
+from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 if TYPE_CHECKING:
-    from ralph.adapters.storage.run_reader import RunReader
     from ralph.domain.views.iteration_view import IterationView
     from ralph.domain.views.runs import RunView
-
-MAX_RECEIPT = 64 * 1024 * 1024
+    from ralph.operations.runs.read import RunRecord
 
 HELP = """Show each iteration of a run: the prompt, what the agent did, the checks, the decision and why. RUN is a
 run's name, its beginning or end, or `last` (the default).
@@ -41,25 +39,25 @@ Examples:
 @click.option("--receipt", is_flag=True, help="Print the run's receipt (receipt.json).")
 @project_dir_option
 def command(run: str, iteration: int | None, as_json: bool, receipt: bool, project_dir: Path | None) -> None:
-    folder = state_folder(project_dir)
-    with reading(folder) as reader:
-        view = view_of(reader, run)
+    from ralph.operations.runs.read import require_record
+
+    with require_record(state_folder(project_dir)) as record:
+        view = record.view(run)
         if receipt:
-            _print_receipt(folder, view)
+            _print_receipt(record, view)
             return
-        iterations = _iterations(reader, view, iteration)
+        iterations = _iterations(record, view, iteration)
         if as_json:
             _print_json(view, iterations)
         else:
-            _print_text(folder / "runs" / view.id, view, iterations)
+            _print_text(record.state_folder / "runs" / view.id, view, iterations)
 
 
-def _iterations(reader: RunReader, view: RunView, iteration: int | None) -> Iterator[IterationView]:
-    from ralph.adapters.storage.restored_events import restore
+def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationView]:
     from ralph.domain.views.iteration_view import iterations_of
 
-    rows = reader.events(view.id, iteration=iteration)
-    events = ((event, row.at) for row in rows if (event := restore(row.data)) is not None)
+    rows = record.events(view.id, iteration=iteration)
+    events = ((row.event, row.at) for row in rows if row.event is not None)
     found = False
     for seen in iterations_of(events):
         found = True
@@ -99,20 +97,9 @@ def _without_kinds(iteration: dict[str, Any]) -> dict[str, Any]:
     return iteration
 
 
-def _print_receipt(folder: Path, view: RunView) -> None:
+def _print_receipt(record: RunRecord, view: RunView) -> None:
     import json
 
-    path = folder / "runs" / view.id / "receipt.json"
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_RECEIPT + 1)
-        receipt = json.loads(data)
-    except FileNotFoundError:
-        ended = view.ended_at is not None
-        hint = "none was written when it ended" if ended else "it is written when the run ends"
-        message = f"run {view.id} has no receipt"
-        raise UsageError(message, hint=hint) from None
-    except (OSError, ValueError) as error:
-        message = f"cannot read {path}: {error}"
-        raise StoreError(message, hint="the record itself is shown without --receipt") from error
-    print(json.dumps(receipt, indent=2))
+    from ralph.operations.runs.read import read_receipt
+
+    print(json.dumps(read_receipt(record.state_folder, view), indent=2))

@@ -15,8 +15,8 @@ import click
 from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 if TYPE_CHECKING:
-    from ralph.adapters.storage.run_reader import RunReader
     from ralph.domain.views.runs import RunView
+    from ralph.operations.runs.read import RunRecord
 
 LIMIT = 20
 EVERY = 1.0
@@ -25,9 +25,9 @@ HELP = """Show the runs of this project: live ones first, then the newest.
 
 \b
 running      a session or its checks are under way
-paused       by `ralph pause`; `ralph unpause` lets it go on
+paused       by `ralph pause`; `ralph unpause` continues it
 waiting      for a limit to reset; or ended because something outside must happen first
-interrupted  its process is gone before it ended; `ralph resume` goes on with it
+interrupted  its process died before the run ended; `ralph resume` continues it
 completed, exhausted, cancelled, failed: how it ended
 
 \b
@@ -65,24 +65,20 @@ class _Source:
     def __init__(self, folder: Path, limit: int | None) -> None:
         self._folder = folder
         self._limit = limit
-        self._reader: RunReader | None = None
+        self._record: RunRecord | None = None
 
     def read(self) -> tuple[list[RunView], int]:
         """The runs to show, and how many there are."""
-        if self._reader is None:
-            from ralph.adapters.storage.run_reader import open_reader
+        from ralph.operations.runs.read import open_record
 
-            self._reader = open_reader(self._folder)
-        if self._reader is None:
+        self._record = self._record or open_record(self._folder)
+        if self._record is None:
             return [], 0
-        from ralph.adapters.processes.identity import started_of, this_process
-
-        runs = self._reader.runs(here=this_process(), started_of=started_of, limit=self._limit)
-        return runs, self._reader.count()
+        return self._record.runs(limit=self._limit), self._record.count()
 
     def close(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
+        if self._record is not None:
+            self._record.close()
 
 
 def _watch(source: _Source, render: Callable[[list[RunView], int], str], *, as_json: bool) -> None:

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import click
 
+from ralph.interfaces.cli.asking import CONTEXT, ask_run, project_option
 
-@click.command("stop", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+
+@click.command("stop", context_settings=CONTEXT)
 @click.argument("run", required=False)
 @click.option("--now", is_flag=True, help="End the agent and everything it started at once.")
-@click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
+@project_option
 def command(run: str | None, now: bool, project_dir: Path | None) -> int:
     """Stop the run that is under way here (or RUN), like Ctrl-C in its own terminal.
 
-    The present session or guardrail may finish first; --now ends it. The run exits with 130 and can be resumed.
+    The current session or guardrail finishes first; --now ends it at once. The run exits with 130 and can be resumed.
+    A run that ended to wait for something outside is cancelled.
     """
-    from ralph.adapters.storage.controls import Ask
-    from ralph.interfaces.cli.asking import ask, cancel_waiting
+    from ralph.domain.loop.asks import Ask
 
-    if cancel_waiting(project_dir, run):
-        return 0
     request = Ask.STOP_NOW if now else Ask.STOP
-    done = "stopping now" if now else "stopping after the present step"
-    return ask(request, project_dir=project_dir, reference=run, done=done)
+    done = "stopping now" if now else "stopping after the current step"
+    return ask_run(request, project_dir=project_dir, reference=run, done=done)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.argument_text import is_text
 from ralph.interfaces.cli.run_options import sandbox_flags, sandbox_options
 
 HELP = """Restart a root agent until it has written the file $TASK_FOLDER/DONE, whatever its exit code.

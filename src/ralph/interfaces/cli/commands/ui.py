@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ralph.errors import UsageError
-from ralph.interfaces.cli.stored_runs import find_run, project_dir_option, reading, state_folder
+from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 HELP = """Watch and steer the runs here: the stream of what the agent does, tasks and stories by stage, iterations with
 their checks, cost and time. RUN is a run's name, its beginning or end, or `last`; without it, what is live is shown.
@@ -38,6 +38,8 @@ def command(run: str | None, project_dir: Path | None) -> None:
         ) from error
     folder = state_folder(project_dir)
     if run is not None:
-        with reading(folder) as reader:
-            run = find_run(reader, run)
+        from ralph.operations.runs.read import require_record
+
+        with require_record(folder) as record:
+            run = record.find(run)
     open_ui(folder, run)

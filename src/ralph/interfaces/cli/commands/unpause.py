@@ -1,4 +1,4 @@
-"""``ralph unpause``: let a paused run go on."""
+"""``ralph unpause``: let a paused run continue."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from ralph.interfaces.cli.asking import CONTEXT, ask_run, project_option
 
-@click.command("unpause", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+
+@click.command("unpause", context_settings=CONTEXT)
 @click.argument("run", required=False)
-@click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
+@project_option
 def command(run: str | None, project_dir: Path | None) -> int:
-    """Let the paused run here (or RUN) go on."""
-    from ralph.adapters.storage.controls import Ask
-    from ralph.interfaces.cli.asking import ask
+    """Continue the paused run here (or RUN)."""
+    from ralph.domain.loop.asks import Ask
 
-    return ask(Ask.UNPAUSE, project_dir=project_dir, reference=run, done="going on")
+    return ask_run(Ask.UNPAUSE, project_dir=project_dir, reference=run, done="continuing")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from ralph.domain.text.safe_text import is_text
 from ralph.errors import StoreError, UsageError
-from ralph.interfaces.cli.argument_text import is_text
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, the_plan
 
 HELP = """Move prd.md, tasks.json and progress.txt to ralph-archive/ with a summary, start a new plan, and commit.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.argument_text import is_text
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
 from ralph.interfaces.cli.run_options import agent_flags_of
 

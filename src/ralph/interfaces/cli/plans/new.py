@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ralph.config.root import find_root
+from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.argument_text import is_text
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
 from ralph.operations.plans import MadePlan, new_plan
 

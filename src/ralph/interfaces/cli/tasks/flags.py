@@ -10,9 +10,8 @@ import click
 
 from ralph.domain.tasks.completion import Role, VerificationMethod
 from ralph.domain.text.reader import KeyPath, Problem
-from ralph.domain.text.safe_text import clean_line
+from ralph.domain.text.safe_text import clean_line, is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.argument_text import is_text
 
 ROLES = tuple(role.value for role in Role)
 _METHODS = "|".join(VerificationMethod)

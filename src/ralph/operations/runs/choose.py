@@ -1,16 +1,14 @@
-"""The run that a command is about: the named one, or the obvious one of this working tree."""
+"""Choose the run that is meant: the one that was named, or the obvious one of this working tree."""
 
 from __future__ import annotations
 
-from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.run_reader import open_reader
 from ralph.config.root import STATE_FOLDER, Root
-from ralph.domain.views import runs as run_choice
+from ralph.domain.views import runs as rules
 from ralph.domain.views.runs import RunState, RunView
 from ralph.errors import UsageError
-from ralph.interfaces.cli.stored_runs import reading, view_of
+from ralph.operations.runs.read import recent_runs, run_view
 
-LOOKED_AT = 200
+CONSIDERED = 200
 
 
 def live_run(root: Root, reference: str | None) -> RunView:
@@ -22,7 +20,7 @@ def live_run(root: Root, reference: str | None) -> RunView:
             raise UsageError(message, hint="`ralph status` shows all runs")
         return run
     runs = _recent(root)
-    live = run_choice.under_way(runs, str(root.workspace))
+    live = rules.under_way(runs, str(root.workspace))
     if not live:
         message = "no run is under way here"
         elsewhere = [f"{run.id} in {run.root}" for run in runs if run.live and not run.parent_id]
@@ -34,27 +32,35 @@ def live_run(root: Root, reference: str | None) -> RunView:
     return live[0]
 
 
+def stoppable_run(root: Root, reference: str | None) -> RunView:
+    """The run that is under way here, or one that ended to wait for something outside."""
+    if reference is not None:
+        run = _named(root, reference)
+        return run if run.state is RunState.WAITING else live_run(root, reference)
+    return rules.waiting(_recent(root), str(root.workspace)) or live_run(root, None)
+
+
 def resumable_run(root: Root, reference: str | None, *, extended: bool) -> RunView:
-    """``extended``: with a new limit, an exhausted run can go on too."""
+    """``extended``: with a new limit, a run that reached its limit can be resumed too."""
     if reference is None:
         runs = _recent(root)
-        found = run_choice.to_resume(runs, str(root.workspace), extended=extended)
+        found = rules.to_resume(runs, str(root.workspace), extended=extended)
         if found is None:
             message = "there is no interrupted run here"
-            raise UsageError(message, hint=_instead(run_choice.newest(runs, str(root.workspace))))
+            raise UsageError(message, hint=_instead(rules.newest(runs, str(root.workspace))))
         return found
     run = _named(root, reference)
     if run.live:
         message = f"run {run.id} is under way"
         raise UsageError(message, hint="`ralph status --watch` shows it")
-    if run.state not in run_choice.RESUMABLE:
+    if run.state not in rules.RESUMABLE:
         message = f"run {run.id} is {run.state}: there is nothing left to do in it"
         raise UsageError(message, hint="start a new one with `ralph run`")
     return run
 
 
 def _instead(newest: RunView | None) -> str:
-    """What one could do where there is nothing to resume without being asked."""
+    """What to do where there is nothing to resume without being asked."""
     if newest is not None and newest.state is RunState.FAILED:
         return f"the newest, {newest.id}, failed: `ralph resume {newest.id}` tries it again"
     if newest is not None and newest.state is RunState.EXHAUSTED:
@@ -62,23 +68,9 @@ def _instead(newest: RunView | None) -> str:
     return "name a run (`ralph status` shows them), or start one with `ralph run`"
 
 
-def waiting_run(root: Root, reference: str | None) -> RunView | None:
-    """A run that ended to wait for something outside."""
-    if reference is not None:
-        run = _named(root, reference)
-        return run if run.state is RunState.WAITING and not run.live else None
-    return run_choice.waiting(_recent(root), str(root.workspace))
-
-
 def _recent(root: Root) -> list[RunView]:
-    """Live ones first, then the newest."""
-    reader = open_reader(root.state / STATE_FOLDER)
-    if reader is None:
-        return []
-    with reader:
-        return reader.runs(here=this_process(), started_of=started_of, limit=LOOKED_AT)
+    return recent_runs(root.state / STATE_FOLDER, limit=CONSIDERED)
 
 
 def _named(root: Root, reference: str) -> RunView:
-    with reading(root.state / STATE_FOLDER) as reader:
-        return view_of(reader, reference)
+    return run_view(root.state / STATE_FOLDER, reference)

@@ -1,0 +1,1 @@
+"""What can be done with runs: start, resume, choose, read, ask, cancel and remove them."""

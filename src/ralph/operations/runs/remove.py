@@ -1,0 +1,82 @@
+"""Remove runs: their files and what is recorded of them. One that is alive is never removed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ralph.adapters.storage.run_removal import RunRemover, belongings, run_folder
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views import runs as rules
+from ralph.domain.views.runs import RunView
+from ralph.errors import RalphError, UsageError
+from ralph.operations.runs.read import RunRecord, require_record
+
+KEEP = 20
+DAY = 86_400.0
+
+
+class Removable(NamedTuple):
+    """A run that would be removed, and what is in its folder."""
+
+    run: RunView
+    files: int
+    bytes: int
+
+
+class Removal(NamedTuple):
+    removed: int
+    problems: Sequence[str]
+
+
+def named_runs(state_folder: Path, references: Iterable[str]) -> list[Removable]:
+    """Raises UsageError if one of them is alive."""
+    with require_record(state_folder) as record:
+        found = dict.fromkeys(map(record.find, references))
+        runs = [run for name in found if (run := record.run(name)) is not None]
+    if live := [run.id for run in runs if run.live]:
+        message = f"still running: {', '.join(map(clean_line, live))}"
+        raise UsageError(message, hint="stop it first, with `ralph stop`")
+    return _with_size(state_folder, runs)
+
+
+def old_runs(state_folder: Path, *, keep: int | None, older_than_days: float | None) -> list[Removable]:
+    """All but the ``keep`` newest; with a number of days, only those in which nothing happened for so long."""
+    if keep is None:
+        keep = KEEP if older_than_days is None else 0
+    before = None if older_than_days is None else time.time() - older_than_days * DAY
+    with require_record(state_folder) as record:
+        runs = rules.prunable(record.runs(), keep=keep, active_before=before)
+    return _with_size(state_folder, runs)
+
+
+def _with_size(state_folder: Path, runs: Iterable[RunView]) -> list[Removable]:
+    return [Removable(run, *belongings(run_folder(state_folder, run.id))) for run in runs]
+
+
+def remove_runs(state_folder: Path, runs: Sequence[Removable]) -> Removal:
+    """Whatever can be removed; the space is given back unless a run is at work."""
+    remover = RunRemover(state_folder)
+    problems: list[str] = []
+    with require_record(state_folder) as record:
+        for one in runs:
+            try:
+                _require_ended(record, one.run.id)
+                remover.remove(one.run.id)
+            except RalphError as error:
+                problems.append(error.message)
+        nobody_works = not any(run.live for run in record.runs(limit=0))
+    removed = len(runs) - len(problems)
+    if removed and nobody_works:
+        remover.compact()
+    return Removal(removed, problems)
+
+
+def _require_ended(record: RunRecord, run_id: str) -> None:
+    """It may have been resumed while somebody thought about removing it."""
+    now = record.run(run_id)
+    if now is not None and now.live:
+        message = f"run {run_id} is running again"
+        raise UsageError(message)
