@@ -41,7 +41,7 @@ def ready(project: Project) -> Project:
         (["run", "-f", "."], "prompt file is a directory"),
         (["run", "-f", "empty.md"], "prompt file is empty"),
         (["run", "-f", "latin1.md"], "not UTF-8"),
-        (["run", "-p", "x", "-m", "0"], "--maximum-iterations"),
+        (["run", "-p", "x", "-m", "0"], "--max-iterations"),
         (["run", "-p", "x", "-m", "-3"], "--maximum-iterations"),
         (["run", "-p", "x", "-m", "many"], "many"),
         (["run", "-p", "x", "-c", ""], "--completion-response"),

@@ -94,7 +94,7 @@ def test_a_limit_given_on_resume_stays_if_that_is_killed_too(project: Project) -
     project.ralph("resume", "-m", "4", check=0)
     (request,) = (project.root / ".ralph" / "runs").glob("*/request.json")
     assert json.loads(request.read_text())["flags"] == [
-        [["maximumIterations"], 4, "--maximum-iterations"],
+        [["maximumIterations"], 4, "--max-iterations"],
     ], "one limit, the newest"
 
 
@@ -120,7 +120,7 @@ def test_a_run_whose_working_tree_is_gone_is_not_resumed(project: Project) -> No
     project.agent([{"say": "no"}])
     project.ralph("run", "-p", PROMPT, "-m", "1", check=1, cwd=other)
     project.git("worktree", "remove", "--force", str(other))
-    assert f"is gone: {other}" in project.ralph("resume", "last", "-m", "2", check=2).stderr
+    assert f"no longer exists: {other}" in project.ralph("resume", "last", "-m", "2", check=2).stderr
     assert project.rows("SELECT outcome FROM runs") == [("exhausted",)]
 
 

@@ -332,7 +332,7 @@ def test_a_prompt_that_never_says_how_to_finish_is_warned_of(project: Project) -
         (["-p", " "], 2, "--prompt is empty"),
         (["-p", "x", "-f", "y"], 2, "only one of"),
         (["-f", "nowhere.md"], 2, "agent"),
-        (["--max-restarts", "0", "--", "true"], 2, "maxRestarts"),
+        (["--max-restarts", "0", "--", "true"], 2, "--max-restarts"),
         (["--restart-delay", "-1", "--", "true"], 2, "not at least zero"),
         (["--poll-interval", "0", "--", "true"], 2, "not above zero"),
         (["--agent-timeout", "soon", "--", "true"], 2, "not a number of seconds"),

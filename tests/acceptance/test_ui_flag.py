@@ -34,7 +34,7 @@ def test_quitting_the_ui_leaves_the_run_going(project: Project) -> None:
         wait_for((project.root / "started").exists, "the agent's start")
         screen.expect("Quit")
         screen.send("q")
-        screen.expect(r"run (\S+) goes on")
+        screen.expect(r"run (\S+) keeps running")
         match = screen.match
         assert isinstance(match, re.Match)
         run_id = match[1]

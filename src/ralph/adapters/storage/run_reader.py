@@ -138,6 +138,14 @@ class RunReader:
         alive = rows[0].outcome is None and is_alive(rows[0].owner, here=here, started_of=started_of)
         return self._view(rows[0], {run_id} if alive else set())
 
+    def begun_by(self, pid: int, *, since: float) -> str | None:
+        """The first run of a process that is no part of another; a pid may have been used before ``since``."""
+        if not self._has_owners:
+            return None
+        query = "SELECT id FROM runs WHERE pid = ? AND started_at > ? AND parent_id = '' ORDER BY started_at LIMIT 1"
+        row = self._one_or_none(query, pid, since)
+        return None if row is None else str(row[0])
+
     def _rows(self, clause: str, *values: object) -> list[_Row]:
         return [_Row(*row) for row in self._all(f"SELECT {self._columns} FROM runs {clause}", *values)]  # noqa: S608
 

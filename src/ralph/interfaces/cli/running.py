@@ -1,4 +1,4 @@
-"""Drives a planned run on a console: listeners, signals, the status line, the exit code."""
+"""Drives a prepared run on a console: listeners, signals, the status line."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
-from ralph.adapters.clock import SystemClock
-from ralph.adapters.control.run_control import RunControl
 from ralph.config.schema import OutputSettings
-from ralph.domain.loop.events import StopRequested
 from ralph.domain.text.safe_text import clean_line
-from ralph.engine.loop import RunResult
-from ralph.engine.ports import Publish
-from ralph.engine.recording import Listener
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import StatusLine
 from ralph.interfaces.cli.console.terminal import Look, detect_look
-from ralph.wiring.assembly import drive, open_run
-from ralph.wiring.launch import Launch
+from ralph.operations.runs.start import Launch, Listener, OpenRun, RunResult, open_run
 
 TICK_SECONDS = 0.5
 GARBAGE_THRESHOLD = 20_000
@@ -36,7 +31,7 @@ def run_on_console(
     """Run to the end, showing it. stdout gets the agent's words (or JSON lines), stderr everything else."""
     settings = launch.settings
     err_look = _look(sys.stderr, settings.output)
-    status = StatusLine(sys.stderr, err_look, SystemClock()) if err_look.live else None
+    status = StatusLine(sys.stderr, err_look) if err_look.live else None
     console = Console(
         sys.stdout,
         sys.stderr,
@@ -101,34 +96,33 @@ async def _run(
     status: StatusLine | None,
     listeners_for: Callable[[str], Sequence[Listener]],
 ) -> RunResult:
-    control = RunControl(SystemClock())
-    async with open_run(launch, control, listeners, complain=_complain, listeners_for=listeners_for) as kit:
-        loop = asyncio.get_running_loop()
+    async with open_run(launch, listeners, complain=_complain, listeners_for=listeners_for) as run:
+        with _signals(run):
+            ticker = asyncio.create_task(_tick(status)) if status is not None else None
+            try:
+                return await run.drive()
+            finally:
+                if ticker is not None:
+                    ticker.cancel()
+                if status is not None:
+                    status.clear()
+
+
+@contextmanager
+def _signals(run: OpenRun) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, run.stop)
+    if (
+        signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    ):  # `nohup ralph run` continues without its terminal
+        # With the terminal goes whoever could say stop a second time.
+        loop.add_signal_handler(signal.SIGHUP, partial(run.stop, now=True))
+    try:
+        yield
+    finally:
         for number in SIGNALS:
-            loop.add_signal_handler(number, _on_signal, control, kit.publish)
-        if (
-            signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
-        ):  # `nohup ralph run` goes on without its terminal
-            loop.add_signal_handler(signal.SIGHUP, _on_hangup, control, kit.publish)
-        ticker = asyncio.create_task(_tick(status)) if status is not None else None
-        try:
-            return await drive(kit)
-        finally:
-            if ticker is not None:
-                ticker.cancel()
-            if status is not None:
-                status.clear()
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
-
-
-def _on_hangup(control: RunControl, publish: Publish) -> None:
-    """The terminal is gone, and with it whoever could say stop a second time."""
-    publish(StopRequested(now=control.request(now=True)))
-
-
-def _on_signal(control: RunControl, publish: Publish) -> None:
-    publish(StopRequested(now=control.request()))
+            loop.remove_signal_handler(number)
 
 
 async def _tick(status: StatusLine) -> None:

@@ -31,11 +31,11 @@ def result_lines(results: Sequence[TaskResult], *, width: int | None = None) -> 
 
 def print_results(launch: Launch) -> None:
     """After a ``ralph work``, also one that was resumed; nothing for other runs."""
-    from ralph.wiring.runs.work_run import WorkComposition
+    from ralph.operations.runs.start import task_results
 
-    if isinstance(launch.composition, WorkComposition) and launch.composition.results:
+    if results := task_results(launch):
         width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-        print("", *result_lines(launch.composition.results, width=width), sep="\n", file=sys.stderr)
+        print("", *result_lines(results, width=width), sep="\n", file=sys.stderr)
 
 
 def _cells(result: TaskResult) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class Terminal:
         self.err = io.StringIO()
         self.clock = FakeClock()
         self.width = width
-        self.status = StatusLine(self.err, look, self.clock, width=lambda: self.width, zone=UTC)
+        self.status = StatusLine(self.err, look, now=self.clock.now, width=lambda: self.width, zone=UTC)
 
     def written(self) -> str:
         text = self.err.getvalue()
@@ -202,7 +202,7 @@ def test_a_clock_that_was_set_back_shows_no_negative_time() -> None:
 def test_console_and_status_line_share_the_screen() -> None:
     screen = io.StringIO()
     clock = FakeClock()
-    status = StatusLine(screen, LIVE, clock, width=lambda: 80, zone=UTC)
+    status = StatusLine(screen, LIVE, now=clock.now, width=lambda: 80, zone=UTC)
     console = Console(screen, screen, LIVE, verbose=False, stream_agent_output=True, status=status, zone=UTC)
     console(IterationStarted(1, 1, 3, "prompt"), START)
     console(AgentStarted("claude", 1), START)
@@ -225,7 +225,7 @@ def test_console_and_status_line_share_the_screen() -> None:
 
 def test_a_line_left_open_by_the_agent_does_not_hold_the_status_line_for_ever() -> None:
     screen = io.StringIO()
-    status = StatusLine(screen, LIVE, FakeClock(), width=lambda: 80, zone=UTC)
+    status = StatusLine(screen, LIVE, now=FakeClock().now, width=lambda: 80, zone=UTC)
     console = Console(screen, screen, LIVE, verbose=False, stream_agent_output=True, status=status, zone=UTC)
     console(IterationStarted(1, 1, 3, "prompt"), START)
     console(AgentActed((Text("no newline", final=False),)), START)

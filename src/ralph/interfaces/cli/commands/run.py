@@ -1,4 +1,4 @@
-"""``ralph run``: the loop of seed 001."""
+"""``ralph run``: one prompt again and again, until the agent says DONE and the guardrails pass."""
 
 from __future__ import annotations
 
@@ -10,30 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.errors import UsageError
+from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
 from ralph.interfaces.cli.prompt_argument import prompt_argument
 from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
 from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
-    from ralph.wiring.launch import Launch
-    from ralph.wiring.runs.prompt_run import Prompt
-
-
-class Positive(click.ParamType[float]):
-    """A number above zero, by default of seconds."""
-
-    def __init__(self, unit: str = "seconds") -> None:
-        self.name = unit
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            number = float(str(value))
-        except ValueError:
-            self.fail(f"{value!r} is not a number of {self.name}", param, ctx)
-        if not 0 < number < float("inf"):
-            self.fail(f"{value} is not above zero", param, ctx)
-        return number
+    from ralph.config.sources import Flag
+    from ralph.operations.runs.prepare import GivenPrompt
+    from ralph.operations.runs.preview import Preview
 
 
 HELP = """Run the agent again and again until it says DONE and all guardrails pass.
@@ -66,13 +52,7 @@ Examples:
     type=click.Path(path_type=Path),
     help="File with the prompt, read anew for every iteration; - for standard input.",
 )
-@click.option(
-    "-m",
-    "--maximum-iterations",
-    metavar="N",
-    type=int,
-    help="Maximum iterations before stopping.  [default: 10]",
-)
+@iteration_option("Stop after N iterations.  [default: 10]")
 @click.option(
     "-c", "--completion-response", metavar="TEXT", help="Completion response text.  [default: DONE]"
 )
@@ -102,7 +82,7 @@ Examples:
 )
 @click.option(
     "--agent-timeout",
-    type=Positive(),
+    type=Amount(),
     metavar="SECONDS",
     help="End a session that takes longer.  [default: none]",
 )
@@ -124,11 +104,7 @@ Examples:
     multiple=True,
     help="One more command that must pass after every session; may be repeated.",
 )
-@click.option(
-    "--max-cost", type=Positive("dollars"), metavar="USD", help="End the run when it has cost so much."
-)
-@click.option("--max-tokens", type=int, metavar="N", help="End the run when it has used so many tokens.")
-@click.option("--max-time", type=Positive(), metavar="SECONDS", help="End the run after so much time.")
+@limit_options
 @click.option(
     "--notify",
     "notify",
@@ -136,10 +112,9 @@ Examples:
     multiple=True,
     help="Tell when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
 )
-@click.option("--no-wait", is_flag=True, help="Do not wait for a usage limit to reset: exit with 5.")
 @click.option(
     "--guardrail-timeout",
-    type=Positive(),
+    type=Amount(),
     metavar="SECONDS",
     help="A guardrail that takes longer has failed.  [default: none]",
 )
@@ -163,7 +138,7 @@ Examples:
 def command(
     prompt: str | None,
     prompt_file: Path | None,
-    maximum_iterations: int | None,
+    max_iterations: int | None,
     completion_response: str | None,
     completion_promise: str | None,
     stream_agent_output: bool | None,
@@ -175,11 +150,7 @@ def command(
     idle_timeout: float | None,
     guardrails: tuple[str, ...],
     guardrail_timeout: float | None,
-    max_cost: float | None,
-    max_tokens: int | None,
-    max_time: float | None,
     notify: tuple[str, ...],
-    no_wait: bool,
     sandbox: str | None,
     no_sandbox: bool,
     profile: str,
@@ -187,13 +158,14 @@ def command(
     ui: bool,
     dry_run: bool,
     as_json: bool,
+    limits: list[Flag],
 ) -> int:
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.loading import load
     from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.wiring.runs.prompt_run import prepare_run, profile_of_run
+    from ralph.operations.runs.prepare import prepare_prompt_run, require_prompt_profile
 
-    profile_of_run(profile)
+    require_prompt_profile(profile)
     given = _prompt(prompt, prompt_file)
     if idle_timeout is not None and not 0 <= idle_timeout < float("inf"):
         message = "--idle-timeout must not be negative"
@@ -210,12 +182,8 @@ def command(
     # `basic` has its settings at the top, the other profiles have a section each.
     of_profile = "" if profile == "basic" else f"profiles.{profile}."
     values: list[tuple[str, object, str]] = [
-        ("limits.maxCost", max_cost, "--max-cost"),
-        ("limits.maxTokens", max_tokens, "--max-tokens"),
-        ("limits.maxTime", max_time, "--max-time"),
         ("notify", list(notify) or None, "--notify"),
-        ("limits.waitForLimits", False if no_wait else None, "--no-wait"),
-        (f"{of_profile}maximumIterations", maximum_iterations, "--maximum-iterations"),
+        (f"{of_profile}maximumIterations", max_iterations, "--max-iterations"),
         ("completionResponse", completion_response, "--completion-response"),
         (f"profiles.{profile}.completionPromise", completion_promise, "--completion-promise"),
         ("streamAgentOutput", stream_agent_output, "--stream-agent-output"),
@@ -225,6 +193,7 @@ def command(
         ("guardrailTimeout", guardrail_timeout, "--guardrail-timeout"),
     ]
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
+    flags += limits
     flags += sandbox_flags(sandbox, no_sandbox)
     flags += agent_flags_of(root.state, agent, agent_flags, guardrails)
     loaded = load(root.state, environ=os.environ, flags=flags)
@@ -232,9 +201,11 @@ def command(
         print(f"ralph: warning: {warning}", file=sys.stderr)
     if verbose:
         _say_settings(loaded)
-    launch = prepare_run(loaded.settings, root, given, profile=profile, flags=flags)
+    launch = prepare_prompt_run(loaded.settings, root, given, profile=profile, flags=flags)
     if dry_run:
-        _print_launch(launch)
+        from ralph.operations.runs.preview import preview_run
+
+        _show(preview_run(launch))
         return 0
 
     from ralph.interfaces.cli.exit_codes import exit_code_of
@@ -243,7 +214,7 @@ def command(
     return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)
 
 
-def _prompt(text: str | None, file: Path | None) -> Prompt:
+def _prompt(text: str | None, file: Path | None) -> GivenPrompt:
     if (text is None) == (file is None):
         message = "exactly one of --prompt and --prompt-file is needed"
         raise UsageError(
@@ -264,32 +235,20 @@ def _say_settings(loaded: Loaded) -> None:
     print(f"[ralph] Settings: {json.dumps(redacted(loaded.merged.values))}", file=sys.stderr)
 
 
-def _print_launch(launch: Launch) -> None:
+def _show(preview: Preview) -> None:
     """``--dry-run``: everything that would happen in the first iteration, as text."""
-    from ralph.adapters.processes.redaction import redact_argv
-    from ralph.wiring.runs.prompt_run import PromptComposition
-
-    composition = launch.composition
-    assert isinstance(composition, PromptComposition)
-    start, prompt = composition.first_command(launch)
-    settings = launch.settings
-    tag = launch.profile.tag
     lines = [
-        f"Project:     {launch.root.workspace}",
-        f"Profile:     {launch.profile.name} ({launch.profile.summary})",
-        f"Iterations:  at most {launch.maximum}",
-        f"Completion:  <{tag}>{composition.completion}</{tag}>",
-        f"Agent:       {launch.agent}",
-        f"Command:     {redact_argv(start.argv)}",
-        f"Stdin:       {'the prompt' if start.stdin is not None else 'nothing'}",
-        *(f"Note:        {note}" for note in launch.agents.first.notes),
-        *(
-            f"Guardrail:   {guardrail.command} (on failure: {guardrail.placement})"
-            for guardrail in launch.guardrails
-        ),
+        f"Project:     {preview.workspace}",
+        f"Profile:     {preview.profile}",
+        f"Iterations:  at most {preview.maximum}",
+        f"Completion:  {preview.completion}",
+        f"Agent:       {preview.agent}",
+        f"Command:     {preview.command}",
+        f"Stdin:       {'the prompt' if preview.gets_prompt_on_stdin else 'nothing'}",
+        *(f"Note:        {note}" for note in preview.notes),
+        *(f"Guardrail:   {command} (on failure: {action})" for command, action in preview.guardrails),
+        *(f"Warning:     {warning}" for warning in preview.warnings),
+        *(f"SCM:         {command}" for command in preview.scm),
+        f"Prompt ({len(preview.prompt)} characters):\n{preview.prompt}",
     ]
-    lines += [f"Warning:     {warning}" for warning in launch.warnings()]
-    if settings.scm is not None:
-        lines += [f"SCM:         {settings.scm.command} {task}" for task in settings.scm.tasks]
     print("\n".join(lines))
-    print(f"Prompt ({len(prompt)} characters):\n{prompt}")

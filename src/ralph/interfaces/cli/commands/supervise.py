@@ -1,16 +1,21 @@
-"""``ralph supervise``: the loop of seed 003."""
+"""``ralph supervise``: restart a root agent until its DONE file is there."""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
+from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
 from ralph.interfaces.cli.run_options import sandbox_flags, sandbox_options
+
+if TYPE_CHECKING:
+    from ralph.config.sources import Flag
 
 HELP = """Restart a root agent until it has written the file $TASK_FOLDER/DONE, whatever its exit code.
 
@@ -33,24 +38,6 @@ Examples:
 """
 
 
-class Seconds(click.ParamType[float]):
-    """A number of seconds; ``zero`` says whether 0 is one."""
-
-    name = "seconds"
-
-    def __init__(self, *, zero: bool = True) -> None:
-        self._zero = zero
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            number = float(str(value))
-        except ValueError:
-            self.fail(f"{value!r} is not a number of seconds", param, ctx)
-        if not 0 <= number < float("inf") or (number == 0 and not self._zero):
-            self.fail(f"{value} is not {'at least' if self._zero else 'above'} zero", param, ctx)
-        return number
-
-
 @click.command(
     "supervise",
     help=HELP,
@@ -70,32 +57,33 @@ class Seconds(click.ParamType[float]):
     help="File with the prompt, read anew for every launch; - for standard input.",
 )
 @click.option("--agent", metavar="NAME", help="Agent to run instead of the one in the settings.")
-@click.option("--max-restarts", metavar="N", type=int, help="Launches in all.  [default: 100]")
+@iteration_option("Stop after N launches in all.  [default: 100]", "--max-restarts")
+@limit_options
 @click.option(
-    "--restart-delay", metavar="S", type=Seconds(), help="Seconds between two launches.  [default: 1]"
+    "--restart-delay", metavar="S", type=Amount(zero=True), help="Seconds between two launches.  [default: 1]"
 )
 @click.option(
     "--wait-timeout",
     metavar="S",
-    type=Seconds(),
+    type=Amount(zero=True),
     help="Seconds to wait for child runs once DONE is there.  [default: 300]",
 )
 @click.option(
     "--poll-interval",
     metavar="S",
-    type=Seconds(zero=False),
+    type=Amount(),
     help="Seconds between two looks at children and DONE.  [default: 1]",
 )
 @click.option(
     "--agent-timeout",
     metavar="S",
-    type=Seconds(zero=False),
+    type=Amount(),
     help="End a launch that takes longer; it counts as failed.  [default: none]",
 )
 @click.option(
     "--done-grace",
     metavar="S",
-    type=Seconds(),
+    type=Amount(zero=True),
     help="Seconds the agent may go on after it wrote DONE.  [default: 30]",
 )
 @click.option(
@@ -105,9 +93,6 @@ class Seconds(click.ParamType[float]):
     multiple=True,
     help="A command that must succeed before a DONE is believed; may be repeated.",
 )
-@click.option("--max-cost", type=float, metavar="USD", help="End the run when it has cost so much.")
-@click.option("--max-tokens", type=int, metavar="N", help="End the run when it has used so many tokens.")
-@click.option("--max-time", type=float, metavar="SECONDS", help="End the run after so much time.")
 @click.option("--notify", metavar="HOW", multiple=True, help="Tell when the run ends or waits long.")
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
@@ -126,16 +111,13 @@ def command(
     prompt: str | None,
     prompt_file: Path | None,
     agent: str | None,
-    max_restarts: int | None,
+    max_iterations: int | None,
     restart_delay: float | None,
     wait_timeout: float | None,
     poll_interval: float | None,
     agent_timeout: float | None,
     done_grace: float | None,
     guardrails: tuple[str, ...],
-    max_cost: float | None,
-    max_tokens: int | None,
-    max_time: float | None,
     notify: tuple[str, ...],
     sandbox: str | None,
     no_sandbox: bool,
@@ -143,13 +125,14 @@ def command(
     project_dir: Path | None,
     as_json: bool,
     command_line: tuple[str, ...],
+    limits: list[Flag],
 ) -> int:
     from ralph.config.loading import load
     from ralph.config.root import find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.prompt_argument import prompt_argument
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.runs.supervised_run import prepare_supervised
+    from ralph.operations.runs.prepare import prepare_supervised_run
 
     if not all(map(is_text, command_line)):
         message = "the command behind `--` holds bytes that are not UTF-8 text"
@@ -162,7 +145,7 @@ def command(
     root = find_root(Path.cwd(), project_dir)
     own = ("profiles", "supervised")
     values: list[tuple[tuple[str, ...], object, str]] = [
-        ((*own, "maxRestarts"), max_restarts, "--max-restarts"),
+        ((*own, "maxRestarts"), max_iterations, "--max-restarts"),
         ((*own, "restartDelay"), restart_delay, "--restart-delay"),
         ((*own, "waitTimeout"), wait_timeout, "--wait-timeout"),
         ((*own, "pollInterval"), poll_interval, "--poll-interval"),
@@ -170,19 +153,17 @@ def command(
         ((*own, "doneGrace"), done_grace, "--done-grace"),
         ((*own, "guardrails"), list(guardrails) or None, "--guardrail"),
         (("agent", "command"), agent, "--agent"),
-        (("limits", "maxCost"), max_cost, "--max-cost"),
-        (("limits", "maxTokens"), max_tokens, "--max-tokens"),
-        (("limits", "maxTime"), max_time, "--max-time"),
         (("notify",), list(notify) or None, "--notify"),
     ]
     flags = [(path, value, origin) for path, value, origin in values if value is not None]
+    flags += limits
     flags += sandbox_flags(sandbox, no_sandbox)
     if agent is not None:  # another program: what the settings say about theirs is not for it
         flags += [(("agent", key), empty, "--agent") for key, empty in (("adapter", None), ("flags", []))]
     loaded = load(root.state, environ=os.environ, flags=flags)
     for warning in loaded.warnings:
         print(f"ralph: warning: {warning}", file=sys.stderr)
-    launch = prepare_supervised(
+    launch = prepare_supervised_run(
         loaded.settings,
         root,
         prompt=given,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from ralph.domain.agent.events import ToolStarted
 from ralph.domain.loop.events import (
@@ -31,12 +32,6 @@ from ralph.interfaces.cli.console.timestamps import Timestamps
 ERASE = "\r\x1b[2K"
 
 
-class WallClock(Protocol):
-    """The part of the Clock port that is needed here."""
-
-    def now(self) -> float: ...
-
-
 class StatusLine:
     """Drawn by ``tick`` only, which is called every half second or so; erased before anything else is written.
 
@@ -47,14 +42,14 @@ class StatusLine:
         self,
         err: TextIO,
         look: Look,
-        clock: WallClock,
         *,
+        now: Callable[[], float] = time.time,
         width: Callable[[], int] | None = None,
         zone: tzinfo | None = None,
     ) -> None:
         self._outlet = Outlet(err)
         self._live = look.live
-        self._clock = clock
+        self._now = now
         self._marks = marks_of(look)
         self._colors = colors_of(look)
         self._width = width if width is not None else lambda: terminal_width(err, look.width)
@@ -136,7 +131,7 @@ class StatusLine:
 
     def text(self) -> str:
         """What it says now, uncut; empty when there is nothing to wait for."""
-        now = self._clock.now()
+        now = self._now()
         parts = [self._stopping]
         if self._paused_until is not None:
             until = self._timestamps.clock_time(self._paused_until, beside=now)

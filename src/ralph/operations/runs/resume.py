@@ -1,0 +1,81 @@
+"""Resume a run: what it was asked for, with the settings of today and perhaps a new limit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters.storage.run_request import RunRequest, load_request
+from ralph.config.loading import effective, load
+from ralph.config.root import STATE_FOLDER, Root
+from ralph.config.sources import Flag
+from ralph.domain.views.runs import RunView
+from ralph.errors import UsageError
+from ralph.operations.runs.choose import resumable_run
+from ralph.wiring.launch import Launch
+from ralph.wiring.profiles import load_profile, prepare_again
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """``changed``: each setting that is not what it was when the run began, in one line."""
+
+    run: RunView
+    launch: Launch
+    changed: Sequence[str]
+
+
+def prepare_resume(
+    root: Root, reference: str | None, *, iterations: int | None = None, limits: Sequence[Flag] = ()
+) -> Resumption:
+    """``iterations`` and ``limits`` replace those of the run."""
+    run = resumable_run(root, reference, extended=iterations is not None or bool(limits))
+    request = load_request(root.state / STATE_FOLDER / "runs" / run.id)
+    _require_resumable(run, request)
+    given = [*request.flags, *_iteration_flag(request, iterations), *limits]
+    flags: list[Flag] = list(
+        {tuple(path): (tuple(path), value, origin) for path, value, origin in given}.values()
+    )
+    settings = load(root.state, environ=os.environ, flags=flags).settings
+    launch = prepare_again(
+        request.profile,
+        request.arguments,
+        settings,
+        Root(root.state, Path(request.workspace)),
+        flags=flags,
+        resumes=run.id,
+    )
+    return Resumption(run, launch, tuple(_differences(request.settings, effective(settings))))
+
+
+def _require_resumable(run: RunView, request: RunRequest) -> None:
+    if request.by_program:
+        message = f"run {run.id} was started by a program that may have checks of its own"
+        raise UsageError(
+            message, hint=f"resume it there: prepare_run(…, resumes={run.id!r}); or name another run"
+        )
+    if not Path(request.workspace).is_dir():
+        message = f"the working tree of run {run.id} no longer exists: {request.workspace}"
+        raise UsageError(message, hint="make it again (`git worktree add`), or start a new run")
+
+
+def _iteration_flag(request: RunRequest, iterations: int | None) -> list[Flag]:
+    """`basic` has its settings at the top, the other profiles have a section each."""
+    if iterations is None:
+        return []
+    profile = load_profile(request.profile)
+    section = () if profile.name == "basic" else ("profiles", profile.name)
+    return [((*section, profile.limit), iterations, "--max-iterations")]
+
+
+def _differences(before: Mapping[str, object], now: Mapping[str, object], path: str = "") -> Iterator[str]:
+    for key in sorted({*before, *now}):
+        name = f"{path}.{key}" if path else key
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from _differences(old, new, name)
+        elif json.dumps(old) != json.dumps(new):
+            yield f"{name} was {json.dumps(old)}, is {json.dumps(new)}"

@@ -1,0 +1,64 @@
+"""Start a run that was prepared: open it and drive it to its end, listening to whoever asks it to stop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from ralph.adapters.clock import SystemClock
+from ralph.adapters.control.run_control import RunControl
+from ralph.domain.loop.events import StopRequested
+from ralph.domain.tasks.work_result import TaskResult
+from ralph.engine.loop import RunResult
+from ralph.engine.recording import Listener
+from ralph.wiring import assembly
+from ralph.wiring.kit import Kit
+from ralph.wiring.launch import Launch
+
+__all__ = [
+    "Launch",
+    "Listener",
+    "OpenRun",
+    "RunResult",
+    "open_run",
+    "task_results",
+]
+
+
+class OpenRun:
+    """A run whose workspace is claimed and whose record is open. Others can ask things of it from now on."""
+
+    def __init__(self, kit: Kit, control: RunControl) -> None:
+        self._kit = kit
+        self._control = control
+
+    def stop(self, *, now: bool = False) -> None:
+        """The current step finishes first; asked twice, or with ``now``, it is ended at once."""
+        self._kit.publish(StopRequested(now=self._control.request(now=now)))
+
+    async def drive(self) -> RunResult:
+        """To its end, whatever kind of run it is."""
+        return await assembly.drive(self._kit)
+
+
+@asynccontextmanager
+async def open_run(
+    launch: Launch,
+    listeners: Sequence[Listener],
+    *,
+    complain: Callable[[str], None],
+    listeners_for: Callable[[str], Sequence[Listener]],
+) -> AsyncIterator[OpenRun]:
+    """``listeners_for`` gives those of a run that is a part of this one, by its title."""
+    control = RunControl(SystemClock())
+    async with assembly.open_run(
+        launch, control, listeners, complain=complain, listeners_for=listeners_for
+    ) as kit:
+        yield OpenRun(kit, control)
+
+
+def task_results(launch: Launch) -> Sequence[TaskResult]:
+    """What became of the tasks of a `ralph work`; nothing for other runs."""
+    from ralph.wiring.runs.work_run import WorkComposition
+
+    return launch.composition.results if isinstance(launch.composition, WorkComposition) else ()
