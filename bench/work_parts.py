@@ -15,8 +15,10 @@ from pathlib import Path
 
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.workspace.integration import Integration, Merged
-from ralph.adapters.workspace.worktrees import Worktree, Worktrees
+from ralph.adapters.workspace.integration import Integration
+from ralph.adapters.workspace.worktrees import Worktrees
+from ralph.domain.tasks.merging import Merged
+from ralph.engine.tasks.ports import Worktree
 
 FILES = 1_000
 
@@ -75,7 +77,7 @@ async def ours(root: Path, number: int) -> dict[str, float]:
         change(tree.path, tree.path.name)
     began = time.perf_counter()
     for tree in opened:
-        assert isinstance(await integration.take_in(tree, message="merge", verify=holds), Merged)
+        assert isinstance(await integration.merge(tree, message="merge", verify=holds), Merged)
         assert await trees.close(tree, merged_into="main")
     return {"open": took / number, "merge": (time.perf_counter() - began) / number}
 

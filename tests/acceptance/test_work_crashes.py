@@ -87,7 +87,7 @@ async def deadly(self, *arguments, **keywords):
 def is_merging():
     frame = sys._getframe()
     while frame is not None:
-        if frame.f_code.co_name == "take_in" and frame.f_code.co_filename.endswith("taking_in.py"):
+        if frame.f_code.co_name == "run" and frame.f_code.co_filename.endswith("engine/tasks/merge.py"):
             return True
         frame = frame.f_back
     return False

@@ -203,7 +203,7 @@ def test_what_happened_to_a_task_is_told(store: TaskStore, history: TaskHistory)
     store.add([task("A")], at=1.0)
     store.change("A", lambda one: iterated(one, "coder"), at=2.0)
     store.change("A", cancelled, at=3.0)
-    history.note("A", TaskEvent("merged", "as 1234", 4.0))
+    store.note("A", TaskEvent("merged", "as 1234", 4.0))
     assert [(event.kind, event.text, event.at) for event in history.events("A")] == [
         ("created", "", 1.0),
         ("stage", "coder", 2.0),

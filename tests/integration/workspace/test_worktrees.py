@@ -13,8 +13,10 @@ import pytest
 
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.workspace.integration import Conflict, Integration, Merged, NotTaken, Unverified
-from ralph.adapters.workspace.worktrees import Worktree, Worktrees
+from ralph.adapters.workspace.integration import Integration
+from ralph.adapters.workspace.worktrees import Worktrees
+from ralph.domain.tasks.merging import Conflict, Merged, MergeResult, NotMerged, Unverified
+from ralph.engine.tasks.ports import Worktree
 from ralph.errors import GitFailed
 
 T = TypeVar("T")
@@ -64,13 +66,13 @@ class Place:
         write(tree.path, **files)
         assert self.run(self.git.at(tree.path).commit_all("work"))
 
-    def take_in(self, tree: Worktree, wrong: str = "") -> Merged | Conflict | Unverified | NotTaken:
+    def merge(self, tree: Worktree, wrong: str = "") -> MergeResult:
         async def verify(path: Path) -> str:
             assert (path / "a.txt").exists()
             (path / "left by the verification").touch()
             return wrong
 
-        return self.run(self.integration.take_in(tree, message="Merge T-1", verify=verify))
+        return self.run(self.integration.merge(tree, message="Merge T-1", verify=verify))
 
 
 @pytest.fixture
@@ -124,7 +126,7 @@ def test_without_a_commit_there_is_nothing_to_branch_from(tmp_path: Path) -> Non
 def test_accepted_work_is_merged_and_the_tree_is_removed(place: Place) -> None:
     tree = place.open()
     place.commit(tree, b_txt="new")
-    result = place.take_in(tree)
+    result = place.merge(tree)
     assert isinstance(result, Merged)
     assert git(place.main, "rev-parse", "HEAD") == result.commit
     assert (place.main / "b.txt").read_text() == "new"
@@ -133,14 +135,14 @@ def test_accepted_work_is_merged_and_the_tree_is_removed(place: Place) -> None:
     assert place.run(place.trees.close(tree, merged_into="main"))
     assert not tree.path.exists()
     assert git(place.main, "branch", "--list", "ralph/*") == ""
-    assert isinstance(place.take_in(tree), NotTaken | Merged)
+    assert isinstance(place.merge(tree), NotMerged | Merged)
 
 
 def test_merging_twice_is_harmless(place: Place) -> None:
     tree = place.open()
     place.commit(tree, b_txt="new")
-    first = place.take_in(tree)
-    assert place.take_in(tree) == first
+    first = place.merge(tree)
+    assert place.merge(tree) == first
 
 
 def test_what_somebody_else_merged_is_verified_too(place: Place) -> None:
@@ -148,10 +150,10 @@ def test_what_somebody_else_merged_is_verified_too(place: Place) -> None:
     place.commit(tree, b_txt="work\n")
     git(place.main, "merge", "-q", "--ff-only", tree.branch)
 
-    assert place.take_in(tree, wrong="it does not hold") == Unverified(
+    assert place.merge(tree, wrong="it does not hold") == Unverified(
         "it does not hold", git(place.main, "rev-parse", "main")
     )
-    assert isinstance(place.take_in(tree), Merged)
+    assert isinstance(place.merge(tree), Merged)
 
 
 def test_a_conflict_leaves_everything_as_it_was(place: Place) -> None:
@@ -160,7 +162,7 @@ def test_a_conflict_leaves_everything_as_it_was(place: Place) -> None:
     write(place.main, a_txt="ours\n")
     git(place.main, "commit", "-qam", "ours")
     tip = git(place.main, "rev-parse", "main")
-    assert place.take_in(tree) == Conflict(("a.txt",), tip)
+    assert place.merge(tree) == Conflict(("a.txt",), tip)
     assert git(place.main, "rev-parse", "main") == tip
     assert (tree.path / "a.txt").read_text() == "theirs\n"
 
@@ -169,7 +171,7 @@ def test_work_that_no_longer_holds_when_merged_is_not_taken(place: Place) -> Non
     tree = place.open()
     place.commit(tree, b_txt="new")
     tip = git(place.main, "rev-parse", "main")
-    assert place.take_in(tree, wrong="2 tests fail") == Unverified("2 tests fail", tip)
+    assert place.merge(tree, wrong="2 tests fail") == Unverified("2 tests fail", tip)
     assert git(place.main, "rev-parse", "main") == tip
 
 
@@ -177,8 +179,8 @@ def test_a_dirty_tree_of_the_users_is_never_overwritten(place: Place) -> None:
     tree = place.open()
     place.commit(tree, a_txt="theirs\n")
     write(place.main, a_txt="being edited\n")
-    result = place.take_in(tree)
-    assert isinstance(result, NotTaken)
+    result = place.merge(tree)
+    assert isinstance(result, NotMerged)
     assert "your working tree is in the way" in result.reason
     assert (place.main / "a.txt").read_text() == "being edited\n"
 
@@ -187,7 +189,7 @@ def test_a_dirty_file_that_the_work_does_not_touch_is_in_nobodys_way(place: Plac
     tree = place.open()
     place.commit(tree, b_txt="new")
     write(place.main, a_txt="being edited\n")
-    assert isinstance(place.take_in(tree), Merged)
+    assert isinstance(place.merge(tree), Merged)
     assert (place.main / "a.txt").read_text() == "being edited\n"
 
 
@@ -195,7 +197,7 @@ def test_a_target_that_is_not_checked_out_is_moved_all_the_same(place: Place) ->
     tree = place.open()
     place.commit(tree, b_txt="new")
     git(place.main, "checkout", "-q", "-b", "elsewhere")
-    result = place.take_in(tree)
+    result = place.merge(tree)
     assert isinstance(result, Merged)
     assert git(place.main, "rev-parse", "main") == result.commit
     assert not (place.main / "b.txt").exists()
@@ -208,9 +210,9 @@ def test_a_target_that_is_checked_out_elsewhere_is_not_moved_under_it(place: Pla
     git(place.main, "checkout", "-q", "-b", "other")
     git(place.main, "worktree", "add", "-q", str(place.main.parent / "elsewhere"), "main")
 
-    taken = place.take_in(tree)
+    taken = place.merge(tree)
 
-    assert isinstance(taken, NotTaken)
+    assert isinstance(taken, NotMerged)
     assert "elsewhere" in taken.reason
     assert git(place.main, "rev-parse", "main") == before
 
@@ -236,7 +238,7 @@ def test_a_tree_with_work_that_is_not_merged_is_not_removed(place: Place) -> Non
     tree = place.open()
     place.commit(tree, b_txt="new")
     assert not place.run(place.trees.close(tree, merged_into="main"))
-    place.take_in(tree)
+    place.merge(tree)
     write(tree.path, c_txt="more")
     assert not place.run(place.trees.close(tree, merged_into="main"))
     assert (tree.path / "c.txt").exists()
@@ -249,7 +251,7 @@ def test_hooks_of_the_repository_are_not_run(place: Place) -> None:
         file.chmod(0o755)
     tree = place.open()
     place.commit(tree, b_txt="new")
-    assert isinstance(place.take_in(tree), Merged)
+    assert isinstance(place.merge(tree), Merged)
     assert list(place.main.glob("ran-*")) == []
 
 
@@ -274,7 +276,7 @@ def test_settings_that_a_task_staged_do_not_reach_the_users_checkout(place: Plac
     (tree.path / ".ralph" / "settings.json").write_text('{"guardrails": [{"command": "evil"}]}')
     git(tree.path, "add", "-f", "-A")
     git(tree.path, "commit", "-qm", "work")
-    result = place.take_in(tree)
+    result = place.merge(tree)
     assert isinstance(result, Unverified)
     assert ".ralph/settings.json" in result.reason
     assert (place.main / ".ralph" / "settings.json").read_text() == "{}"

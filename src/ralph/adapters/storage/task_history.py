@@ -107,11 +107,3 @@ class TaskHistory:
         query = "SELECT kind, text, at FROM task_events WHERE task_id = ? ORDER BY seq"
         with store_errors(self.path):
             return [TaskEvent(*row) for row in self.database.execute(query, (task_id,))]
-
-    def note(self, task_id: str, event: TaskEvent) -> None:
-        """Something worth telling that no change of the task says by itself: a merge, a conflict."""
-        with store_errors(self.path):
-            self.database.execute(
-                "INSERT INTO task_events (task_id, at, kind, text) VALUES (?, ?, ?, ?)",
-                (task_id, event.at, event.kind, event.text),
-            )

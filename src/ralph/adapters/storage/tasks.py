@@ -85,6 +85,9 @@ class TaskStore:
             rows = self._database.execute(query, (*values, -1 if limit is None else limit))
             return [task_of(row) for row in rows]
 
+    def in_status(self, status: TaskStatus) -> Sequence[Task]:
+        return self.list(TaskFilter(statuses=(status,)))
+
     def count(self, wanted: TaskFilter | None = None) -> int:
         terms, values = _terms(wanted or TaskFilter())
         where = f" WHERE {' AND '.join(terms)}" if terms else ""
@@ -159,6 +162,11 @@ class TaskStore:
             self._database.execute(UPDATE, (*row_of(after)[1:], before.id))
             self._note(before.id, changes(before, after), at)
         return after
+
+    def note(self, task_id: str, event: TaskEvent) -> None:
+        """Something worth telling that no change of the task says by itself: a merge, a conflict."""
+        with store_errors(self._path):
+            self._note(task_id, [event], event.at)
 
     def remove(self, task_ids: Sequence[str], *, at: float) -> None:
         """With their history. Tasks that waited for them wait no longer. Raises UsageError if one is worked on."""

@@ -1,53 +1,15 @@
-"""Taking accepted work in: merged and verified beside the user's tree, then moved there by a fast-forward only."""
+"""Merging accepted work: done and verified beside the user's tree, then moved there by a fast-forward only."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from pathlib import Path
-
 from ralph.adapters.git import OWN, Git
-from ralph.adapters.workspace.worktrees import Worktree, Worktrees
+from ralph.adapters.workspace.worktrees import Worktrees
+from ralph.domain.tasks.merging import Conflict, Merged, MergeResult, NotMerged, Unverified
+from ralph.engine.tasks.ports import Verify, Worktree
 
 PLACE = "_integration"
 TRIES = 5
 """The target may move while a merge is verified; then it is merged again, on the new tip."""
-
-Verify = Callable[[Path], Awaitable[str]]
-"""Looks at a merged tree; empty if it is good, else what is wrong with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The target stands at ``commit`` now."""
-
-    commit: str
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """The work and the target changed the same places."""
-
-    files: tuple[str, ...]
-    target: str  # the commit it conflicts with
-
-
-@dataclass(frozen=True, slots=True)
-class Unverified:
-    """Merged with the target as it is now, the work no longer holds."""
-
-    reason: str
-    target: str
-
-
-@dataclass(frozen=True, slots=True)
-class NotTaken:
-    """The work is good, but the user's tree is in the way; nothing was touched."""
-
-    reason: str
-
-
-Integrated = Merged | Conflict | Unverified | NotTaken
 
 
 class Integration:
@@ -58,18 +20,46 @@ class Integration:
         self._worktrees = worktrees
         self._target = target
 
-    async def take_in(self, worktree: Worktree, *, message: str, verify: Verify) -> Integrated:
-        """Idempotent: what is merged already is not merged again. Verified it is all the same: an agent may have merged it."""
+    async def return_to_branch(self, worktree: Worktree) -> bool:
+        """What was verified is what the worktree holds: a branch that an agent left behind follows it there."""
+        git = self._git.at(worktree.path)
+        await git.unlock()
+        if await git.branch() == worktree.branch:
+            return True
+        follows = await git.is_ancestor(f"refs/heads/{worktree.branch}", "HEAD")
+        return follows and (await git.run("checkout", "--quiet", "-B", worktree.branch)).ok
+
+    async def commit_rest(self, worktree: Worktree, message: str) -> None:
+        await self._git.at(worktree.path).commit_all(message)
+
+    async def is_unchanged(self, worktree: Worktree) -> bool:
+        return (await self._git.at(worktree.path).run("diff", "--quiet", worktree.base, "HEAD")).ok
+
+    async def catch_up(self, worktree: Worktree) -> None:
+        git = self._git.at(worktree.path)
+        if await git.is_ancestor(worktree.base, "HEAD") or await git.commit_of("MERGE_HEAD"):
+            return
+        await git.commit_all(f"{worktree.path.name}: before the merge")
+        await git.run("merge", "--no-edit", "--no-verify", worktree.base)
+
+    async def is_in_target(self, worktree: Worktree) -> bool:
+        """Before the work is accepted only somebody else can have put its commits there."""
+        tip = await self._git.commit_of(f"refs/heads/{worktree.branch}")
+        is_new = bool(tip) and not await self._git.is_ancestor(tip, worktree.base)
+        return is_new and await self._git.is_ancestor(tip, f"refs/heads/{self._target}")
+
+    async def merge(self, worktree: Worktree, *, message: str, verify: Verify) -> MergeResult:
+        """What is merged already is not merged again, but still verified: an agent may have merged it."""
         for _ in range(TRIES):
             tip = await self._git.commit_of(f"refs/heads/{self._target}")
             if not tip:
-                return NotTaken(f"there is no branch {self._target} any more")
+                return NotMerged(f"there is no branch {self._target} any more")
             if await self._git.is_ancestor(f"refs/heads/{worktree.branch}", tip):
                 return await self._merged_already(tip, verify)
             if own := await self._changes_of_ours(worktree, tip):
                 return Unverified(f"it changes what is ralph's own, and not part of the work: {own}", tip)
             merged = await self._merge(worktree, tip, message)
-            if isinstance(merged, Conflict | NotTaken):
+            if isinstance(merged, Conflict | NotMerged):
                 return merged
             path = self._worktrees.place(PLACE)
             if wrong := await verify(path):
@@ -78,7 +68,7 @@ class Integration:
             result = await self._forward(merged, tip)
             if result is not None:
                 return result
-        return NotTaken(f"{self._target} moves faster than its merges can be verified")
+        return NotMerged(f"{self._target} moves faster than its merges can be verified")
 
     async def _changes_of_ours(self, worktree: Worktree, tip: str) -> str:
         """Settings run commands: a task must not bring its own into the user's checkout."""
@@ -91,7 +81,7 @@ class Integration:
         wrong = await verify(await self._worktrees.detached(PLACE, tip))
         return Unverified(wrong, tip) if wrong else Merged(tip)
 
-    async def _merge(self, worktree: Worktree, tip: str, message: str) -> str | Conflict | NotTaken:
+    async def _merge(self, worktree: Worktree, tip: str, message: str) -> str | Conflict | NotMerged:
         path = await self._worktrees.detached(PLACE, tip)
         git = self._git.at(path)
         ran = await git.run("merge", "--no-ff", "--no-verify", "-m", message, f"refs/heads/{worktree.branch}")
@@ -99,9 +89,9 @@ class Integration:
             return await git.commit_of("HEAD")
         files = await git.conflicts()
         await git.run("merge", "--abort")
-        return Conflict(files, tip) if files else NotTaken(f"git cannot merge: {ran.err or ran.text}")
+        return Conflict(files, tip) if files else NotMerged(f"git cannot merge: {ran.err or ran.text}")
 
-    async def _forward(self, commit: str, tip: str) -> Merged | NotTaken | None:
+    async def _forward(self, commit: str, tip: str) -> Merged | NotMerged | None:
         """None: the target has moved meanwhile."""
         if await self._git.branch() != self._target:
             # Like `update-ref`, but refused where another worktree has the branch checked out or rebases it.
@@ -111,7 +101,7 @@ class Integration:
                 return Merged(commit)
             if await self._git.commit_of(f"refs/heads/{self._target}") != tip:
                 return None
-            return NotTaken(f"{self._target} cannot be moved: {ran.err or ran.text}")
+            return NotMerged(f"{self._target} cannot be moved: {ran.err or ran.text}")
         if await self._git.commit_of("HEAD") != tip:
             return None
         ran = await self._git.run("merge", "--ff-only", "--quiet", "--no-autostash", commit)
@@ -119,4 +109,4 @@ class Integration:
             return Merged(commit)
         if await self._git.commit_of("HEAD") != tip:
             return None
-        return NotTaken(f"your working tree is in the way: {ran.err or ran.text}")
+        return NotMerged(f"your working tree is in the way: {ran.err or ran.text}")

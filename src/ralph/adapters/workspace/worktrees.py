@@ -5,24 +5,15 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from time import time
 
 from ralph.adapters.git import Git
+from ralph.engine.tasks.ports import Worktree
 from ralph.errors import GitFailed
 
 BRANCHES = "ralph/"
 FOLDER = "worktrees"
-
-
-@dataclass(frozen=True, slots=True)
-class Worktree:
-    """Where a task is worked on. ``base`` is the commit that its branch began with."""
-
-    path: Path
-    branch: str
-    base: str
 
 
 class Worktrees:

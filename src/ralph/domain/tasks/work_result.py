@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ralph.domain.loop.decision import Outcome
+from ralph.domain.tasks.task import Task, TaskStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,17 @@ class TaskResult:
     @property
     def word(self) -> str:
         return "stopped" if self.is_stopped else WORDS[self.outcome]
+
+
+def result_of_run(task: Task, outcome: Outcome, reason: str) -> TaskResult:
+    """Of a task whose run ended like this, but not with its acceptance."""
+    match task.status:
+        case TaskStatus.CANCELLED:
+            return TaskResult(task.id, Outcome.CANCELLED, task.reason)
+        case TaskStatus.FAILED:
+            return TaskResult(task.id, Outcome.FAILED, task.reason)
+        case _:
+            return TaskResult(task.id, outcome, reason, is_stopped=outcome is Outcome.CANCELLED)
 
 
 def outcome_of(

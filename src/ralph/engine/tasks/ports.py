@@ -1,17 +1,26 @@
-"""What work on tasks needs from the world. A user's own verification methods use these values too."""
+"""What work on tasks asks of the world. A user's own verification methods use the first part too."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ralph.domain.loop.evidence import Verdict
+from ralph.domain.loop.decision import Decision
+from ralph.domain.loop.evidence import Evidence, Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.tasks.completion import CompletionCriteria
-from ralph.domain.tasks.task import Task
+from ralph.domain.tasks.history import TaskEvent
+from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.engine.ports import Agent, Commands, Journal, Judging, ProcessRunner
+
+if TYPE_CHECKING:
+    from ralph.domain.tasks.merging import MergeResult
+    from ralph.engine.loop import RunResult
+    from ralph.engine.recording import Listener
+
+# --- verifying what one role did ---
 
 Judge = Callable[[str, Sequence[str]], Agent]
 """Model (empty: the settings' choice) and the tags it will answer in → the agent that judges."""
@@ -74,3 +83,120 @@ class Method(Protocol):
     """One way to verify. Never raises for what the work does."""
 
     async def verify(self, verifying: Verifying) -> MethodVerdict: ...
+
+
+# --- the tasks, their worktrees, merges and runs ---
+
+Verify = Callable[[Path], Awaitable[str]]
+"""Examines a merged tree: empty if it is good, else what is wrong with it."""
+
+
+class TaskRecord(Protocol):
+    """One task as it is on record, and how it advances."""
+
+    def task(self) -> Task: ...
+
+    def put_back(self, task: Task) -> None:
+        """Somebody changed what only the harness may: how far it is, and by what it is judged."""
+        ...
+
+    def settle(
+        self, before: Task, after: Task, *, evidence: Evidence | None, decision: Decision, role: str
+    ) -> None:
+        """On record together with the state of the run, or not at all."""
+        ...
+
+
+class TaskQueue(Protocol):
+    """All tasks of a project. Other processes use them too: whoever works on one has claimed it."""
+
+    def find(self, task_id: str) -> Task | None: ...
+
+    def get(self, task_id: str) -> Task:
+        """Raises UsageError if there is none."""
+        ...
+
+    def in_status(self, status: TaskStatus) -> Sequence[Task]:
+        """By priority, then as they were added."""
+        ...
+
+    def claim(self, task_id: str, *, run_id: str, at: float) -> bool:
+        """This process works on it from now on. False: another one does, or it cannot be begun."""
+        ...
+
+    def claim_next(self, *, run_id: str, at: float) -> Task | None:
+        """The most urgent task that is ready, claimed."""
+        ...
+
+    def release(self, task_id: str) -> None: ...
+
+    def change(self, task_id: str, rule: Callable[[Task], Task], *, at: float) -> Task:
+        """Apply ``rule`` to the task as it is now."""
+        ...
+
+    def note(self, task_id: str, event: TaskEvent) -> None:
+        """For its history: what no change of the task says by itself."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """Where a task is worked on. ``base`` is the commit that its work is compared with."""
+
+    path: Path
+    branch: str
+    base: str
+
+
+class Worktrees(Protocol):
+    """One for each task. Nothing in one is ever discarded."""
+
+    def names(self) -> list[str]: ...
+
+    def place(self, name: str) -> Path: ...
+
+    async def open(self, name: str, *, start: str, base: str = "") -> Worktree:
+        """Made from ``start`` unless the task has one already."""
+        ...
+
+    async def close(self, worktree: Worktree, *, merged_into: str) -> bool:
+        """Remove worktree and branch; False if something in it is not merged."""
+        ...
+
+
+class Merges(Protocol):
+    """Into one target branch, the user's."""
+
+    async def return_to_branch(self, worktree: Worktree) -> bool:
+        """The worktree is on its branch, or is put back onto it. False: what it has checked out does not follow from it."""
+        ...
+
+    async def commit_rest(self, worktree: Worktree, message: str) -> None:
+        """Whatever is uncommitted."""
+        ...
+
+    async def is_unchanged(self, worktree: Worktree) -> bool:
+        """The work has made no difference to its base."""
+        ...
+
+    async def merge(self, worktree: Worktree, *, message: str, verify: Verify) -> MergeResult:
+        """Verified beside the user's tree, then moved there. Idempotent."""
+        ...
+
+    async def catch_up(self, worktree: Worktree) -> None:
+        """Merge its base into the work; a conflict is left for the agent to resolve. Idempotent."""
+        ...
+
+    async def is_in_target(self, worktree: Worktree) -> bool:
+        """Commits of the work are in the target branch already."""
+        ...
+
+
+class TaskRuns(Protocol):
+    """Starts the run of one task, or resumes the one that an earlier process left behind."""
+
+    async def run(
+        self, task: Task, worktree: Worktree, *, exceeded: Callable[[], str | None], listen: Listener
+    ) -> RunResult:
+        """Until the task is accepted or cannot be. ``exceeded``: a limit of the whole work is reached."""
+        ...

@@ -1,9 +1,8 @@
-"""One task on its way through the pipeline: what its next role is asked, and what a decision makes of it (seed 002)."""
+"""One task on its way through the pipeline: what its next role is asked, and what a decision makes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from ralph.domain.loop.assignment import Assignment, Drained, Offer
 from ralph.domain.loop.decision import Accept, Continue, Decision, GiveUp
@@ -12,25 +11,10 @@ from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.history import why_not
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task, TaskStatus, iterated, moved, with_progress_of
+from ralph.engine.tasks.ports import TaskRecord
 
 Objective = Callable[[Task, str], str]
 """What a role is told about the task."""
-
-
-class TaskRecord(Protocol):
-    """The task as it is on record, and how it goes on."""
-
-    def task(self) -> Task: ...
-
-    def put_back(self, task: Task) -> None:
-        """Somebody changed what only the harness may: how far it is, and by what it is judged."""
-        ...
-
-    def settle(
-        self, before: Task, after: Task, *, evidence: Evidence | None, decision: Decision, role: str
-    ) -> None:
-        """On record together with the state of the run, or not at all."""
-        ...
 
 
 class TaskWork:
@@ -83,7 +67,7 @@ class TaskWork:
                 after = self._pipeline.advance(after, step, accepted=True)
             case GiveUp(reason):
                 why = reason.removeprefix(f"{assignment.key}: ")  # what it is about is known where it is told
-                if evidence is None and self._failing:  # the next one must know what to mend
+                if evidence is None and self._failing:  # the next one must know what to fix
                     why = f"{why}; last: {self._failing}"
                 after = self._pipeline.advance(after, step, accepted=False, reason=why)
             case Continue():

@@ -17,7 +17,6 @@ from ralph.adapters.signals.tag import RejectProbe, TagProbe
 from ralph.adapters.storage.task_settling import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.base_tree import BaseTree
-from ralph.adapters.workspace.worktrees import Worktree
 from ralph.config.root import Root
 from ralph.config.schema import Settings
 from ralph.domain.loop.assignment import Assignment
@@ -34,7 +33,7 @@ from ralph.domain.tasks.task import Task
 from ralph.engine.agents.per_role import PerRoleAgent
 from ralph.engine.ports import Check
 from ralph.engine.session import Watch
-from ralph.engine.tasks.ports import VerificationTools
+from ralph.engine.tasks.ports import VerificationTools, Worktree
 from ralph.engine.tasks.verification import VerificationCheck
 from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents

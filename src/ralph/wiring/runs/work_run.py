@@ -1,11 +1,10 @@
-"""``ralph work``: ready tasks, each a run of its own in a worktree, merged one after the other (seed 002)."""
+"""``ralph work``: ready tasks, each a run of its own in a worktree, merged one after the other."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ralph.adapters.control.part_control import PartControl
 from ralph.adapters.control.run_control import RunControl
@@ -13,28 +12,29 @@ from ralph.adapters.git import Git
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.task_runs import run_to_go_on_with, used_before
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.adapters.workspace.worktrees import Worktree, Worktrees
+from ralph.adapters.workspace.integration import Integration
+from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.config.root import Root, git_top
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
-from ralph.domain.loop.decision import Outcome
-from ralph.domain.loop.events import AgentEnded, IterationEnded, LoopEvent, RunEnded, Warned
 from ralph.domain.loop.profile import Profile
-from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.pipeline import Pipeline
-from ralph.domain.tasks.task import Task, TaskStatus
-from ralph.domain.tasks.work_result import TaskResult, outcome_of, reason_of
-from ralph.domain.views.tasks import TaskFilter
+from ralph.domain.tasks.task import Task
+from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.loop import RunResult
+from ralph.engine.recording import Listener
+from ralph.engine.tasks.merge import TaskMerge
+from ralph.engine.tasks.ports import Worktree
+from ralph.engine.tasks.worker import Worker
 from ralph.errors import ConfigError, RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.assembly import drive, open_run
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
+from ralph.wiring.merge_check import FinalVerification
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
 from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
-from ralph.wiring.runs.taking_in import TakingIn
 from ralph.wiring.runs.task_run import prepare_task
 
 
@@ -61,23 +61,56 @@ class WorkComposition:
         return iter(())
 
     async def drive(self, kit: Kit) -> RunResult:
+        store = TaskStore(kit.database, me=this_process(), started_of=started_of)
         try:
             target = self.target or await _current_branch(kit)
-            known = self._known(kit)
+            wanted = _known(store, self.tasks)
         except RalphError as error:
             kit.end_unbegun(error)
             raise
-        return await Working(kit, replace(self, target=target, tasks=known)).run()
+        return await self._worker(kit, store, target, wanted).run()
 
-    def _known(self, kit: Kit) -> tuple[str, ...]:
-        """As the store spells them; raises UsageError for one that is not there."""
-        store = TaskStore(kit.database, me=this_process(), started_of=started_of)
-        if not self.tasks and not store.count():
-            message = "there are no tasks here yet"
-            raise UsageError(
-                message, hint="make one with `ralph task create`, or many with `ralph task add -f FILE`"
-            )
-        return tuple(dict.fromkeys(store.get(name).id for name in self.tasks))
+    def _worker(self, kit: Kit, store: TaskStore, target: str, wanted: tuple[str, ...]) -> Worker:
+        git = Git(kit.workspace, kit.outside)
+        worktrees = Worktrees(git, kit.launch.state_folder)
+        merges = Integration(git, worktrees, target=target)
+        return Worker(
+            tasks=store,
+            worktrees=worktrees,
+            merges=merges,
+            merge=TaskMerge(
+                tasks=store,
+                merges=merges,
+                worktrees=worktrees,
+                verify=lambda task, path: FinalVerification(kit, task, self.pipeline).verify(path),
+                pipeline=self.pipeline,
+                target=target,
+                clock=kit.clock,
+                control=kit.control,
+                publish=kit.publish,
+            ),
+            runs=ChildRuns(kit, store, self.pipeline),
+            target=target,
+            wanted=wanted,
+            max_parallel=self.max_parallel,
+            budget=kit.budget,
+            state=kit.state,
+            journal=kit.journal,
+            clock=kit.clock,
+            control=kit.control,
+            publish=kit.publish,
+            report=self.results.append,
+        )
+
+
+def _known(store: TaskStore, tasks: Sequence[str]) -> tuple[str, ...]:
+    """As the store spells them; raises UsageError for one that is not there."""
+    if not tasks and not store.count():
+        message = "there are no tasks here yet"
+        raise UsageError(
+            message, hint="make one with `ralph task create`, or many with `ralph task add -f FILE`"
+        )
+    return tuple(dict.fromkeys(store.get(name).id for name in tasks))
 
 
 async def _current_branch(kit: Kit) -> str:
@@ -92,138 +125,18 @@ async def _current_branch(kit: Kit) -> str:
     return branch
 
 
-class Working:
-    """One ``ralph work``: starts what is ready, merges what is accepted, and never lets one task stop the others."""
+@dataclass(frozen=True, slots=True)
+class ChildRuns:
+    """Each task is a run of its own in its worktree, and a part of this one."""
 
-    def __init__(self, kit: Kit, composition: WorkComposition) -> None:
-        self._kit = kit
-        self._composition = composition
-        self._store = TaskStore(kit.database, me=this_process(), started_of=started_of)
-        self._worktrees = Worktrees(Git(kit.workspace, kit.outside), kit.launch.state_folder)
-        self._taking_in = TakingIn(
-            kit, self._store, self._worktrees, composition.pipeline, target=composition.target
-        )
-        self._merging = asyncio.Lock()
-        self._results: dict[str, TaskResult] = {}
-        self._begun: set[str] = set()
-        self._accepted = [
-            task.id
-            for task in self._store.list(TaskFilter(statuses=(TaskStatus.ACCEPTED,)))
-            if self._is_wanted(task.id)
-        ]
-        self._spend = kit.state.spend
-        self._iterations = kit.state.iteration
-        self._concerns: list[str] = []
-        self._began = kit.clock.monotonic() - kit.state.seconds
-        assert isinstance(kit.control, RunControl)
-        self._control = kit.control
+    kit: Kit
+    store: TaskStore
+    pipeline: Pipeline
 
-    async def run(self) -> RunResult:
-        active: dict[asyncio.Task[TaskResult], str] = {}
-        limit = ""
-        await self._tidy_up()
-        try:
-            while True:
-                stopping = await self._control.checkpoint()
-                limit = limit or self._exceeded() or ""
-                if not stopping and not limit:
-                    self._start_ready(active)
-                if not active:
-                    break
-                done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
-                for finished in done:
-                    name = active.pop(finished)
-                    task = self._store.get(name)
-                    self._results[name] = replace(
-                        finished.result(), iterations=task.iteration, rejections=task.rejections
-                    )
-                    self._composition.results.append(self._results[name])
-                    self._kit.journal.commit(self._state())
-        finally:
-            for under_way in active:
-                under_way.cancel()
-            await asyncio.gather(*active, return_exceptions=True)
-            for name in self._begun:
-                self._store.release(name)
-        return self._end(limit)
-
-    def _state(self) -> LoopState:
-        seconds = self._kit.clock.monotonic() - self._began
-        return replace(self._kit.state, spend=self._spend, iteration=self._iterations).timed(seconds)
-
-    def _exceeded(self) -> str | None:
-        """A limit of the whole work is reached: nothing more is begun, no task and no iteration."""
-        return self._kit.budget.exceeded(self._state())
-
-    async def _tidy_up(self) -> None:
-        """Worktrees of merged tasks that an earlier process could not remove any more."""
-        for name in self._worktrees.names():
-            task = self._store.find(name)
-            if task is not None and task.status is TaskStatus.DONE and task.branch:
-                left = Worktree(self._worktrees.place(name), task.branch, task.base_commit)
-                await self._worktrees.close(left, merged_into=self._composition.target)
-
-    def _start_ready(self, active: dict[asyncio.Task[TaskResult], str]) -> None:
-        while len(active) < self._composition.max_parallel and (name := self._next()) is not None:
-            self._begun.add(name)
-            active[asyncio.create_task(self._work_on(name), name=name)] = name
-
-    def _next(self) -> str | None:
-        """Claimed by us. Accepted ones first: they only wait to be merged."""
-        at = self._kit.clock.now()
-        while self._accepted:
-            name = self._accepted.pop(0)
-            if self._store.claim(name, run_id="", at=at):
-                return name
-        if not self._composition.tasks:
-            task = self._store.claim_next(run_id="", at=at)
-            return None if task is None else task.id
-        for name in self._composition.tasks:
-            if name not in self._begun and self._store.claim(name, run_id="", at=at):
-                return name
-        return None
-
-    async def _work_on(self, name: str) -> TaskResult:
-        try:
-            return await self._worked(name)
-        except RalphError as error:
-            self._kit.publish(Warned(f"{name}: {error.message}"))
-            return TaskResult(name, Outcome.FAILED, error.message)
-        finally:
-            # One that could not be worked on stays ours until the end: else it would be ready again at once.
-            if self._store.get(name).status is not TaskStatus.OPEN:
-                self._store.release(name)
-
-    async def _worked(self, name: str) -> TaskResult:
-        task = self._store.get(name)
-        worktree = await self._worktrees.open(task.id, start=self._composition.target, base=task.base_commit)
-        task = self._changed(
-            name, lambda now: replace(now, branch=worktree.branch, base_commit=worktree.base)
-        )
-        if task.status is TaskStatus.OPEN:
-            await self._taking_in.catch_up(worktree)
-        while True:
-            if task.status is TaskStatus.OPEN:
-                result = await self._loop(task, worktree)
-                task = self._store.get(name)
-                if task.status is not TaskStatus.ACCEPTED:
-                    if await self._taking_in.is_in_target(worktree):
-                        self._warn(
-                            f"{name}: commits that were not accepted are in {self._composition.target}, and ralph did not merge them"
-                        )
-                    return _of_loop(task, result)
-            async with self._merging:
-                back = await self._taking_in.take_in(task, worktree)
-            if isinstance(back, TaskResult):
-                return back
-            task, worktree = back, replace(worktree, base=back.base_commit)
-            await self._taking_in.catch_up(worktree)
-            if self._control.stopping:
-                why = "stopped by the user; `ralph work` goes on with it"
-                return TaskResult(name, Outcome.CANCELLED, why, is_stopped=True)
-
-    async def _loop(self, task: Task, worktree: Worktree) -> RunResult:
-        kit = self._kit
+    async def run(
+        self, task: Task, worktree: Worktree, *, exceeded: Callable[[], str | None], listen: Listener
+    ) -> RunResult:
+        kit = self.kit
         path = kit.launch.state_folder / "ralph.db"
         resumes = run_to_go_on_with(kit.database, path, task.id)
         launch = prepare_task(
@@ -231,80 +144,22 @@ class Working:
             Root(kit.launch.root.state, kit.workspace),
             task,
             worktree,
-            self._composition.pipeline,
+            self.pipeline,
             parent_id=kit.run_id,
             resumes=resumes,
             watch=kit.meter.watch,
-            exceeded=self._exceeded,
+            exceeded=exceeded,
             before=used_before(kit.database, path, task.id, besides=resumes),
         )
-        control = PartControl(kit.clock, self._control)
+        assert isinstance(kit.control, RunControl)
         async with open_run(
             launch,
-            control,
-            [self._listen, *kit.listeners_for(task.id)],
+            PartControl(kit.clock, kit.control),
+            [listen, kit.meter, *kit.listeners_for(task.id)],
             complain=kit.complain,
         ) as part:
-            self._store.claim(task.id, run_id=part.run_id, at=kit.clock.now())
-            result = await drive(part)
-        self._concerns += [f"{task.id}: {concern}" for concern in result.concerns]
-        return result
-
-    def _listen(self, event: LoopEvent, at: float) -> None:
-        """The whole pays for its parts, and counts what they count."""
-        if isinstance(event, AgentEnded):
-            self._spend += event.spend
-            self._kit.meter(event, at)
-        elif isinstance(event, IterationEnded) and event.decision in ("accept", "continue", "giveup"):
-            self._iterations += 1
-
-    def _warn(self, text: str) -> None:
-        self._kit.publish(Warned(text))
-        self._concerns.append(text)
-
-    def _changed(self, name: str, rule: Callable[[Task], Task]) -> Task:
-        return self._store.change(name, rule, at=self._kit.clock.now())
-
-    def _end(self, limit: str) -> RunResult:
-        kit = self._kit
-        results = tuple(self._results.values())
-        left = self._left()
-        outcome = outcome_of(results, left=left, is_stopped=self._control.stopping, limit=limit)
-        reason = limit or reason_of(results, left=left)
-        state = self._state()
-        kit.publish(
-            RunEnded(
-                outcome=outcome,
-                reason=reason,
-                iterations=self._iterations,
-                spend=state.spend,
-                seconds=state.seconds,
-                concerns=(
-                    *(f"{one.task}: {one.reason}" for one in results if one.outcome is not Outcome.COMPLETED),
-                    *self._concerns,
-                ),
-            )
-        )
-        kit.journal.commit(state)
-        return RunResult(outcome, reason, state)
-
-    def _left(self) -> list[str]:
-        """What was wanted and is still open: it waits for something that did not get done, or we were stopped."""
-        open_ = self._store.list(TaskFilter(statuses=(TaskStatus.OPEN,)))
-        return [task.id for task in open_ if self._is_wanted(task.id)]
-
-    def _is_wanted(self, name: str) -> bool:
-        return not self._composition.tasks or name in self._composition.tasks
-
-
-def _of_loop(task: Task, result: RunResult) -> TaskResult:
-    """What became of a task whose run did not end with its acceptance."""
-    if task.status is TaskStatus.CANCELLED:
-        return TaskResult(task.id, Outcome.CANCELLED, task.reason)
-    if task.status is TaskStatus.FAILED:
-        return TaskResult(task.id, Outcome.FAILED, task.reason)
-    is_stopped = result.outcome is Outcome.CANCELLED
-    return TaskResult(task.id, result.outcome, result.reason, is_stopped=is_stopped)
+            self.store.claim(task.id, run_id=part.run_id, at=kit.clock.now())
+            return await drive(part)
 
 
 def prepare_work(
@@ -363,11 +218,11 @@ def prepare_again(
 ) -> Launch:
     if isinstance(task := arguments.get("task"), str):
         message = f"run {resumes} was the work on task {task}"
-        raise UsageError(message, hint=f"`ralph work {task}` goes on with it")
+        raise UsageError(message, hint=f"`ralph work {task}` resumes it")
     tasks, parallel = arguments.get("tasks"), arguments.get("maxParallel")
     if not isinstance(tasks, list) or not isinstance(parallel, int):
         message = f"the request of run {resumes} does not say what it was to work on"
-        raise StoreError(message, hint="start again with `ralph work`: it goes on where the tasks are")
+        raise StoreError(message, hint="start again with `ralph work`: it resumes where the tasks are")
     return prepare_work(
         settings,
         root,

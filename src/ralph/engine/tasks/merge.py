@@ -1,0 +1,98 @@
+"""Accepted work on its way into the user's branch: merged and done, or back to the first role with a remark."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import Warned
+from ralph.domain.tasks.history import TaskEvent
+from ralph.domain.tasks.merging import (
+    NOTHING_CHANGED,
+    Merged,
+    MergeResult,
+    NotMerged,
+    SentBack,
+    judge_merge,
+    off_branch,
+    send_back,
+)
+from ralph.domain.tasks.pipeline import Pipeline
+from ralph.domain.tasks.task import Task, TaskStatus, merged
+from ralph.domain.tasks.work_result import TaskResult
+from ralph.engine.ports import Clock, Control, Publish
+from ralph.engine.tasks.ports import Merges, TaskQueue, Verify, Worktree, Worktrees
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskMerge:
+    """One merge at a time: callers wait for their turn. ``verify`` runs what must pass on the merged tree."""
+
+    tasks: TaskQueue
+    merges: Merges
+    worktrees: Worktrees
+    verify: Callable[[Task, Path], Awaitable[str]]
+    pipeline: Pipeline
+    target: str
+    clock: Clock
+    control: Control
+    publish: Publish
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    async def run(self, task: Task, worktree: Worktree) -> TaskResult | Task:
+        """What became of the task; or the task itself, if it must be worked on again."""
+        async with self._turn:
+            if not await self.merges.return_to_branch(worktree):
+                return self._send_back(task, off_branch(task, worktree.branch))
+            await self.merges.commit_rest(worktree, f"{task.id}: what was left uncommitted")
+            is_unchanged = await self.merges.is_unchanged(worktree)
+            merge = await self.merges.merge(
+                worktree, message=f"Merge {task.id}: {task.title}", verify=self._verify_wanted(task)
+            )
+            judged = judge_merge(
+                merge,
+                task.id,
+                target=self.target,
+                is_unchanged=is_unchanged,
+                is_stopping_now=self.control.stopping_now,
+            )
+            if isinstance(judged, SentBack):
+                return self._send_back(task, judged)
+            await self._settle(task, worktree, merge)
+            if judged.reason == NOTHING_CHANGED:
+                self.publish(Warned(f"{task.id}: {NOTHING_CHANGED}"))
+            return judged
+
+    def _verify_wanted(self, task: Task) -> Verify:
+        """A task that was cancelled while its merge was verified is not merged."""
+
+        async def verify(path: Path) -> str:
+            wrong = await self.verify(task, path)
+            is_wanted = self.tasks.get(task.id).status is TaskStatus.ACCEPTED
+            return wrong or ("" if is_wanted else "it was cancelled")
+
+        return verify
+
+    async def _settle(self, task: Task, worktree: Worktree, merge: MergeResult) -> None:
+        now = self.clock.now()
+        if isinstance(merge, Merged):
+            self.tasks.change(task.id, merged, at=now)
+            self.tasks.note(task.id, TaskEvent("merged", f"into {self.target} as {merge.commit[:12]}", now))
+            await self.worktrees.close(worktree, merged_into=self.target)
+        elif isinstance(merge, NotMerged):
+            self.tasks.note(task.id, TaskEvent("not merged", merge.reason, now))
+
+    def _send_back(self, task: Task, back: SentBack) -> TaskResult | Task:
+        now = self.tasks.change(
+            task.id, lambda current: send_back(current, back, self.pipeline), at=self.clock.now()
+        )
+        match now.status:
+            case TaskStatus.OPEN:
+                return now
+            case TaskStatus.CANCELLED:
+                return TaskResult(task.id, Outcome.CANCELLED, now.reason)
+            case _:
+                return TaskResult(task.id, Outcome.FAILED, back.remark)

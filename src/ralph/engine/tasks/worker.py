@@ -1,0 +1,202 @@
+"""The scheduler of ``ralph work``: starts what is ready, merges what is accepted, lets no task stop the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import AgentEnded, IterationEnded, LoopEvent, RunEnded, Warned
+from ralph.domain.loop.state import LoopState
+from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tasks.work_result import TaskResult, outcome_of, reason_of, result_of_run
+from ralph.engine.loop import RunResult
+from ralph.engine.ports import Clock, Control, Journal, Publish
+from ralph.engine.tasks.merge import TaskMerge
+from ralph.engine.tasks.ports import Merges, TaskQueue, TaskRuns, Worktree, Worktrees
+from ralph.errors import RalphError
+
+
+@dataclass(slots=True, kw_only=True)
+class Worker:
+    """``wanted``: only these tasks; empty: whatever is ready. ``state``: where an earlier process left this run."""
+
+    tasks: TaskQueue
+    worktrees: Worktrees
+    merges: Merges
+    merge: TaskMerge
+    runs: TaskRuns
+    target: str
+    wanted: tuple[str, ...]
+    max_parallel: int
+    budget: Budget
+    state: LoopState
+    journal: Journal
+    clock: Clock
+    control: Control
+    publish: Publish
+    report: Callable[[TaskResult], None]  # each task, as it ends
+
+    _results: dict[str, TaskResult] = field(default_factory=dict, init=False)
+    _begun: set[str] = field(default_factory=set, init=False)
+    _accepted: list[str] = field(default_factory=list, init=False)  # by an earlier process; not merged yet
+    _concerns: list[str] = field(default_factory=list, init=False)
+    _began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock.monotonic() - self.state.seconds
+
+    async def run(self) -> RunResult:
+        active: dict[asyncio.Task[TaskResult], str] = {}
+        limit = ""
+        self._accepted = self._wanted_in(TaskStatus.ACCEPTED)
+        await self._remove_merged_worktrees()
+        try:
+            while True:
+                stopping = await self.control.checkpoint()
+                limit = limit or self._exceeded() or ""
+                if not stopping and not limit:
+                    self._start_ready(active)
+                if not active:
+                    break
+                done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
+                for finished in done:
+                    self._take_result(active.pop(finished), finished.result())
+        finally:
+            for under_way in active:
+                under_way.cancel()
+            await asyncio.gather(*active, return_exceptions=True)
+            for name in self._begun:
+                self.tasks.release(name)
+        return self._end(limit)
+
+    # --- which task is next ---
+
+    def _start_ready(self, active: dict[asyncio.Task[TaskResult], str]) -> None:
+        while len(active) < self.max_parallel and (name := self._claim_next()) is not None:
+            self._begun.add(name)
+            active[asyncio.create_task(self._work_on(name), name=name)] = name
+
+    def _claim_next(self) -> str | None:
+        """Accepted ones first: they only wait to be merged."""
+        at = self.clock.now()
+        while self._accepted:
+            name = self._accepted.pop(0)
+            if self.tasks.claim(name, run_id="", at=at):
+                return name
+        if not self.wanted:
+            task = self.tasks.claim_next(run_id="", at=at)
+            return None if task is None else task.id
+        for name in self.wanted:
+            if name not in self._begun and self.tasks.claim(name, run_id="", at=at):
+                return name
+        return None
+
+    def _wanted_in(self, status: TaskStatus) -> list[str]:
+        return [task.id for task in self.tasks.in_status(status) if not self.wanted or task.id in self.wanted]
+
+    async def _remove_merged_worktrees(self) -> None:
+        """Those of merged tasks that an earlier process could not remove."""
+        for name in self.worktrees.names():
+            task = self.tasks.find(name)
+            if task is not None and task.status is TaskStatus.DONE and task.branch:
+                left = Worktree(self.worktrees.place(name), task.branch, task.base_commit)
+                await self.worktrees.close(left, merged_into=self.target)
+
+    # --- one task ---
+
+    async def _work_on(self, name: str) -> TaskResult:
+        try:
+            return await self._run_until_merged(name)
+        except RalphError as error:
+            self.publish(Warned(f"{name}: {error.message}"))
+            return TaskResult(name, Outcome.FAILED, error.message)
+        finally:
+            # One that could not be worked on stays ours until the end: else it would be ready again at once.
+            if self.tasks.get(name).status is not TaskStatus.OPEN:
+                self.tasks.release(name)
+
+    async def _run_until_merged(self, name: str) -> TaskResult:
+        task = self.tasks.get(name)
+        worktree = await self.worktrees.open(task.id, start=self.target, base=task.base_commit)
+        task = self.tasks.change(
+            name,
+            lambda now: replace(now, branch=worktree.branch, base_commit=worktree.base),
+            at=self.clock.now(),
+        )
+        if task.status is TaskStatus.OPEN:
+            await self.merges.catch_up(worktree)
+        while True:
+            if task.status is TaskStatus.OPEN:
+                result = await self._run(task, worktree)
+                task = self.tasks.get(name)
+                if task.status is not TaskStatus.ACCEPTED:
+                    await self._warn_if_merged_by_others(name, worktree)
+                    return result_of_run(task, result.outcome, result.reason)
+            merged = await self.merge.run(task, worktree)
+            if isinstance(merged, TaskResult):
+                return merged
+            task, worktree = merged, replace(worktree, base=merged.base_commit)
+            await self.merges.catch_up(worktree)
+            if self.control.stopping:
+                why = "stopped by the user; `ralph work` resumes it"
+                return TaskResult(name, Outcome.CANCELLED, why, is_stopped=True)
+
+    async def _run(self, task: Task, worktree: Worktree) -> RunResult:
+        result = await self.runs.run(task, worktree, exceeded=self._exceeded, listen=self._listen)
+        self._concerns += [f"{task.id}: {concern}" for concern in result.concerns]
+        return result
+
+    async def _warn_if_merged_by_others(self, name: str, worktree: Worktree) -> None:
+        if await self.merges.is_in_target(worktree):
+            warning = (
+                f"{name}: commits that were not accepted are in {self.target}, and ralph did not merge them"
+            )
+            self.publish(Warned(warning))
+            self._concerns.append(warning)
+
+    # --- the whole ---
+
+    def _listen(self, event: LoopEvent, at: float) -> None:
+        """The whole pays for its parts, and counts what they count."""
+        if isinstance(event, AgentEnded):
+            self.state = replace(self.state, spend=self.state.spend + event.spend)
+        elif isinstance(event, IterationEnded) and event.decision in ("accept", "continue", "giveup"):
+            self.state = replace(self.state, iteration=self.state.iteration + 1)
+
+    def _now(self) -> LoopState:
+        return self.state.timed(self.clock.monotonic() - self._began)
+
+    def _exceeded(self) -> str | None:
+        """A limit of the whole work is reached: nothing more is begun, no task and no iteration."""
+        return self.budget.exceeded(self._now())
+
+    def _take_result(self, name: str, result: TaskResult) -> None:
+        task = self.tasks.get(name)
+        result = replace(result, iterations=task.iteration, rejections=task.rejections)
+        self._results[name] = result
+        self.report(result)
+        self.journal.commit(self._now())
+
+    def _end(self, limit: str) -> RunResult:
+        """What is still open waits for something that was not done, or was left by a stop or a limit."""
+        results = tuple(self._results.values())
+        left = self._wanted_in(TaskStatus.OPEN)
+        outcome = outcome_of(results, left=left, is_stopped=self.control.stopping, limit=limit)
+        reason = limit or reason_of(results, left=left)
+        unfinished = [one for one in results if one.outcome is not Outcome.COMPLETED]
+        state = self._now()
+        self.publish(
+            RunEnded(
+                outcome=outcome,
+                reason=reason,
+                iterations=state.iteration,
+                spend=state.spend,
+                seconds=state.seconds,
+                concerns=(*(f"{one.task}: {one.reason}" for one in unfinished), *self._concerns),
+            )
+        )
+        self.journal.commit(state)
+        return RunResult(outcome, reason, state)
