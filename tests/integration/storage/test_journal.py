@@ -17,7 +17,7 @@ import pytest
 
 from ralph.adapters.files import point_link, write_atomic
 from ralph.adapters.storage.database import open_database, open_state_database
-from ralph.adapters.storage.journal import SqliteJournal
+from ralph.adapters.storage.journal import SqliteJournal, TakenUp
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
 from ralph.domain.agent.events import SessionStarted, Text, Usage, UsageReported
 from ralph.domain.holder import Owner
@@ -28,7 +28,9 @@ from ralph.domain.loop.events import (
     AgentStarted,
     IterationEnded,
     IterationStarted,
+    LoopEvent,
     RunEnded,
+    RunStarted,
     Warned,
 )
 from ralph.domain.loop.feedback import Feedback, Placement
@@ -104,7 +106,7 @@ def test_what_was_committed_survives_sigkill_and_the_database_stays_sound(tmp_pa
         import sys
         from pathlib import Path
         from ralph.adapters.storage.database import open_state_database
-        from ralph.adapters.storage.journal import SqliteJournal
+        from ralph.adapters.storage.journal import SqliteJournal, TakenUp
         from ralph.domain.holder import Owner
         from ralph.domain.loop.events import Warned
         from ralph.domain.loop.state import LoopState
@@ -333,3 +335,77 @@ def test_what_the_record_leaves_out_of_a_session_is_said_once(tmp_path: Path) ->
     kinds = [kind for (kind,) in rows(tmp_path, "SELECT kind FROM events ORDER BY seq")]
     assert kinds.count("warned") == 1
     assert kinds.count("agent_acted") < 12
+
+
+def stopped(folder: Path, outcome: Outcome, reason: str, *more: LoopEvent) -> TakenUp:
+    """A run whose last session ended with a decision to stop, as the next process finds it."""
+    with journal(folder) as record:
+        record.append(IterationStarted(1, 1, 10, "prompt"), at=2.0)
+        record.append(AgentEnded("exited", 0, 1.0, Spend()), at=3.0)
+        record.append(IterationEnded(1, 1, "stop", reason, False, False, Spend(), 1.0), at=4.0)
+        record.commit(LoopState(attempt=1))
+        for event in (RunEnded(outcome, reason, 0, Spend(), 3.0), *more):
+            record.append(event, at=5.0)
+    with (
+        closing(open_state_database(folder)) as database,
+        SqliteJournal(folder, database, "r1", owner=ME, now=9.0) as record,
+    ):
+        return record.take_up(options={})
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "was_cut"),
+    [
+        (Outcome.CANCELLED, "stopped by the user", True),
+        (Outcome.CANCELLED, "as no version of ralph has ever put it", True),
+        (Outcome.WAITING, "waiting for the review of #7", False),
+        (Outcome.WAITING, "stopped by the user until the review of #7", False),  # the agent's own words
+        (Outcome.FAILED, "not logged in", False),
+        (Outcome.EXHAUSTED, "limit of $5.00 reached", False),
+    ],
+)
+def test_whether_a_session_was_cut_short_does_not_depend_on_the_words_of_the_reason(
+    tmp_path: Path, outcome: Outcome, reason: str, was_cut: bool
+) -> None:
+    assert stopped(tmp_path / ".ralph", outcome, reason).was_cut is was_cut
+
+
+def test_a_stop_before_the_next_session_does_not_make_the_last_one_cut_short(tmp_path: Path) -> None:
+    again = (
+        RunStarted("r1", "basic", "claude", "/"),
+        RunEnded(Outcome.CANCELLED, "stopped by the user", 1, Spend(), 3.0),
+    )
+    assert not stopped(tmp_path / ".ralph", Outcome.WAITING, "waiting for a review", *again).was_cut
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "stopped by the user",
+        "stopped by the user before the session was judged; its changes stay as they are",
+    ],
+)
+def test_a_stop_that_an_earlier_version_recorded_is_known(tmp_path: Path, reason: str) -> None:
+    """Rows and events as schema 6 had them before the decision had a kind."""
+    folder = tmp_path / ".ralph"
+    ended = {"kind": "run_ended", "outcome": "cancelled", "reason": reason, "iterations": 0, "seconds": 3.0}
+    judged = {"kind": "iteration_ended", "iteration": 1, "attempt": 1, "decision": "stop", "reason": reason}
+    spend = {"cost_usd": None, "usage": {}, "seconds": 0.0}
+    with journal(folder):
+        pass
+    with closing(sqlite3.connect(folder / "ralph.db")) as database:
+        database.execute(
+            "INSERT INTO iterations VALUES ('r1', 1, 1, 'prompt', '', 2.0, 4.0, 'stop', ?, 0, 0, NULL, 0)",
+            (reason,),
+        )
+        for row in (judged | {"claimed": False, "proven": False, "seconds": 1.0}, ended):
+            database.execute(
+                "INSERT INTO events (run_id, iteration, at, kind, data) VALUES ('r1', 1, 5.0, ?, ?)",
+                (row["kind"], json.dumps(row | {"spend": spend}).encode()),
+            )
+        database.commit()
+    with (
+        closing(open_state_database(folder)) as database,
+        SqliteJournal(folder, database, "r1", owner=ME, now=9.0) as record,
+    ):
+        assert record.take_up(options={}).was_cut

@@ -16,6 +16,7 @@ from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
 from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
 from ralph.domain.agent.transcript import PriceOf, unpriced
 from ralph.domain.holder import Owner
+from ralph.domain.loop.decision import was_cut_short
 from ralph.domain.loop.events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded, Warned
 from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import SessionFiles
@@ -32,9 +33,13 @@ READ_STATE = """SELECT state, updated_at, state_seq,
 FORGET_REQUESTS = (
     "UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'"
 )
-# An agent that waits has ended its session by itself; one that the user stopped has not.
-LAST_ATTEMPT = """SELECT ended_at IS NULL OR (decision = 'stop' AND reason LIKE 'stopped by the user%') FROM iterations WHERE run_id = ?
+LAST_DECISION = """SELECT decision FROM iterations WHERE run_id = ?
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
+# The end of the run that a decision to stop brought about: the first after the newest iteration. Whoever resumed it
+# and stopped it again before the next session added another. (The index of landmarks wants its own condition.)
+END_AFTER_LAST = """SELECT data FROM events WHERE run_id = :run AND kind <> 'agent_acted' AND kind = 'run_ended'
+    AND seq > (SELECT max(seq) FROM events
+        WHERE run_id = :run AND kind <> 'agent_acted' AND kind = 'iteration_ended') ORDER BY seq LIMIT 1"""
 TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL,
     pid = ?, process_started = ?, boot_id = ?, host = ?, parent_id = coalesce(?, parent_id) WHERE id = ?"""
 SAVE_STATE = """UPDATE runs SET state = ?, updated_at = ?,
@@ -54,7 +59,7 @@ FLUSH_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """Where a run stood. ``was_cut``: a session was under way when the earlier process ended."""
+    """Where a run was. ``was_cut``: its last session ended before it was judged."""
 
     state: LoopState
     was_cut: bool
@@ -110,7 +115,7 @@ class SqliteJournal:
         """A run that an earlier process left behind; raises StoreError if its record cannot be read.
 
         ``parent_id``: the run that it is a part of from now on; empty: as before.
-        ``price`` is for what a session used that was cut off. All of it or nothing is on record: who is killed
+        ``price`` is for what a session used that was cut off. All of it is on record or nothing: whoever is killed
         here loses no time and counts no money twice.
         """
         from ralph.adapters.storage.uncounted import spend_after  # what only a resumed run needs
@@ -124,14 +129,24 @@ class SqliteJournal:
             uncounted = spend_after(self._database, self._run_id, saved_seq, price=price)
             unsaved = (heard_of or 0.0) - saved_at
             stood = decode_state(state).resumed(uncounted, unsaved_seconds=unsaved)
-            # What was asked of the process that is gone is not for this one; a word to the agent is.
+            # What was asked of the earlier process is not for this one; a note to the agent is.
             self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
-            last = self._database.execute(LAST_ATTEMPT, (self._run_id,)).fetchone()
+            was_cut = self._was_cut_short()
             owner = astuple(self._owner)
             self._database.execute(TAKE_UP, (json.dumps(options), *owner, parent_id or None, self._run_id))
             self._database.execute(SAVE_STATE, (encode_state(stood), self._last_at, self._run_id))
         self._iteration = stood.iteration
-        return TakenUp(stood, was_cut=last is not None and bool(last[0]))
+        return TakenUp(stood, was_cut=was_cut)
+
+    def _was_cut_short(self) -> bool:
+        from ralph.adapters.storage.restored_events import restore
+
+        last = self._database.execute(LAST_DECISION, (self._run_id,)).fetchone()
+        if last is None:
+            return False
+        end = self._database.execute(END_AFTER_LAST, {"run": self._run_id}).fetchone()
+        ended = restore(end[0]) if end is not None else None
+        return was_cut_short(last[0], ended.outcome if isinstance(ended, RunEnded) else None)
 
     @property
     def run_folder(self) -> Path:
@@ -157,7 +172,7 @@ class SqliteJournal:
         return files
 
     def check_log(self, iteration: int, slug: str) -> Path:
-        """In the run's folder, and as a link under the name that seed 001 promises."""
+        """In the run's folder, and as a link under the name that is documented."""
         log = self._run_folder / f"guardrail_{iteration:03}_{slug}.log"
         self._link(log.name, log)
         return log
@@ -216,7 +231,7 @@ class SqliteJournal:
         self._write(durably=True)
 
     def _require_file(self) -> None:
-        """A file that was removed is still written to by who has it open, and then it is gone with him."""
+        """A file that was removed can still be written to by whoever has it open, and vanishes with them."""
         try:
             is_there = self._path.stat().st_ino == self._file
         except OSError:
@@ -228,7 +243,7 @@ class SqliteJournal:
             )
 
     def close(self) -> None:
-        if self._held is not None:  # it was not taken in: then it has not ended, and is done again
+        if self._held is not None:  # it was not settled: then it has not ended, and is done again
             events, statements = self._held
             del self._events[events:], self._statements[statements:]
         self._write()

@@ -92,6 +92,18 @@ class Stop:
 Decision = Accept | Continue | Retry | GiveUp | Stop
 
 
+def was_cut_short(decision: str | None, outcome: str | None) -> bool:
+    """Whether the last session of a run on record ended before anyone judged it, so that its work may be half done.
+
+    ``decision`` None: the process of the run was killed. ``outcome`` is what the run ended with after that
+    session: only CANCELLED means that the user stopped it. An agent that waits has ended its session by itself.
+    None: killed before it could say so, most likely by a user who had asked for a stop.
+    """
+    if decision is None:
+        return True
+    return decision == DecisionKind.STOP and outcome in (None, Outcome.CANCELLED)
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What a profile demands. ``max_attempts``: launches per iteration before a passing fault ends the run."""
