@@ -57,7 +57,8 @@ def test_a_run_that_waits_for_a_limit_can_be_stopped_at_once(project: Project) -
     assert code == 130
 
 
-def test_no_wait_ends_with_5(project: Project) -> None:
+@pytest.mark.parametrize("command", [("run",), ("supervise", "--task", "t", "--no-sandbox")])
+def test_no_wait_ends_with_5(project: Project, command: tuple[str, ...]) -> None:
     project.settings(agent={"command": "claude"})
     limit = {
         "type": "rate_limit_event",
@@ -65,7 +66,7 @@ def test_no_wait_ends_with_5(project: Project) -> None:
     }
     result = {"type": "result", "subtype": "success", "is_error": True, "result": "limit"}
     project.agent([{"print": json.dumps(limit)}, {"print": json.dumps(result)}, {"exit": 1}])
-    project.ralph("run", "-p", PROMPT, "--no-wait", check=5)
+    project.ralph(*command, "-p", PROMPT, "--no-wait", check=5)
     project.ralph("stop", check=0)
     assert project.rows("SELECT outcome FROM runs") == [("cancelled",)]
 

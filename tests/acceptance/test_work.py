@@ -341,12 +341,13 @@ def test_a_task_has_a_budget_of_its_own(tasks: TaskProject) -> None:
     assert tasks.shown("A")["status"] == "done"
 
 
-def test_the_whole_work_has_a_budget(tasks: TaskProject) -> None:
+@pytest.mark.parametrize("limit", [("--max-cost", "0.02"), ("-m", "2")])
+def test_the_whole_work_has_a_budget(tasks: TaskProject, limit: tuple[str, str]) -> None:
     tasks.project.agent([{"say": "not yet"}])
     tasks.project.settings(agent={"command": "claude"}, profiles={"verified": {"stages": ["coder"]}})
     tasks.tasks({"id": "A"}, {"id": "B"})
 
-    tasks.work("--max-cost", "0.02", check=1)
+    tasks.work(*limit, check=1)
 
     assert int((tasks.programs / "claude.sessions").read_text()) == 2
     assert tasks.shown("B")["status"] == "open"

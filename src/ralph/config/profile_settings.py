@@ -94,6 +94,9 @@ class VerifiedSettings:
         "The roles that a task goes through, in order; empty: coder, reviewer, tester, qa.",
     )
     roles: Mapping[str, RoleSettings] = setting(Named(Table(RoleSettings)), {}, "What differs in a role.")
+    maximum_iterations: int | None = setting(
+        Nullable(Whole(minimum=1)), None, "Iterations of all tasks together; null: any number."
+    )
     max_parallel: int = setting(Whole(minimum=1), 1, "Tasks that are worked on at the same time.")
     max_rejections: int = setting(
         Whole(minimum=0), 3, "How often a task may be sent back before it is given up."

@@ -55,52 +55,61 @@ def iteration_option(text: str = "Stop after N iterations.", *names: str, short:
     return click.option(short, *names, *everywhere, "max_iterations", metavar="N", type=Count(), help=text)
 
 
-_OPTIONS = (
-    click.option(
+_OPTIONS = {
+    "max_cost": click.option(
         "--max-cost", metavar="USD", type=Amount("dollars"), help="Stop when the run has cost USD dollars."
     ),
-    click.option("--max-tokens", metavar="N", type=Count(), help="Stop when the run has used N tokens."),
-    click.option(
+    "max_tokens": click.option(
+        "--max-tokens", metavar="N", type=Count(), help="Stop when the run has used N tokens."
+    ),
+    "max_time": click.option(
         "--max-time", metavar="SECONDS", type=Amount(), help="Stop after SECONDS seconds, pauses included."
     ),
-    click.option(
+    "stuck_after": click.option(
         "--stuck-after",
         metavar="N",
         type=Count(0),
         help="Stop after N iterations in a row without progress; 0: never.  [default: 5]",
     ),
-    click.option(
+    "no_wait": click.option(
         "--no-wait",
         is_flag=True,
-        help="When a usage limit is hit, exit with 5 instead of waiting for its reset.",
+        help="Exit with 5 when a usage limit is hit, instead of waiting for its reset.",
     ),
-)
+}
 _SETTINGS = {
-    "max_cost": ("maxCost", "--max-cost"),
-    "max_tokens": ("maxTokens", "--max-tokens"),
-    "max_time": ("maxTime", "--max-time"),
-    "stuck_after": ("stuckAfter", "--stuck-after"),
-    "no_wait": ("waitForLimits", "--no-wait"),
+    "max_cost": "maxCost",
+    "max_tokens": "maxTokens",
+    "max_time": "maxTime",
+    "stuck_after": "stuckAfter",
+    "no_wait": "waitForLimits",
 }
 
 
-def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The command gets those that were given as ``limits``, a list of settings."""
+def limit_options(*, standstill: bool = True) -> Decorator:
+    """The command gets those that were given as ``limits``, a list of settings.
 
-    @functools.wraps(function)
-    def collect(*arguments: Any, **values: Any) -> Any:
-        given = {name: values.pop(name) for name in _SETTINGS}
-        return function(*arguments, limits=_flags(given), **values)
+    ``standstill`` False: the command's runs do not notice one, so there is no ``--stuck-after``.
+    """
+    options = [option for name, option in _OPTIONS.items() if standstill or name != "stuck_after"]
 
-    for option in reversed(_OPTIONS):
-        collect = option(collect)
-    return collect
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def collect(*arguments: Any, **values: Any) -> Any:
+            given = {name: values.pop(name, None) for name in _OPTIONS}
+            return function(*arguments, limits=_flags(given), **values)
+
+        for option in reversed(options):
+            collect = option(collect)
+        return collect
+
+    return decorate
 
 
 def _flags(given: dict[str, Any]) -> list[Flag]:
     given["no_wait"] = False if given["no_wait"] else None  # the setting says the opposite
     return [
-        (("limits", _SETTINGS[name][0]), value, _SETTINGS[name][1])
+        (("limits", _SETTINGS[name]), value, f"--{name.replace('_', '-')}")
         for name, value in given.items()
         if value is not None
     ]

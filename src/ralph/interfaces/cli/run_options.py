@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from ralph.domain.sandbox.kind import ASKABLE, STRONGEST
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
+    from ralph.config.loading import Loaded
     from ralph.config.sources import Flag
 
 
@@ -27,7 +29,7 @@ def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
         flag_value=STRONGEST,
         default=None,
         metavar="[KIND]",
-        help="Confine the agent: auto, sbx, bwrap, container, srt or none; without a value the strongest there is.",
+        help="Confine the agent: auto, sbx, bwrap, container, srt or none; without a value, the strongest available.",
     )(function)
 
 
@@ -43,6 +45,16 @@ def sandbox_flags(sandbox: str | None, no_sandbox: bool) -> list[Flag]:
         message = f"--sandbox: there is no sandbox {sandbox!r}"
         raise UsageError(message, hint=f"use one of {', '.join(ASKABLE)}")
     return [(("sandbox", "kind"), sandbox, "--sandbox")]
+
+
+def load_with(state: Path, flags: Sequence[Flag]) -> Loaded:
+    """The settings with the flags laid over them; their warnings go to the user."""
+    from ralph.config.loading import load
+
+    loaded = load(state, environ=os.environ, flags=flags)
+    for warning in loaded.warnings:
+        print(f"ralph: warning: {warning}", file=sys.stderr)
+    return loaded
 
 
 def agent_flags_of(

@@ -12,7 +12,7 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.terminal import display_width, fit
 
 if TYPE_CHECKING:
-    from ralph.wiring.launch import Launch
+    from ralph.operations.runs.start import Launch
 
 GAP = "  "
 _HEAD = ("task", "result", "iterations", "sent back", "why")

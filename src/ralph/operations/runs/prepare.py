@@ -66,3 +66,78 @@ def prepare_supervised_run(
         task_folder=task_folder,
         flags=flags,
     )
+
+
+def prepare_work_run(
+    settings: Settings, root: Root, tasks: Sequence[str] = (), *, flags: Sequence[Flag] = ()
+) -> Launch:
+    """`ralph work`: on these tasks, or on whatever is ready."""
+    from ralph.wiring.runs.work_run import prepare_work
+
+    return prepare_work(settings, root, tasks, flags=flags)
+
+
+class PlanLaunch(NamedTuple):
+    """``estimate``: about how many iterations the stories will need; empty if nobody can say."""
+
+    launch: Launch
+    estimate: str
+
+
+def prepare_plan_run(
+    settings: Settings,
+    root: Root,
+    *,
+    ralph_dir: Path | None = None,
+    skip_review: bool = False,
+    review_cap: int | None = None,
+    stay: bool = False,
+    as_found: bool = False,
+    flags: Sequence[Flag] = (),
+) -> PlanLaunch:
+    """`ralph plan run`."""
+    from ralph.wiring.runs.plan_run import estimate_of, prepare_reviewed
+
+    launch = prepare_reviewed(
+        settings,
+        root,
+        ralph_dir=ralph_dir,
+        skip_review=skip_review,
+        review_cap=review_cap,
+        stay=stay,
+        as_found=as_found,
+        flags=flags,
+    )
+    return PlanLaunch(launch, estimate_of(launch))
+
+
+class DraftLaunch(NamedTuple):
+    launch: Launch
+    has_prd: bool
+
+
+def prepare_draft_run(
+    settings: Settings,
+    root: Root,
+    *,
+    ralph_dir: Path,
+    description: str,
+    remarks: Sequence[str] = (),
+    has_prd: bool | None = None,
+    rounds: int,
+    flags: Sequence[Flag] = (),
+) -> DraftLaunch:
+    """`ralph plan draft`. ``has_prd``: whether a PRD is given, not to be drafted; None: look."""
+    from ralph.wiring.runs.draft_run import prepare_draft
+
+    launch = prepare_draft(
+        settings,
+        root,
+        ralph_dir=ralph_dir,
+        description=description,
+        remarks=remarks,
+        has_prd=has_prd,
+        rounds=rounds,
+        flags=flags,
+    )
+    return DraftLaunch(launch, bool(launch.composition.arguments()["hasPrd"]))

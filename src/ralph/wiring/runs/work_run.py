@@ -199,7 +199,7 @@ def prepare_work(
             pipeline_of(settings),
         ),
         programs=other_programs(settings, root.workspace, environ=environ),
-        maximum=None,
+        maximum=settings.profiles.verified.maximum_iterations,
         guardrails=guardrails_of(settings),
         own_prices=prices_of(settings) if settings.prices else {},
         flags=tuple(flags),

@@ -32,7 +32,7 @@ Examples:
 )
 @click.argument("run", required=False)
 @iteration_option()
-@limit_options
+@limit_options()
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")

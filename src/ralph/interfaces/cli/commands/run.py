@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import click
 from ralph.errors import UsageError
 from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
 from ralph.interfaces.cli.prompt_argument import prompt_argument
-from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.run_options import agent_flags_of, load_with, sandbox_flags, sandbox_options
 from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ Examples:
     multiple=True,
     help="One more command that must pass after every session; may be repeated.",
 )
-@limit_options
+@limit_options()
 @click.option(
     "--notify",
     "notify",
@@ -161,7 +160,6 @@ def command(
     limits: list[Flag],
 ) -> int:
     # Imported here: `ralph --help` must not pay for what only a run needs.
-    from ralph.config.loading import load
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.operations.runs.prepare import prepare_prompt_run, require_prompt_profile
 
@@ -196,9 +194,7 @@ def command(
     flags += limits
     flags += sandbox_flags(sandbox, no_sandbox)
     flags += agent_flags_of(root.state, agent, agent_flags, guardrails)
-    loaded = load(root.state, environ=os.environ, flags=flags)
-    for warning in loaded.warnings:
-        print(f"ralph: warning: {warning}", file=sys.stderr)
+    loaded = load_with(root.state, flags)
     if verbose:
         _say_settings(loaded)
     launch = prepare_prompt_run(loaded.settings, root, given, profile=profile, flags=flags)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,7 @@ import click
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
 from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
-from ralph.interfaces.cli.run_options import sandbox_flags, sandbox_options
+from ralph.interfaces.cli.run_options import load_with, sandbox_flags, sandbox_options
 
 if TYPE_CHECKING:
     from ralph.config.sources import Flag
@@ -58,7 +56,7 @@ Examples:
 )
 @click.option("--agent", metavar="NAME", help="Agent to run instead of the one in the settings.")
 @iteration_option("Stop after N launches in all.  [default: 100]", "--max-restarts")
-@limit_options
+@limit_options(standstill=False)
 @click.option(
     "--restart-delay", metavar="S", type=Amount(zero=True), help="Seconds between two launches.  [default: 1]"
 )
@@ -127,7 +125,6 @@ def command(
     command_line: tuple[str, ...],
     limits: list[Flag],
 ) -> int:
-    from ralph.config.loading import load
     from ralph.config.root import find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.prompt_argument import prompt_argument
@@ -160,9 +157,7 @@ def command(
     flags += sandbox_flags(sandbox, no_sandbox)
     if agent is not None:  # another program: what the settings say about theirs is not for it
         flags += [(("agent", key), empty, "--agent") for key, empty in (("adapter", None), ("flags", []))]
-    loaded = load(root.state, environ=os.environ, flags=flags)
-    for warning in loaded.warnings:
-        print(f"ralph: warning: {warning}", file=sys.stderr)
+    loaded = load_with(root.state, flags)
     launch = prepare_supervised_run(
         loaded.settings,
         root,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.limit_options import iteration_option, limit_options
+from ralph.interfaces.cli.run_options import agent_flags_of, load_with, sandbox_flags, sandbox_options
 from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
+
+if TYPE_CHECKING:
+    from ralph.config.sources import Flag
 
 HELP = """Work on tasks until they are done: those named, or whatever is ready.
 
@@ -34,11 +37,9 @@ Examples:
 @click.argument("tasks", nargs=-1, metavar="[TASK]...")
 @click.option("--max-parallel", type=click.IntRange(min=1), metavar="N", help="Tasks at the same time.")
 @click.option("--agent", metavar="NAME", help="Agent to run; after commas, those that stand in for it.")
-@click.option("--max-cost", type=float, metavar="USD", help="End the work when it has cost so much in all.")
-@click.option("--max-tokens", type=int, metavar="N", help="End the work when it has used so many tokens.")
-@click.option("--max-time", type=float, metavar="SECONDS", help="End the work after so much time.")
+@iteration_option("Stop after N iterations of all tasks together.")
+@limit_options()
 @click.option("--notify", "notify", metavar="HOW", multiple=True, help="Tell when it ends or waits long.")
-@click.option("--no-wait", is_flag=True, help="Do not wait for a usage limit to reset: exit with 5.")
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @click.option(
@@ -53,43 +54,36 @@ def command(
     tasks: tuple[str, ...],
     max_parallel: int | None,
     agent: str | None,
-    max_cost: float | None,
-    max_tokens: int | None,
-    max_time: float | None,
     notify: tuple[str, ...],
-    no_wait: bool,
     sandbox: str | None,
     no_sandbox: bool,
     verbose: bool,
     project_dir: Path | None,
     ui: bool,
     as_json: bool,
+    max_iterations: int | None,
+    limits: list[Flag],
 ) -> int:
-    from ralph.config.loading import load
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
     from ralph.interfaces.cli.work_table import print_results
-    from ralph.wiring.runs.work_run import prepare_work
+    from ralph.operations.runs.prepare import prepare_work_run
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
         return run_under_ui(root.state / STATE_FOLDER, has_parts=True)
     values: list[tuple[str, object, str]] = [
-        ("limits.maxCost", max_cost, "--max-cost"),
-        ("limits.maxTokens", max_tokens, "--max-tokens"),
-        ("limits.maxTime", max_time, "--max-time"),
         ("notify", list(notify) or None, "--notify"),
-        ("limits.waitForLimits", False if no_wait else None, "--no-wait"),
         ("profiles.verified.maxParallel", max_parallel, "--max-parallel"),
+        ("profiles.verified.maximumIterations", max_iterations, "--max-iterations"),
     ]
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
+    flags += limits
     flags += sandbox_flags(sandbox, no_sandbox)
     flags += agent_flags_of(root.state, agent)
-    loaded = load(root.state, environ=os.environ, flags=flags)
-    for warning in loaded.warnings:
-        print(f"ralph: warning: {warning}", file=sys.stderr)
-    launch = prepare_work(loaded.settings, root, tasks, flags=flags)
+    loaded = load_with(root.state, flags)
+    launch = prepare_work_run(loaded.settings, root, tasks, flags=flags)
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     if not as_json:
         print_results(launch)

@@ -103,12 +103,12 @@ def _converse(
     """Draft, show, ask, until there is an answer. Whether the draft stays, and the exit code."""
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.runs.draft_run import prepare_draft
+    from ralph.operations.runs.prepare import prepare_draft_run
 
     remarks: list[str] = []
-    has_prd: bool | None = None
+    has_prd: bool | None = None  # from the second round on: a PRD of our own drafting may be drafted again
     while True:
-        launch = prepare_draft(
+        launch, has_prd = prepare_draft_run(
             settings,
             plan.root,
             ralph_dir=plan.path,
@@ -118,9 +118,6 @@ def _converse(
             rounds=rounds,
             flags=flags,
         )
-        has_prd = bool(
-            launch.composition.arguments()["hasPrd"]
-        )  # a PRD of our own drafting may be drafted again
         code = int(exit_code_of(run_on_console(launch, verbose=verbose).outcome))
         if code != 0:
             return False, code

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
-from ralph.interfaces.cli.run_options import agent_flags_of, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.run_options import agent_flags_of, load_with, sandbox_flags, sandbox_options
 from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
+
+if TYPE_CHECKING:
+    from ralph.config.sources import Flag
 
 HELP = """Work through the plan: one story and one mode per iteration, each with a fresh context.
 
@@ -32,7 +36,7 @@ Examples:
 
 
 @click.command("run", help=HELP, context_settings=HELP_NAMES)
-@click.option("-n", "--max-iterations", metavar="N", type=int, help="Max loop iterations.  [default: 15]")
+@iteration_option("Stop after N iterations.  [default: 15]", short="-n")
 @click.option("-m", "--model", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet).")
 @click.option(
     "--skip-review", is_flag=True, help="No reviews: who implements a story passes it, if the commands agree."
@@ -55,7 +59,7 @@ Examples:
 @click.option(
     "--agent-flag", "agent_flags", metavar="FLAG", multiple=True, help="One more argument for the agent."
 )
-@click.option("--agent-timeout", type=float, metavar="SECONDS", help="End a session that takes longer.")
+@click.option("--agent-timeout", type=Amount(), metavar="SECONDS", help="End a session that takes longer.")
 @click.option(
     "--guardrail",
     "guardrails",
@@ -63,11 +67,8 @@ Examples:
     multiple=True,
     help="One more command that must pass before a story is approved; may be repeated.",
 )
-@click.option("--max-cost", type=float, metavar="USD", help="End the run when it has cost so much.")
-@click.option("--max-tokens", type=int, metavar="N", help="End the run when it has used so many tokens.")
-@click.option("--max-time", type=float, metavar="SECONDS", help="End the run after so much time.")
+@limit_options()
 @click.option("--notify", metavar="HOW", multiple=True, help="Tell when the run ends or waits long.")
-@click.option("--no-wait", is_flag=True, help="Do not wait for a usage limit to reset: exit with 5.")
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @ui_option
@@ -84,11 +85,7 @@ def command(
     agent_flags: tuple[str, ...],
     agent_timeout: float | None,
     guardrails: tuple[str, ...],
-    max_cost: float | None,
-    max_tokens: int | None,
-    max_time: float | None,
     notify: tuple[str, ...],
-    no_wait: bool,
     sandbox: str | None,
     no_sandbox: bool,
     verbose: bool,
@@ -96,12 +93,12 @@ def command(
     as_json: bool,
     project_dir: Path | None,
     ralph_dir: Path | None,
+    limits: list[Flag],
 ) -> int:
-    from ralph.config.loading import load
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.running import run_on_console
-    from ralph.wiring.runs.plan_run import estimate_of, prepare_reviewed
+    from ralph.operations.runs.prepare import prepare_plan_run
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
@@ -109,21 +106,16 @@ def command(
     values: list[tuple[str, object, str]] = [
         ("profiles.reviewed.maximumIterations", max_iterations, "--max-iterations"),
         ("agent.timeout", agent_timeout, "--agent-timeout"),
-        ("limits.maxCost", max_cost, "--max-cost"),
-        ("limits.maxTokens", max_tokens, "--max-tokens"),
-        ("limits.maxTime", max_time, "--max-time"),
         ("notify", list(notify) or None, "--notify"),
-        ("limits.waitForLimits", False if no_wait else None, "--no-wait"),
     ]
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
+    flags += limits
     flags += sandbox_flags(sandbox, no_sandbox)
     flags += agent_flags_of(root.state, agent, agent_flags, guardrails)
     if model is not None:
         flags.append((("agent", "model"), model, "--model"))
-    loaded = load(root.state, environ=os.environ, flags=flags)
-    for warning in loaded.warnings:
-        print(f"ralph: warning: {warning}", file=sys.stderr)
-    launch = prepare_reviewed(
+    loaded = load_with(root.state, flags)
+    launch, estimate = prepare_plan_run(
         loaded.settings,
         root,
         ralph_dir=ralph_dir,
@@ -133,6 +125,6 @@ def command(
         as_found=as_found,
         flags=flags,
     )
-    if estimate := estimate_of(launch):
+    if estimate:
         print(estimate, file=sys.stderr)
     return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)
