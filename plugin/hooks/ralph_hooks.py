@@ -1663,6 +1663,52 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
         return "1 iteration" if iterations == 1 else f"{iterations} iterations"
     return locals()
 
+def ralph_domain_sandbox_own_git():
+    """How ralph runs git for itself: it asks nothing, and runs nothing that a repository's configuration names.
+
+An agent may have written that configuration, or made a repository of its own inside the workspace: hooks, monitors,
+signing programs and diff programs in it are not ours to start. Standard library only: the hooks use this too.
+"""
+
+    RUNS_NOTHING: Mapping[str, str] = {
+        "core.fsmonitor": "false",
+        "core.hooksPath": "/dev/null",
+        "submodule.recurse": "false",
+    }
+    """Configuration for any git on what an agent wrote, the user's own commands included."""
+    _CONFIGURATION: Mapping[str, str] = {
+        **RUNS_NOTHING,
+        "diff.ignoreSubmodules": "dirty",
+        "diff.external": "",
+        "commit.gpgSign": "false",
+        "tag.gpgSign": "false",
+        "log.showSignature": "false",
+        "merge.verifySignatures": "false",
+    }
+    ENVIRONMENT: Mapping[str, str] = {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_EDITOR": "true",
+        "GIT_OPTIONAL_LOCKS": "0",  # the agent's own git may be at work
+        "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what it was when it was made
+        "LC_ALL": "C",
+    }
+    _OPTIONS = ("git", *(part for key, value in _CONFIGURATION.items() for part in ("-c", f"{key}={value}")))
+    # To look into a submodule would run what its configuration names. By option: .gitmodules would outdo the setting.
+    _NOT_INTO_SUBMODULES = "--ignore-submodules=dirty"
+    _ALWAYS = {
+        "diff": ("--no-ext-diff", "--no-textconv", "--no-color", _NOT_INTO_SUBMODULES),
+        "status": (_NOT_INTO_SUBMODULES,),
+    }
+
+    OWN = (".ralph", ".ralph-active")
+    """What ralph itself writes is never part of the work."""
+    NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
+
+    def own_git(command: str, *arguments: str) -> tuple[str, ...]:
+        """The command line; ``ENVIRONMENT`` goes with it."""
+        return (*_OPTIONS, command, *_ALWAYS.get(command, ()), *arguments)
+    return locals()
+
 def ralph_domain_text_reader():
     """Reads values that somebody wrote, key by key, and gathers everything that is wrong with them before anything is said."""
 
@@ -7221,17 +7267,14 @@ def ralph_interfaces_hooks_plan_stop():
 
     _m = _module("ralph.domain.plan.active_marker"); MARKER_FILE = _m["MARKER_FILE"]; active_marker_from = _m["active_marker_from"]
     _m = _module("ralph.domain.plan.stop_checks"); SNAPSHOT_MISSING = _m["SNAPSHOT_MISSING"]; stop_reasons = _m["stop_reasons"]
+    _m = _module("ralph.domain.sandbox.own_git"); ENVIRONMENT = _m["ENVIRONMENT"]; NOT_OWN = _m["NOT_OWN"]; own_git = _m["own_git"]
     _m = _module("ralph.interfaces.hooks.places"); nearest_with = _m["nearest_with"]; read_plain = _m["read_plain"]
 
     LARGEST_FILE = 20_000_000
     MOST_REASONS = 20
     LONGEST_TEXT = 9_000
     GIT_SECONDS = 20
-    STATUS = (
-        "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-        "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty",
-    )  # fmt: skip
-    PLACES = ("--", ".", ":(exclude).ralph", ":(exclude).ralph-active")
+    STATUS = ("status", "--porcelain", "-z", "--no-renames")
 
     @dataclass(frozen=True, slots=True)
     class PlanVerdict:
@@ -7305,11 +7348,10 @@ def ralph_interfaces_hooks_plan_stop():
     def uncommitted(root: str, environ: Mapping[str, str], *, before: Sequence[str] = ()) -> list[str]:
         """Besides what was so before the session. Nothing where there is no repository, or git cannot say."""
         # Only where it matters: a folder of new files that nobody ignores may be a large one.
-        status = (*STATUS, "--untracked-files=all") if before else STATUS
-        own = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+        new_files = ("--untracked-files=all",) if before else ()
         try:
             ran = subprocess.run(
-                (*status, *PLACES), cwd=root, env={**environ, **own}, capture_output=True, timeout=GIT_SECONDS, check=False,
+                own_git(*STATUS, *new_files, "--", *NOT_OWN), cwd=root, env={**environ, **ENVIRONMENT}, capture_output=True, timeout=GIT_SECONDS, check=False,
                 stdin=subprocess.DEVNULL,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):
@@ -7566,6 +7608,7 @@ _MODULES = {
     "ralph.domain.plan.story": ralph_domain_plan_story,
     "ralph.domain.promise.loop_state": ralph_domain_promise_loop_state,
     "ralph.domain.promise.session_loop": ralph_domain_promise_session_loop,
+    "ralph.domain.sandbox.own_git": ralph_domain_sandbox_own_git,
     "ralph.domain.text.reader": ralph_domain_text_reader,
     "ralph.domain.text.strict_json": ralph_domain_text_strict_json,
     "ralph.guard.call": ralph_guard_call,

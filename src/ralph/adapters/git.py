@@ -1,39 +1,23 @@
-"""Our own git: asks nothing, runs nobody's hooks, and says clearly what went wrong."""
+"""Our own git: the only place that runs it for ralph itself. It says clearly what went wrong."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.domain.loop.session_report import Ending
+from ralph.domain.sandbox.own_git import ENVIRONMENT, NOT_OWN, own_git
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 from ralph.errors import GitFailed
 
 SECONDS = 300.0
-KEPT = 20_000_000
+MOST_BYTES = 50_000_000
+"""What git may print. More than that is a failure, for whoever reads a list reads all of it."""
 MOST_NEW = 200
 """New files whose content is shown."""
-# What a repository's own configuration names must not be started by us: an agent may have written it.
-QUIET = (
-    "git",
-    "-c", "core.fsmonitor=false",
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "commit.gpgSign=false",
-    "-c", "diff.external=",
-    "-c", "submodule.recurse=false",
-)  # fmt: skip
-ENVIRONMENT = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_EDITOR": "true",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what it was when it was made
-    "LC_ALL": "C",
-}
-OWN = (".ralph", ".ralph-active")
-NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
-"""What ralph itself writes is never part of the work."""
 
 
 def not_above(root: Path) -> dict[str, str]:
@@ -43,55 +27,84 @@ def not_above(root: Path) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How one git command ended; ``out`` as git printed it."""
+    """How one git command ended. ``is_cut``: it printed more than was wanted, and was ended."""
 
     code: int | None
-    out: str
+    output: bytes
     err: str
+    is_cut: bool = False
 
     @property
     def ok(self) -> bool:
         return self.code == 0
 
     @property
+    def out(self) -> str:
+        """As git printed it; file names survive whatever their encoding."""
+        return self.output.decode(errors="surrogateescape")
+
+    @property
     def text(self) -> str:
         return self.out.strip()
+
+    @property
+    def names(self) -> list[str]:
+        """Those of a list that ends each with NUL (``-z``)."""
+        return [name for name in self.out.split("\0") if name]
+
+    @property
+    def why(self) -> str:
+        """What went wrong, if it did."""
+        return self.err or self.text or f"exit code {self.code}"
 
 
 class Git:
     """Git commands in one working tree.
 
-    ``is_top``: ``root`` has a ``.git`` of its own. A worktree that lost it is none: git must not find the user's above it.
+    ``is_top``: ``root`` has a ``.git`` of its own. If a worktree has lost it, git must not find the user's above it.
     """
 
-    def __init__(self, root: Path, runner: ProcessRunner, *, is_top: bool = False) -> None:
+    def __init__(
+        self, root: Path, runner: ProcessRunner, *, is_top: bool = False, seconds: float = SECONDS
+    ) -> None:
         self.root = root
         self._runner = runner
         self._environment = {**ENVIRONMENT, **(not_above(root) if is_top else {})}
+        self._seconds = seconds
 
     def at(self, root: Path) -> Git:
         """In another worktree."""
-        return Git(root, self._runner, is_top=True)
+        return Git(root, self._runner, is_top=True, seconds=self._seconds)
 
-    async def run(self, *arguments: str, environment: Mapping[str, str] | None = None) -> Ran:
-        out, err = Excerpt(KEPT, Keep.HEAD), Excerpt(4_000, Keep.TAIL)
+    async def run(
+        self, *arguments: str, most: int = MOST_BYTES, environment: Mapping[str, str] | None = None
+    ) -> Ran:
+        """``most``: bytes of output, after which it is ended."""
+        output, err = bytearray(), Excerpt(4_000, Keep.TAIL)
+        enough: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def take(chunk: bytes) -> None:
+            output.extend(chunk[: most + 1 - len(output)])
+            if len(output) > most and not enough.done():
+                enough.set_result(None)
+
         exit_ = await self._runner.run(
-            Command(
-                (*QUIET, *arguments), self.root, environment={**self._environment, **(environment or {})}
-            ),
-            timeouts=Timeouts(total=SECONDS),
-            on_output=lambda chunk: out.add(chunk.decode(errors="surrogateescape")),
+            Command(own_git(*arguments), self.root, environment={**self._environment, **(environment or {})}),
+            timeouts=Timeouts(total=self._seconds),
+            on_output=take,
             on_stderr=lambda chunk: err.add(chunk.decode(errors="replace")),
+            stop=enough,
         )
+        if len(output) > most:
+            return Ran(None, bytes(output[:most]), f"it printed more than {most:,} bytes", is_cut=True)
         code = exit_.code if exit_.ending is Ending.EXITED else None
-        return Ran(code, out.text(), exit_.error or err.text().strip())
+        return Ran(code, bytes(output), exit_.error or err.text().strip())
 
     async def must(self, *arguments: str, hint: str = "") -> Ran:
         """Raises GitFailed unless it succeeds."""
         ran = await self.run(*arguments)
         if not ran.ok:
-            said = ran.err or ran.text or f"exit code {ran.code}"
-            message = f"git {' '.join(arguments[:3])} failed in {self.root}: {said}"
+            message = f"git {' '.join(arguments[:3])} failed in {self.root}: {ran.why}"
             raise GitFailed(message, hint=hint)
         return ran
 
@@ -115,14 +128,12 @@ class Git:
             "--porcelain",
             "-z",
             "--untracked-files=all",
-            "--ignore-submodules=dirty",
             "--",
             *NOT_OWN,
         )
-        entries = [entry for entry in ran.out.split("\0") if entry]
         names: list[str] = []
         skip = False
-        for entry in entries:
+        for entry in ran.names:
             if skip:  # where a renamed file came from
                 skip = False
                 continue
@@ -131,11 +142,10 @@ class Git:
         return tuple(names)
 
     async def conflicts(self) -> tuple[str, ...]:
-        ran = await self.must("diff", "--name-only", "--diff-filter=U", "-z")
-        return tuple(filter(None, ran.out.split("\0")))
+        return tuple((await self.must("diff", "--name-only", "--diff-filter=U", "-z")).names)
 
     async def commit_all(self, message: str) -> str:
-        """Everything that is there, in one commit; empty if there was nothing to commit."""
+        """Commit everything that is there; empty if there was nothing to commit."""
         if await self.is_clean():
             return ""
         await self.must("add", "--all", "--", *NOT_OWN)
@@ -153,13 +163,10 @@ class Git:
 
     async def tracked_diff(self, base: str) -> str:
         """What was changed since ``base`` in files that git knows."""
-        ran = await self.run(
-            "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", base, "--", *NOT_OWN
-        )
-        return ran.out
+        return (await self.run("diff", "--find-renames", base, "--", *NOT_OWN)).out
 
     async def unlock(self) -> None:
-        """Remove the lock of a git that was killed here. Only where nobody else works."""
+        """Remove the lock of a git that was killed here. Only for trees that nobody else works in."""
         ran = await self.run("rev-parse", "--git-path", "index.lock")
         if ran.ok:
             (self.root / ran.text).unlink(missing_ok=True)
@@ -168,20 +175,8 @@ class Git:
         """All that was changed since ``base``: commits, edits, and new files."""
         pieces = [await self.tracked_diff(base)]
         listed = await self.run("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN)
-        for name in filter(None, listed.out.split("\0")[:MOST_NEW]):
-            new = await self.run(
-                *(
-                    "diff",
-                    "--no-ext-diff",
-                    "--no-textconv",
-                    "--no-color",
-                    "--no-index",
-                    "--",
-                    "/dev/null",
-                    name,
-                )
-            )
-            pieces.append(new.out)
+        for name in listed.names[:MOST_NEW]:
+            pieces.append((await self.run("diff", "--no-index", "--", "/dev/null", name)).out)
         return "".join(pieces)
 
     async def is_ancestor(self, commit: str, of: str) -> bool:

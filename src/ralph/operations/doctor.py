@@ -19,6 +19,7 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.loading import Inspection, inspect, missing_for_run
 from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
+from ralph.domain.sandbox.own_git import own_git
 from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
@@ -136,7 +137,7 @@ async def _git(settings: Settings, root: Root, asking: Asking) -> Finding:
     if asking.which("git") is None:
         health = Health.BAD if is_needed else Health.DOUBTFUL
         return Finding(Area.SYSTEM, "git", health, "not installed", ("install git",), needed=is_needed)
-    answer = await asking.ask("git", "--version")
+    answer = await asking.ask(*own_git("--version"))
     version = version_in(answer.output)
     if git_top(root.workspace) is None:
         health = Health.BAD if is_needed else Health.DOUBTFUL

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from ralph.domain.agent.commit_message import COMMIT_PROMPT, commit_message
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import Ending, Spend
+from ralph.domain.sandbox.own_git import NOT_OWN, OWN
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import (
     ActionResult,
@@ -28,9 +29,6 @@ from ralph.errors import ConfigError, StoreError
 
 OUTPUT_KEPT = 2_000
 LISTED = 10_000_000  # characters of file names
-OWN = (".ralph", ".ralph-active")
-NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
-"""What ralph itself writes is never part of the work."""
 BATCH = 200  # file names per command line
 
 
@@ -195,7 +193,7 @@ class ScmAction:
 
     @property
     def _is_git(self) -> bool:
-        return PurePath(self._command[0]).name in ("git", "git.exe")
+        return PurePath(self._command[0]).name in {"git", "git.exe"}
 
     async def _ask_for_message(self, judging: Judging) -> tuple[str | None, Spend]:
         files = self._journal.open_session(

@@ -1,6 +1,6 @@
-"""git that runs outside of a sandbox, on what an agent wrote in it.
+"""The user's git commands outside of a sandbox, on what an agent wrote in it.
 
-The repository's own configuration and hooks are out of the agent's reach, but it can make another repository inside of
+The repository's own configuration and hooks are out of the agent's reach, but it can make another repository inside
 the workspace and add it as a submodule: git would then look into that one too, and run what *its* configuration says.
 Hooks of the project are its own, yet what they run (a linter's configuration, a test) is the agent's work.
 """
@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ralph.domain.sandbox.own_git import RUNS_NOTHING
+
 _COUNT = "GIT_CONFIG_COUNT"
-_SAFE = {
-    "core.fsmonitor": "false",
-    "core.hooksPath": "/dev/null",
-    "diff.ignoreSubmodules": "all",
-    "submodule.recurse": "false",
-}
+_SAFE = {**RUNS_NOTHING, "diff.ignoreSubmodules": "all"}
 
 
 def safe_git_variables(environ: Mapping[str, str]) -> dict[str, str]:

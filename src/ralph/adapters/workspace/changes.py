@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ralph.adapters.git import Git, Ran
+from ralph.domain.sandbox import own_git
 from ralph.domain.views.changes import Changes, CommitLine, FileChange
 from ralph.domain.views.iterations import IterationSummary
-from ralph.engine.ports import Command, ProcessRunner, Timeouts
+from ralph.engine.ports import ProcessRunner
 
 SECONDS = 30.0
 MOST_PATCH = 300_000
@@ -17,15 +18,8 @@ MOST_LISTED = 2_000_000
 MOST_COMMITS = 200
 # What `ralph report` wrote. Its own endings only: nothing else may hide from a report behind such a name.
 REPORTS = tuple(f"ralph-report-*.{ending}" for ending in ("html", "md", "json"))
-NOT_OWN = (
-    ".",
-    ":(exclude).ralph",
-    ":(exclude).ralph-active",
-    *(f":(exclude,glob)**/{name}" for name in REPORTS),
-)
-# Looking must start nothing that a repository's own configuration names.
-GIT = ("git", "-c", "core.fsmonitor=false", "--no-pager")
-DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=all")
+NOT_OWN = (*own_git.NOT_OWN, *(f":(exclude,glob)**/{name}" for name in REPORTS))
+DIFF = ("diff", "--find-renames", "--ignore-submodules=all")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _COMMITTED = re.compile(r"committed ([0-9a-f]{7,64})\b")
 
@@ -37,8 +31,7 @@ class GitChanges:
     """
 
     def __init__(self, root: Path, runner: ProcessRunner, *, has_tree: bool = True) -> None:
-        self._root = root
-        self._runner = runner
+        self._git = Git(root, runner, seconds=SECONDS)
         self._has_tree = has_tree
 
     async def of_iteration(
@@ -132,50 +125,31 @@ class GitChanges:
         return Changes(files=files, patch=patch, is_cut=is_cut, uncommitted=True)
 
     async def _files(self, *commits: str) -> tuple[FileChange, ...] | None:
-        code, output, _ = await self._git(
-            (*DIFF, "--numstat", "-z", "--no-renames", *commits, "--", *NOT_OWN), MOST_LISTED
-        )
-        if code != 0:
+        ran = await self._run(*DIFF, "--numstat", "-z", "--no-renames", *commits, "--", *NOT_OWN)
+        if not (ran.ok or ran.is_cut):
             return None
-        return tuple(_file(entry) for entry in output.split("\0") if entry.count("\t") >= 2)
+        return tuple(_file(entry) for entry in _shown(ran).split("\0") if entry.count("\t") >= 2)
 
     async def _patch(self, *commits: str) -> tuple[str, bool]:
-        _, output, is_cut = await self._git((*DIFF, *commits, "--", *NOT_OWN), MOST_PATCH)
-        return output, is_cut
+        ran = await self._run(*DIFF, *commits, "--", *NOT_OWN, most=MOST_PATCH)
+        return _shown(ran), ran.is_cut
 
     async def _text(self, *arguments: str) -> str:
-        code, output, _ = await self._git(arguments, MOST_LISTED)
-        return output if code == 0 else ""
+        ran = await self._run(*arguments)
+        return _shown(ran) if ran.ok or ran.is_cut else ""
 
-    async def _git(self, arguments: Sequence[str], most: int) -> tuple[int | None, str, bool]:
-        """Exit code, output up to ``most`` bytes, and whether there was more."""
-        if not self._root.is_dir():
-            return None, "", False
-        kept = bytearray()
-        enough = asyncio.Event()
+    async def _run(self, *arguments: str, most: int = MOST_LISTED) -> Ran:
+        if not self._git.root.is_dir():
+            return Ran(None, b"", "")
+        return await self._git.run(*arguments, most=most)
 
-        def take(data: bytes) -> None:
-            kept.extend(data[: most + 1 - len(kept)])
-            if len(kept) > most:
-                enough.set()
 
-        stop = asyncio.ensure_future(enough.wait())
-        try:
-            exit_ = await self._runner.run(
-                Command((*GIT, *arguments), self._root, environment={"GIT_OPTIONAL_LOCKS": "0"}),
-                timeouts=Timeouts(total=SECONDS),
-                on_output=take,
-                stop=stop,
-            )
-        finally:
-            stop.cancel()
-        is_cut = len(kept) > most
-        text = bytes(kept[:most]).decode(errors="replace")
-        return 0 if is_cut else exit_.code, text, is_cut
+def _shown(ran: Ran) -> str:
+    return ran.output.decode(errors="replace")
 
 
 def _is_commit(text: str) -> bool:
-    """What stands in the record is given to git as an argument: nothing but a hash may."""
+    """What the record says is given to git as an argument: nothing but a hash may be."""
     return _COMMIT.fullmatch(text) is not None
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ralph.adapters.git import OWN, Git
+from ralph.adapters.git import Git
 from ralph.adapters.workspace.worktrees import Worktrees
+from ralph.domain.sandbox.own_git import OWN
 from ralph.domain.tasks.merging import Conflict, Merged, MergeResult, NotMerged, Unverified
 from ralph.engine.tasks.ports import Verify, Worktree
 
@@ -73,7 +74,7 @@ class Integration:
     async def _changes_of_ours(self, worktree: Worktree, tip: str) -> str:
         """Settings run commands: a task must not bring its own into the user's checkout."""
         changed = await self._git.run(
-            *("diff", "--name-only", "--no-ext-diff", f"{tip}...refs/heads/{worktree.branch}", "--", *OWN)
+            *("diff", "--name-only", f"{tip}...refs/heads/{worktree.branch}", "--", *OWN)
         )
         return ", ".join(changed.text.splitlines())
 

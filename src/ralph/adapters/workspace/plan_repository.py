@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISREG
 
-from ralph.adapters.git import Git
+from ralph.adapters.git import Git, Ran
 from ralph.adapters.workspace.plan_branch import NOBODY, come_back
+from ralph.domain.sandbox.own_git import OWN
 from ralph.engine.plans.ports import Return, TreeState
-from ralph.engine.ports import Command, ProcessRunner, Timeouts
+from ralph.engine.ports import ProcessRunner
 
 SECONDS = 120.0
 PATHS_AT_ONCE = 500
 LARGEST_KEPT = 20_000_000
-OWN = (".ralph/", ".ralph-active")
-
-# What an agent could have written (hooks, a monitor, a signing program) is not run by us.
-SAFELY = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false")
-ENVIRONMENT = {
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what it was when it was made
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_EDITOR": "true",
-}
+LITERALLY = {"GIT_LITERAL_PATHSPECS": "1"}
 
 
 class GitPlanRepository:
@@ -33,14 +25,14 @@ class GitPlanRepository:
 
     def __init__(self, root: Path, runner: ProcessRunner, *, aside: Path) -> None:
         self._root = root
-        self._runner = runner
+        self._own_git = Git(root, runner, seconds=SECONDS)
         self._aside = aside
 
     async def state(self) -> TreeState:
         return TreeState(
             await self._head(),
             {path: self._digest(path) for path in await self._uncommitted()},
-            branch=await Git(self._root, self._runner).branch(),
+            branch=await self._own_git.branch(),
             hidden={path: self._digest(path) for path in await self._hidden()},
             excluded=await self._excluded(),
         )
@@ -50,8 +42,7 @@ class GitPlanRepository:
             left = [path for path in await self._uncommitted() if path not in before.uncommitted]
             return await self.commit(left, "chore: what a session left uncommitted on another branch")
 
-        git = Git(self._root, self._runner)
-        return await come_back(git, before, keep_history=keep_history, set_down=set_down)
+        return await come_back(self._own_git, before, keep_history=keep_history, set_down=set_down)
 
     async def changed_since(self, before: TreeState) -> tuple[str, ...]:
         await self._bring_to_light(before)
@@ -89,9 +80,9 @@ class GitPlanRepository:
         present = [path for path in changed if self._is_there(path)]
         absent = sorted(set(changed).difference(present))
         for some in _portions(present):
-            code, said = await self._git("add", "--", *some)
-            if code != 0:
-                return said or "git add failed"
+            added = await self._git("add", "--", *some)
+            if not added.ok:
+                return added.why
         for some in _portions(absent):
             await self._git("rm", "--quiet", "--cached", "--ignore-unmatch", "--", *some)
         for identity in ((), NOBODY):
@@ -99,19 +90,18 @@ class GitPlanRepository:
             given = self._aside / "commit-paths"
             given.parent.mkdir(parents=True, exist_ok=True)
             given.write_bytes(listed)
-            code, said = await self._git(
+            made = await self._git(
                 *identity, "commit", "--quiet", "--no-verify", "--only", f"--message={message}",
                 f"--pathspec-from-file={given}", "--pathspec-file-nul",
             )  # fmt: skip
-            if code == 0:
+            if made.ok:
                 return ""
-        return said or "git commit failed"
+        return made.why
 
     # --- looking ---------------------------------------------------------------------------------------------
 
     async def _head(self) -> str:
-        code, said = await self._git("rev-parse", "--verify", "--quiet", "HEAD")
-        return said if code == 0 else ""
+        return await self._own_git.commit_of("HEAD")
 
     async def _uncommitted(self) -> list[str]:
         head = await self._head()
@@ -157,8 +147,8 @@ class GitPlanRepository:
             return None
 
     async def _exclude_file(self) -> Path:
-        code, said = await self._git("rev-parse", "--git-path", "info/exclude")
-        return self._root / said if code == 0 else self._root / ".git/info/exclude"
+        ran = await self._git("rev-parse", "--git-path", "info/exclude")
+        return self._root / (ran.text if ran.ok else ".git/info/exclude")
 
     async def _committed(self, paths: Sequence[str], commit: str) -> list[str]:
         if not commit:
@@ -214,34 +204,14 @@ class GitPlanRepository:
             return
 
     async def _names(self, *arguments: str) -> list[str]:
-        output: list[bytes] = []
-        await self._run(arguments, output.append)
-        names = b"".join(output).split(b"\0")
-        return [path for name in names if name and not _is_own(path := name.decode(errors="surrogateescape"))]
+        return [path for path in (await self._git(*arguments)).names if not _is_own(path)]
 
-    async def _git(self, *arguments: str) -> tuple[int, str]:
-        output: list[bytes] = []
-        code = await self._run(arguments, output.append, merge=True)
-        return code, b"".join(output).decode(errors="replace").strip()
-
-    async def _run(
-        self, arguments: Sequence[str], take: Callable[[bytes], None], *, merge: bool = False
-    ) -> int:
-        exit_ = await self._runner.run(
-            Command(
-                ("git", *SAFELY, *arguments),
-                self._root,
-                environment=ENVIRONMENT,
-                merge_stderr=merge,
-            ),
-            timeouts=Timeouts(total=SECONDS),
-            on_output=take,
-        )
-        return exit_.code if exit_.code is not None else 1
+    async def _git(self, *arguments: str) -> Ran:
+        return await self._own_git.run(*arguments, environment=LITERALLY)
 
 
 def _is_own(path: str) -> bool:
-    return path.startswith(OWN[0]) or path in (OWN[1], OWN[0].rstrip("/"))
+    return path.split("/", 1)[0] in OWN
 
 
 def _portions(paths: Sequence[str]) -> Iterator[Sequence[str]]:

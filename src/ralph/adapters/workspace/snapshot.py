@@ -6,14 +6,10 @@ from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISREG
 
-from ralph.engine.ports import Command, ProcessRunner, Snapshot, Timeouts
+from ralph.adapters.git import Git
+from ralph.domain.sandbox.own_git import NOT_OWN
+from ralph.engine.ports import ProcessRunner, Snapshot
 
-STATUS = (
-    *("git", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"),
-    "--ignore-submodules=dirty",  # looking into one would run what its own configuration names
-    "--",
-)
-NOT_OWN = (".", ":(exclude).ralph", ":(exclude).ralph-active")
 HEAD = b"# branch.oid "
 SECONDS = 60.0
 READ_BYTES = 1_000_000
@@ -23,22 +19,17 @@ class GitWorkspace:
     """Commits, changes and new files count; what ralph itself writes does not."""
 
     def __init__(self, root: Path, runner: ProcessRunner, *, top: Path) -> None:
-        self._root = root
-        self._runner = runner
+        self._git = Git(root, runner, seconds=SECONDS)
         self._top = top  # the status names files as seen from there, wherever it is asked
 
     async def snapshot(self) -> Snapshot:
         """Empty if git cannot tell: then nothing is ever taken for standing still."""
-        output: list[bytes] = []
-        exit_ = await self._runner.run(
-            # Looking must not lock the index: the agent's own git may be at work.
-            Command((*STATUS, *NOT_OWN), self._root, environment={"GIT_OPTIONAL_LOCKS": "0"}),
-            timeouts=Timeouts(total=SECONDS),
-            on_output=output.append,
+        ran = await self._git.run(
+            "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", *NOT_OWN
         )
-        if exit_.code != 0:
+        if not ran.ok:
             return Snapshot()
-        entries = b"".join(output).split(b"\0")
+        entries = ran.output.split(b"\0")
         digest = blake2b(digest_size=16)
         commit = ""
         for entry in entries:

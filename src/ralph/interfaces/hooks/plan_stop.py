@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker, active_marker_from
 from ralph.domain.plan.stop_checks import SNAPSHOT_MISSING, stop_reasons
+from ralph.domain.sandbox.own_git import ENVIRONMENT, NOT_OWN, own_git
 from ralph.interfaces.hooks.places import nearest_with, read_plain
 
 if TYPE_CHECKING:
@@ -20,11 +21,7 @@ LARGEST_FILE = 20_000_000
 MOST_REASONS = 20
 LONGEST_TEXT = 9_000
 GIT_SECONDS = 20
-STATUS = (
-    "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-    "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty",
-)  # fmt: skip
-PLACES = ("--", ".", ":(exclude).ralph", ":(exclude).ralph-active")
+STATUS = ("status", "--porcelain", "-z", "--no-renames")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +102,10 @@ def ancestors() -> list[int]:
 def uncommitted(root: str, environ: Mapping[str, str], *, before: Sequence[str] = ()) -> list[str]:
     """Besides what was so before the session. Nothing where there is no repository, or git cannot say."""
     # Only where it matters: a folder of new files that nobody ignores may be a large one.
-    status = (*STATUS, "--untracked-files=all") if before else STATUS
-    own = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    new_files = ("--untracked-files=all",) if before else ()
     try:
         ran = subprocess.run(
-            (*status, *PLACES), cwd=root, env={**environ, **own}, capture_output=True, timeout=GIT_SECONDS, check=False,
+            own_git(*STATUS, *new_files, "--", *NOT_OWN), cwd=root, env={**environ, **ENVIRONMENT}, capture_output=True, timeout=GIT_SECONDS, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):

@@ -98,20 +98,12 @@ def _make_project(project: Path) -> None:
 
 
 async def _git(project: Path, *commands: tuple[str, ...]) -> str:
+    from ralph.adapters.git import Git
     from ralph.adapters.processes.runner import PosixProcessRunner
-    from ralph.engine.ports import Command
 
-    runner = PosixProcessRunner(run_id="demo", base_environment=os.environ)
-    output: list[bytes] = []
-    for arguments in commands:
-        exit_ = await runner.run(
-            Command(("git", *arguments), project, merge_stderr=True), on_lines=output.extend
-        )
-        if exit_.code != 0:
-            said = b"\n".join(output).decode(errors="replace")
-            message = f"git {arguments[0]} failed in {project}: {said or exit_.error}"
-            raise AgentUnavailable(message, hint="check your git installation")
-    return b"\n".join(output).decode(errors="replace")
+    git = Git(project, PosixProcessRunner(run_id="demo", base_environment=os.environ), is_top=True)
+    ran = [await git.must(*arguments, hint="check your git installation") for arguments in commands]
+    return "".join(each.out for each in ran)
 
 
 def _say_what_is_left(project: Path, result: RunResult) -> None:
