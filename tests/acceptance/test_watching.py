@@ -316,6 +316,11 @@ def test_show_as_json(done: Project) -> None:
     record = json.loads(done.ralph("show", "last", "--json", check=0).stdout)
     assert record["run"]["id"] == run_id(done)
     first, second = record["iterations"]
+    assert " ".join(first) == (
+        "iteration attempt started_at assignment role prompt prompt_chars prompt_file command tools tool_errors"
+        " tool_error_count last_words ending exit_code fault checks claims actions decision reason claimed proven"
+        " spend seconds"
+    )
     assert first["tools"] == {"Bash": 1}
     assert [check["verdict"] for check in first["checks"]] == ["failed"]
     assert (second["decision"], second["claimed"], second["proven"]) == ("accept", True, True)

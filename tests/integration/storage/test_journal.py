@@ -390,7 +390,7 @@ def test_a_stop_that_an_earlier_version_recorded_is_known(tmp_path: Path, reason
     folder = tmp_path / ".ralph"
     ended = {"kind": "run_ended", "outcome": "cancelled", "reason": reason, "iterations": 0, "seconds": 3.0}
     judged = {"kind": "iteration_ended", "iteration": 1, "attempt": 1, "decision": "stop", "reason": reason}
-    spend = {"cost_usd": None, "usage": {}, "seconds": 0.0}
+    spend: dict[str, object] = {"cost_usd": None, "usage": {}, "seconds": 0.0}
     with journal(folder):
         pass
     with closing(sqlite3.connect(folder / "ralph.db")) as database:

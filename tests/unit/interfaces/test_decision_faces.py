@@ -103,10 +103,7 @@ def github(events: list[LoopEvent]) -> Said:
 
 
 def show(events: list[LoopEvent]) -> Said:
-    from ralph.domain.views.iteration_view import iterations_of
-
-    (each,) = iterations_of((event, 1.0) for event in events)
-    return IterationText(LOOK, Path()).lines(each)[-1], ""
+    return IterationText(LOOK, Path()).lines(folded(events))[-1], ""
 
 
 def tui_stream(events: list[LoopEvent]) -> Said:

@@ -1,16 +1,20 @@
-"""What faces read: typed values, and the fold that makes iterations of events as they come. No face has rules of its own."""
+"""The iterations of a run, folded from its events as they come; the only fold. No face has rules of its own."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from ralph.domain.agent.events import AgentEvent, Text, ToolEnded, ToolStarted
 from ralph.domain.loop.decision import DecisionKind
 from ralph.domain.loop.events import (
     ActionEnded,
+    AgentActed,
     AgentEnded,
+    AgentStarted,
     CheckEnded,
     ClaimsSought,
     IterationEnded,
@@ -26,6 +30,9 @@ from ralph.domain.loop.session_report import Spend
 from ralph.domain.views.runs import RunView
 
 NOTES_KEPT = 200
+ERRORS_KEPT = 20
+WORDS_KEPT = 4000
+"""Characters at the end of what an agent said last; a session may say megabytes."""
 
 
 class Head(NamedTuple):
@@ -48,7 +55,7 @@ class FeedEvent(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Something a person should read: a warning, or a word of the user's to the agent."""
+    """Something a person should read: a warning, or a note from the user to the agent."""
 
     at: float
     iteration: int
@@ -56,9 +63,62 @@ class Note(NamedTuple):
     text: str
 
 
+class ToolError(NamedTuple):
+    """A tool call that went wrong, and how its output began."""
+
+    tool: str
+    output: str
+
+
+@dataclass(slots=True)
+class Activity:
+    """What the agent was seen doing in its session. Grows as it is read, in bounded memory."""
+
+    tools: Counter[str] = field(default_factory=Counter)
+    errors: list[ToolError] = field(default_factory=list)
+    error_count: int = 0
+    last_words: str = ""
+    _is_own_session: bool = True  # not one that was asked for a commit message
+    _block_is_open: bool = False
+    _names: dict[str, str] = field(default_factory=dict)
+
+    def begin_session(self, purpose: str) -> None:
+        self._is_own_session = purpose == "iteration"
+
+    def take(self, events: Iterable[AgentEvent]) -> None:
+        for event in events if self._is_own_session else ():
+            self._take(event)
+
+    def _take(self, event: AgentEvent) -> None:
+        match event:
+            case Text() if not event.parent:
+                self._take_words(event)
+            case ToolStarted():
+                self.tools[event.name] += 1
+                self._names[event.id] = event.name
+            case ToolEnded():
+                name = self._names.pop(event.id, event.name)
+                if event.is_error:
+                    self.error_count += 1
+                    if len(self.errors) < ERRORS_KEPT:
+                        self.errors.append(ToolError(name, event.output))
+            case _:
+                pass
+
+    def _take_words(self, event: Text) -> None:
+        if self._block_is_open:
+            self.last_words = (self.last_words + event.text)[-WORDS_KEPT:]
+        elif event.text.strip():
+            self.last_words = event.text[-WORDS_KEPT:]
+        self._block_is_open = not event.final
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationSummary:
-    """One attempt of one iteration; ``decision`` is empty while it is under way, or if it was interrupted."""
+    """One attempt of one iteration; ``decision`` is empty while it is under way, or if it was interrupted.
+
+    ``activity`` stays empty where what agents say is not read.
+    """
 
     iteration: int
     attempt: int
@@ -70,6 +130,8 @@ class IterationSummary:
     prompt: str = ""  # the beginning of it
     prompt_chars: int = 0
     prompt_file: str = ""
+    command: str = ""
+    activity: Activity = field(default_factory=Activity, compare=False)
     agent_seconds: float = 0.0
     ending: str = ""
     exit_code: int | None = None
@@ -113,13 +175,13 @@ class IterationSummary:
 
 @dataclass(slots=True)
 class Timeline:
-    """Folds the landmarks of a run, in order, however many batches they come in. What agents say is not needed."""
+    """Folds the events of a run, in order, however many batches they come in. What agents say may be left out."""
 
     iterations: list[IterationSummary] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     started: RunStarted | None = None
     ended: RunEnded | None = None
-    seq: int = 0  # of the last event taken
+    seq: int = 0  # of the newest event taken
 
     def take(self, seq: int, at: float, event: LoopEvent | None) -> None:
         """``event`` None is one that this ralph does not know."""
@@ -132,20 +194,26 @@ class Timeline:
                 self._close(seq)
             case IterationStarted():
                 self._close(seq - 1)
-                self.iterations.append(_begun(event, seq, at))
+                self.iterations.append(_begin(event, seq, at))
             case Warned(message=text) | Steered(text=text):
                 number = self.iterations[-1].iteration if self.iterations else 0
                 self.notes.append(Note(at, number, event.kind, text))
                 del self.notes[:-NOTES_KEPT]
             case None:
                 pass
-            case _ if self.iterations:
-                self.iterations[-1] = _grown(self.iterations[-1], event)
+            case AgentActed(events) if self._is_open:
+                self.iterations[-1].activity.take(events)
+            case _ if self._is_open:
+                self.iterations[-1] = _add(self.iterations[-1], event)
             case _:
                 pass
 
+    @property
+    def _is_open(self) -> bool:
+        return bool(self.iterations) and self.iterations[-1].last_seq is None
+
     def _close(self, seq: int) -> None:
-        if self.iterations and self.iterations[-1].last_seq is None:
+        if self._is_open:
             self.iterations[-1] = replace(self.iterations[-1], last_seq=seq)
 
     def iteration_at(self, seq: int) -> IterationSummary | None:
@@ -158,7 +226,7 @@ class Timeline:
         return figures_of(self.iterations)
 
 
-def _begun(event: IterationStarted, seq: int, at: float) -> IterationSummary:
+def _begin(event: IterationStarted, seq: int, at: float) -> IterationSummary:
     return IterationSummary(
         iteration=event.iteration,
         attempt=event.attempt,
@@ -173,8 +241,11 @@ def _begun(event: IterationStarted, seq: int, at: float) -> IterationSummary:
     )
 
 
-def _grown(summary: IterationSummary, event: LoopEvent) -> IterationSummary:
+def _add(summary: IterationSummary, event: LoopEvent) -> IterationSummary:
     match event:
+        case AgentStarted():
+            summary.activity.begin_session(event.purpose)
+            return replace(summary, command=event.command) if event.purpose == "iteration" else summary
         case AgentEnded(purpose="iteration"):
             return replace(
                 summary,
@@ -206,8 +277,18 @@ def _grown(summary: IterationSummary, event: LoopEvent) -> IterationSummary:
             return summary
 
 
+def fold_iterations(events: Iterable[tuple[int, float, LoopEvent | None]]) -> Iterator[IterationSummary]:
+    """Each iteration as soon as all of it has been read; no more than one is kept in memory."""
+    timeline = Timeline()
+    for seq, at, event in events:
+        timeline.take(seq, at, event)
+        while len(timeline.iterations) > 1:
+            yield timeline.iterations.pop(0)
+    yield from timeline.iterations
+
+
 class CheckRate(NamedTuple):
-    """How often a check passed, of those times that it was really carried out."""
+    """How often a check passed, of the times that it was actually run."""
 
     name: str
     passed: int
@@ -246,5 +327,5 @@ def figures_of(iterations: Sequence[IterationSummary]) -> Figures:
 
 
 def is_newest(run: RunView, runs: Iterable[RunView]) -> bool:
-    """Nothing was started there since: what lies about uncommitted may be its work."""
+    """Nothing has been started there since: changes that are not committed may be its work."""
     return all(run.started_at >= other.started_at for other in runs if other.root == run.root)

@@ -9,8 +9,8 @@ from pathlib import Path
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import compact, duration, money, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
-from ralph.domain.views.decisions import describe_decision
-from ralph.domain.views.iteration_view import IterationView
+from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iteration
+from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.terminal import Look
@@ -56,7 +56,7 @@ class IterationText:
         self._marks = marks_of(look)
         self._colors = colors_of(look)
 
-    def lines(self, view: IterationView, *, live: bool = False) -> list[str]:
+    def lines(self, view: IterationSummary, *, live: bool = False) -> list[str]:
         return [
             "",
             self._title(view),
@@ -68,7 +68,7 @@ class IterationText:
             self._decision(view, live=live),
         ]
 
-    def _title(self, view: IterationView) -> str:
+    def _title(self, view: IterationSummary) -> str:
         title = f"Iteration {view.iteration}"
         if view.attempt > 1:
             title += f" (attempt {view.attempt})"
@@ -76,30 +76,30 @@ class IterationText:
             title += f" {self._marks.dot} {view.role} {self._marks.dot} {view.assignment}"
         return f"{self._colors.bold}{clean_line(title)}{self._colors.off}  {_moment(view.started_at)}"
 
-    def _prompt(self, view: IterationView) -> list[str]:
+    def _prompt(self, view: IterationSummary) -> list[str]:
         text = _beginning(view.prompt_file) or view.prompt
         shown = _first_lines(text, PROMPT_LINES)
         where = f", {clean_line(view.prompt_file)}" if view.prompt_file else ""
         return [f"  prompt ({plural(view.prompt_chars, 'character')}{where})", *self._quoted(shown)]
 
-    def _agent(self, view: IterationView) -> list[str]:
-        used = ", ".join(f"{clean_line(name)} {number}" for name, number in view.tools.most_common())
+    def _agent(self, view: IterationSummary) -> list[str]:
+        used = ", ".join(f"{clean_line(name)} {number}" for name, number in view.activity.tools.most_common())
         facts = [used or "no tools"]
-        if view.tool_error_count:
-            facts.append(f"errors: {view.tool_error_count}")
+        if view.activity.error_count:
+            facts.append(f"errors: {view.activity.error_count}")
         if view.exit_code:
             facts.append(f"exit code {view.exit_code}")
         if view.ending and view.ending != "exited":
             facts.append(view.ending.replace("_", " "))
         lines = [f"  agent: {'; '.join(facts)}"]
-        for error in view.tool_errors:
+        for error in view.activity.errors:
             first = clean_line(error.output.strip().split("\n", 1)[0][:LINE_CHARS])
             lines.append(f"    {self._bad(clean_line(error.tool))}{f': {first}' if first else ''}")
         if view.fault:
             lines.append(f"    {self._bad(clean_line(view.fault))}")
-        if view.last_words.strip():
+        if view.activity.last_words.strip():
             lines.append("  last words")
-            lines += self._quoted(_last_lines(view.last_words, WORDS_LINES))
+            lines += self._quoted(_last_lines(view.activity.last_words, WORDS_LINES))
         return lines
 
     def _check(self, check: CheckResult) -> list[str]:
@@ -128,10 +128,10 @@ class IterationText:
         own = self._run_folder / Path(told).name
         return str(own) if own.exists() else told
 
-    def _claims(self, view: IterationView) -> list[str]:
+    def _claims(self, view: IterationSummary) -> list[str]:
         return [f"  claimed: {clean_line(', '.join(view.claims))}"] if view.claims else []
 
-    def _actions(self, view: IterationView) -> list[str]:
+    def _actions(self, view: IterationSummary) -> list[str]:
         lines = []
         for action in view.actions:
             message = f": {clean_line(action.message)}" if action.message else ""
@@ -139,17 +139,19 @@ class IterationText:
             lines.append(f"  {self._good(text) if action.ok else self._bad(text)}")
         return lines
 
-    def _decision(self, view: IterationView, *, live: bool) -> str:
-        if not view.decision:
-            return "  under way" if live else f"  {self._bad('interrupted: it was never judged')}"
-        word = describe_decision(view.decision, view.claims).words
+    def _decision(self, view: IterationSummary, *, live: bool) -> str:
+        wording = describe_iteration(view, live=live)
+        if wording is UNDER_WAY:
+            return f"  {wording.words}"
+        if wording is INTERRUPTED:
+            return f"  {self._bad(f'{wording.words}: it was never judged')}"
         figures = totals(
             cost_usd=view.spend.cost_usd,
             at_least=view.spend.is_partly_unknown,
             usage=view.spend.usage,
             seconds=view.seconds,
         )
-        return f"  decision: {clean_line(word)}: {clean_line(view.reason)} ({figures})"
+        return f"  decision: {clean_line(wording.words)}: {clean_line(view.reason)} ({figures})"
 
     def _quoted(self, lines: list[str]) -> list[str]:
         return [f"    {self._colors.dim}{line}{self._colors.off}" for line in lines]

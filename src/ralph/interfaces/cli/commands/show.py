@@ -15,7 +15,7 @@ from ralph.errors import UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 if TYPE_CHECKING:
-    from ralph.domain.views.iteration_view import IterationView
+    from ralph.domain.views.iterations import IterationSummary
     from ralph.domain.views.runs import RunView
     from ralph.operations.runs.read import RunRecord
 
@@ -53,13 +53,12 @@ def command(run: str, iteration: int | None, as_json: bool, receipt: bool, proje
             _print_text(record.state_folder / "runs" / view.id, view, iterations)
 
 
-def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationView]:
-    from ralph.domain.views.iteration_view import iterations_of
+def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationSummary]:
+    from ralph.domain.views.iterations import fold_iterations
 
     rows = record.events(view.id, iteration=iteration)
-    events = ((row.event, row.at) for row in rows if row.event is not None)
     found = False
-    for seen in iterations_of(events):
+    for seen in fold_iterations((row.seq, row.at, row.event) for row in rows):
         found = True
         yield seen
     if iteration is not None and not found:
@@ -67,7 +66,7 @@ def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iter
         raise UsageError(message, hint=f"it has {view.iteration}")
 
 
-def _print_text(run_folder: Path, view: RunView, iterations: Iterator[IterationView]) -> None:
+def _print_text(run_folder: Path, view: RunView, iterations: Iterator[IterationSummary]) -> None:
     import os
 
     from ralph.interfaces.cli.console.terminal import detect_look
@@ -81,14 +80,34 @@ def _print_text(run_folder: Path, view: RunView, iterations: Iterator[IterationV
         print("\n".join(text.lines(iteration, live=live)))
 
 
-def _print_json(view: RunView, iterations: Iterator[IterationView]) -> None:
+def _print_json(view: RunView, iterations: Iterator[IterationSummary]) -> None:
     import msgspec
 
     record: dict[str, Any] = {
         "run": asdict(view),
-        "iterations": [_without_kinds(msgspec.to_builtins(iteration)) for iteration in iterations],
+        "iterations": [_without_kinds(msgspec.to_builtins(_data(each))) for each in iterations],
     }
     print(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
+
+
+_BEFORE_ACTIVITY = (
+    *("iteration", "attempt", "started_at", "assignment", "role"),
+    *("prompt", "prompt_chars", "prompt_file", "command"),
+)
+_AFTER_ACTIVITY = (
+    *("ending", "exit_code", "fault", "checks", "claims", "actions"),
+    *("decision", "reason", "claimed", "proven", "spend", "seconds"),
+)
+
+
+def _data(each: IterationSummary) -> dict[str, Any]:
+    seen = each.activity
+    return (
+        {name: getattr(each, name) for name in _BEFORE_ACTIVITY}
+        | {"tools": seen.tools, "tool_errors": [error._asdict() for error in seen.errors]}
+        | {"tool_error_count": seen.error_count, "last_words": seen.last_words}
+        | {name: getattr(each, name) for name in _AFTER_ACTIVITY}
+    )
 
 
 def _without_kinds(iteration: dict[str, Any]) -> dict[str, Any]:
