@@ -7087,8 +7087,8 @@ def ralph_interfaces_hooks_loop_files():
         import json
         from pathlib import Path
 
-        _m = _module("ralph.adapters.files"); make_state_folder = _m["make_state_folder"]; write_atomic = _m["write_atomic"]
         _m = _module("ralph.domain.promise.loop_state"); state_to_document = _m["state_to_document"]
+        _m = _module("ralph.operations.atomic_files"); make_state_folder = _m["make_state_folder"]; write_atomic = _m["write_atomic"]
 
         file = Path(path)
         make_state_folder(file.parent.parent)
@@ -7593,6 +7593,14 @@ def ralph_interfaces_hooks_transcript_tail():
                     yield rest
     return locals()
 
+def ralph_operations_atomic_files():
+    """Small files that a reader or a crash never sees half of. Hooks import this: it needs the standard library only."""
+
+    _m = _module("ralph.adapters.files"); make_state_folder = _m["make_state_folder"]; write_atomic = _m["write_atomic"]
+
+    __all__ = ["make_state_folder", "write_atomic"]
+    return locals()
+
 _MODULES = {
     "ralph.adapters.files": ralph_adapters_files,
     "ralph.domain.agent.events": ralph_domain_agent_events,
@@ -7669,6 +7677,7 @@ _MODULES = {
     "ralph.interfaces.hooks.session_hook": ralph_interfaces_hooks_session_hook,
     "ralph.interfaces.hooks.stop_hook": ralph_interfaces_hooks_stop_hook,
     "ralph.interfaces.hooks.transcript_tail": ralph_interfaces_hooks_transcript_tail,
+    "ralph.operations.atomic_files": ralph_operations_atomic_files,
 }
 
 

@@ -1,9 +1,14 @@
-"""What the faces are given: the feed of a project, what changed in a run, and what was asked."""
+"""Watching a project: the feed of its record, the one reader of every face, what a run changed and was asked."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from ralph.adapters.files import read_plain
 from ralph.adapters.processes.identity import started_of, this_process
@@ -11,22 +16,93 @@ from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.storage.board_reader import BoardRules
 from ralph.adapters.storage.feed import Feed
+from ralph.adapters.storage.restored_events import restore
+from ralph.adapters.storage.run_request import load_request
 from ralph.adapters.workspace.changes import GitChanges
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.loop.budget import Budget
+from ralph.domain.views.iterations import Head, IterationSummary
 from ralph.errors import RalphError
 
 __all__ = [
+    "LOOK_EVERY",
+    "Feed",
+    "Watch",
     "changes_in",
     "open_feed",
     "prompt_of",
+    "restore",
+    "run_budget",
 ]
 
+T = TypeVar("T")
+
 PROMPT_CHARS = 20_000
+LOOK_EVERY = 0.2
+"""Seconds between two questions for news."""
+LOOK_AGAIN = 2.0
+"""Seconds after which there may be news although nothing was written: whether a process is alive is written nowhere."""
 
 
 def open_feed(state_folder: Path) -> Feed:
     """The feed of a project; there need not be a record yet. For one thread."""
     return Feed(state_folder, here=this_process(), started_of=started_of, rules=_Rules(state_folder))
+
+
+class Watch:
+    """Reads the record beside a screen or a server. One thread answers every question: the feed is for one."""
+
+    def __init__(self, state_folder: Path) -> None:
+        self.state_folder = state_folder
+        self._thread = ThreadPoolExecutor(1, "ralph-feed")
+        self._feed: Feed | None = None
+        self._head: Head | None = None
+        self._looked_at = 0.0
+
+    async def ask(self, question: Callable[[Feed], T]) -> T:
+        """Raises RalphError if the record cannot be read."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
+
+    async def has_news(self) -> bool:
+        """Whether it is worth looking again: something was written, or a process may have ended without a word.
+
+        Costs microseconds: ask it often. Raises RalphError if the record cannot be read.
+        """
+        before, self._head = self._head, None  # whatever comes after a failure is news
+        self._head = await self.ask(lambda feed: feed.head())
+        now = time.monotonic()
+        if self._head == before and now - self._looked_at < LOOK_AGAIN:
+            return False
+        self._looked_at = now
+        return True
+
+    async def close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=False)
+
+    def _answer(self, question: Callable[[Feed], T]) -> T:
+        if self._feed is None:
+            self._feed = open_feed(self.state_folder)
+        return question(self._feed)
+
+    def _close(self) -> None:
+        if self._feed is not None:
+            self._feed.close()
+
+
+def run_budget(state_folder: Path, run_id: str) -> Budget:
+    """What a run may use, as it was asked for; nothing where that is not known."""
+    try:
+        limits = load_request(state_folder / "runs" / run_id).settings.get("limits")
+    except RalphError:
+        return Budget()
+    if not isinstance(limits, dict):
+        return Budget()
+    cost, tokens, seconds = (limits.get(name) for name in ("maxCost", "maxTokens", "maxTime"))
+    return Budget(
+        cost_usd=float(cost) if isinstance(cost, int | float) else None,
+        tokens=tokens if isinstance(tokens, int) else None,
+        seconds=float(seconds) if isinstance(seconds, int | float) else None,
+    )
 
 
 class _Rules:

@@ -143,9 +143,11 @@ def _replacement(node: ast.stmt, used: set[str]) -> str | None:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Every name that is used while the program runs: annotations are never evaluated."""
+    """Every name that is used while the program runs, or offered to others: annotations are never evaluated."""
     if isinstance(node, ast.Name):
         yield node.id
+    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+        yield from ast.literal_eval(node.value)
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns"):
             continue

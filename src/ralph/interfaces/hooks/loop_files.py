@@ -53,8 +53,8 @@ def write_loop(path: str, state: RalphLoopState) -> None:
     import json
     from pathlib import Path
 
-    from ralph.adapters.files import make_state_folder, write_atomic
     from ralph.domain.promise.loop_state import state_to_document
+    from ralph.operations.atomic_files import make_state_folder, write_atomic
 
     file = Path(path)
     make_state_folder(file.parent.parent)

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ralph.adapters.storage.feed import Feed
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.text.figures import plural
 from ralph.domain.views.changes import Changes, combined
 from ralph.domain.views.iterations import Figures, IterationSummary, Note, figures_of, is_newest
 from ralph.domain.views.runs import RunLabel, RunState, RunView
 from ralph.errors import UsageError
-from ralph.operations.watch import changes_in, prompt_of
+from ralph.operations.watch import Feed, changes_in, prompt_of
 
 ITERATIONS_SHOWN = 500
 RUNS_LOOKED_AT = 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 
-from ralph.adapters.storage.feed import Feed
 from ralph.interfaces.report.content import ReportContent, recorded, with_changes
+from ralph.operations.watch import Feed
 
 
 class Format(StrEnum):

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 from textual.widgets import Static
 
+from ralph.domain.loop.budget import Budget
 from ralph.domain.text.figures import compact, money, whole_duration
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.details import field, title
 from ralph.interfaces.tui.marks import line, reason_of
-from ralph.interfaces.tui.watch import Limits, RunLook
+from ralph.interfaces.tui.watch import RunLook
 
 
 class AboutRun(Static):
@@ -29,7 +30,7 @@ def _parts(look: RunLook, run: RunView) -> Iterator[Content]:
     yield field("directory", line(run.root))
     if run.parent_id:
         yield field("part of", line(run.parent_id))
-    yield field("limits", _limits(run, look.limits))
+    yield field("limits", _limits(run, look.budget))
     if reason := reason_of(run):
         yield field(run.state.value, reason)
     yield from _listed("Concerns", run.concerns, "$text-warning")
@@ -49,9 +50,9 @@ def _listed(name: str, texts: Sequence[str], style: str = "") -> Iterator[Conten
             yield Content.assemble("• ", (line(text), style))
 
 
-def _limits(run: RunView, limits: Limits) -> str:
+def _limits(run: RunView, budget: Budget) -> str:
     found = [f"{run.maximum} iterations" if run.maximum else ""]
-    found.append(money(limits.cost_usd) if limits.cost_usd else "")
-    found.append(f"{compact(limits.tokens)} tokens" if limits.tokens else "")
-    found.append(whole_duration(limits.seconds) if limits.seconds else "")
+    found.append(money(budget.cost_usd) if budget.cost_usd else "")
+    found.append(f"{compact(budget.tokens)} tokens" if budget.tokens else "")
+    found.append(whole_duration(budget.seconds) if budget.seconds else "")
     return ", ".join(filter(None, found)) or "none"

@@ -13,7 +13,6 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.worker import WorkerFailed
 
-from ralph.adapters.storage.feed import Feed
 from ralph.domain.views.board import Card
 from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.run_tree import TreeRow
@@ -26,12 +25,9 @@ from ralph.interfaces.tui.dialogs import HelpDialog
 from ralph.interfaces.tui.logs import LogsDialog
 from ralph.interfaces.tui.main_screen import MainScreen
 from ralph.interfaces.tui.table import Table
-from ralph.interfaces.tui.watch import RUNS_LOOKED_AT, RUNS_SHOWN, Follower, Look, RunLook, Watch
-from ralph.operations.watch import prompt_of
+from ralph.interfaces.tui.watch import RUNS_LOOKED_AT, RUNS_SHOWN, Follower, Look, RunLook
+from ralph.operations.watch import LOOK_EVERY, Feed, Watch, prompt_of
 
-LOOK_EVERY = 0.2
-LOOK_AGAIN = 2.0
-"""Seconds after which one looks although nothing was written: processes end without a word."""
 DARK, LIGHT = "textual-dark", "textual-light"
 
 
@@ -75,7 +71,6 @@ class RalphApp(Asking, App[None]):
         self._looked: Look | None = None
         self._watched: RunLook | None = None
         self._problem = ""
-        self._looked_at = 0.0
         self._must_look = True
         self._looking = asyncio.Lock()
         self.animation_level = "none"  # it may be a slow line, and what moves draws the eye
@@ -129,18 +124,16 @@ class RalphApp(Asking, App[None]):
 
     async def _look(self) -> None:
         try:
-            head = await self.record.ask(lambda feed: feed.head())
-            is_due = self._must_look or time.monotonic() - self._looked_at >= LOOK_AGAIN
-            if self._looked is not None and head == self._looked.head and not is_due:
+            has_news = await self.record.has_news()
+            if not self._can_show or not (has_news or self._must_look):
                 return
-            self._must_look, self._looked_at = False, time.monotonic()
+            self._must_look = False
             view, follower, lines = self.main.view, self._follower, self.main.stream.following
             limit = RUNS_SHOWN if view == "runs" else RUNS_LOOKED_AT
             needs_runs = view == "runs" or not (self._is_chosen or self._is_live())
 
             def question(feed: Feed) -> Look:
                 return Look(
-                    head=head,
                     runs=feed.runs(limit=limit) if needs_runs else None,
                     boards=feed.boards() if view in ("board", "plan") else None,
                     watched=None if follower is None else follower.look(feed, lines=lines),
@@ -169,7 +162,7 @@ class RalphApp(Asking, App[None]):
     def _fail(self, error: RalphError) -> None:
         """It is tried again at the next look: the record may be put right meanwhile."""
         self._problem = f"{error.message}. {error.hint}"
-        self._looked = None
+        self._looked, self._must_look = None, True
         self._show_head()
 
     def _show_head(self) -> None:

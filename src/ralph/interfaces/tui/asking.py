@@ -18,7 +18,7 @@ from ralph.operations.tasks import TaskAsk, ask_of_task
 if TYPE_CHECKING:
     from textual.app import App
 
-    from ralph.interfaces.tui.watch import Watch
+    from ralph.operations.watch import Watch
 
     _Base = App[None]
 else:

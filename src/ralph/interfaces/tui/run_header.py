@@ -7,12 +7,13 @@ from pathlib import PurePath
 from textual.content import Content
 from textual.widgets import Static
 
+from ralph.domain.loop.budget import Budget
 from ralph.domain.text.figures import compact, money, whole_duration
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.tui.charts import bar
 from ralph.interfaces.tui.marks import STATE_MARKS, line, reason_of
-from ralph.interfaces.tui.watch import Limits, RunLook
+from ralph.interfaces.tui.watch import RunLook
 from ralph.interfaces.tui.wrapping import wrapped
 
 GAUGE = 8
@@ -29,7 +30,7 @@ class RunHeader(Static):
         elif look is None or look.run is None:
             self.update(Content.styled(f" {empty}", "$foreground 60%"))
         else:
-            rows = (_who(look.run), _how_far(look.run, look.limits, now), _what_now(look, look.run, now))
+            rows = (_who(look.run), _how_far(look.run, look.budget, now), _what_now(look, look.run, now))
             self.update(Content("\n").join(rows))
 
 
@@ -42,32 +43,32 @@ def _who(run: RunView) -> Content:
     )
 
 
-def _how_far(run: RunView, limits: Limits, now: float) -> Content:
+def _how_far(run: RunView, budget: Budget, now: float) -> Content:
     pieces: list[Piece] = [" "]
     of = f"/{run.maximum}" if run.maximum else ""
     pieces += [("iteration ", "$foreground 60%"), (f"{run.iteration}{of}", "bold")]
     if run.maximum:
         pieces += _gauge(run.iteration / run.maximum, "$text-primary")
-    pieces += _spent(run, limits)
+    pieces += _spent(run, budget)
     seconds = (run.ended_at or (now if run.live else run.active_at)) - run.started_at
     pieces += ["  ", whole_duration(max(0.0, seconds))]
-    if limits.seconds:
-        pieces += [(f" of {whole_duration(limits.seconds)}", "$foreground 60%")]
+    if budget.seconds:
+        pieces += [(f" of {whole_duration(budget.seconds)}", "$foreground 60%")]
     return Content.assemble(*pieces)
 
 
-def _spent(run: RunView, limits: Limits) -> list[Piece]:
+def _spent(run: RunView, budget: Budget) -> list[Piece]:
     pieces: list[Piece] = ["  "]
     if run.cost_usd is not None:
         pieces.append((("≥" if run.cost_is_partial else "") + money(run.cost_usd), "bold"))
-        if limits.cost_usd:
-            pieces.append((f" of {money(limits.cost_usd)}", "$foreground 60%"))
-            pieces += _gauge(run.cost_usd / limits.cost_usd)
+        if budget.cost_usd:
+            pieces.append((f" of {money(budget.cost_usd)}", "$foreground 60%"))
+            pieces += _gauge(run.cost_usd / budget.cost_usd)
     if run.tokens or run.cost_usd is None:
         pieces += ["  " if run.cost_usd is not None else "", f"{compact(run.tokens)} tokens"]
-        if limits.tokens:
-            pieces.append((f" of {compact(limits.tokens)}", "$foreground 60%"))
-            pieces += _gauge(run.tokens / limits.tokens)
+        if budget.tokens:
+            pieces.append((f" of {compact(budget.tokens)}", "$foreground 60%"))
+            pieces += _gauge(run.tokens / budget.tokens)
     return pieces
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import tzinfo
 
-from ralph.adapters.storage.restored_events import restore
 from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
@@ -29,6 +28,7 @@ from ralph.domain.views.iterations import FeedEvent
 from ralph.interfaces.tui.loop_text import loop_lines
 from ralph.interfaces.tui.marks import clock_time
 from ralph.interfaces.tui.stream_line import LONGEST_LINE, OUTPUT_LINES, Kind, Line
+from ralph.operations.watch import restore
 
 TEXT_LINES = 400
 """Lines of one text shown; the session's log has the rest."""

@@ -1,91 +1,32 @@
-"""Reading the record beside the screen: one thread, one feed, short questions."""
+"""What the screen asks of the record at each look, and what it has read of the run it shows."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from pathlib import Path
-from typing import TypeVar
 
-from ralph.adapters.storage.feed import Feed
-from ralph.adapters.storage.run_request import load_request
 from ralph.domain.agent.events import TodoItem
+from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.events import RunStarted
 from ralph.domain.views.board import Board
-from ralph.domain.views.iterations import CheckRate, Head, IterationSummary, Note
+from ralph.domain.views.iterations import CheckRate, IterationSummary, Note
 from ralph.domain.views.runs import RunView
-from ralph.errors import RalphError
 from ralph.interfaces.tui.stream_line import Kind, Line
 from ralph.interfaces.tui.stream_text import StreamText
-from ralph.operations.watch import open_feed
-
-T = TypeVar("T")
+from ralph.operations.watch import Feed, run_budget
 
 FIRST_EVENTS = 400
 AT_ONCE = 500
 MOST_BEHIND = 2_000
-"""Events read in one look. Who is further behind goes on at the end: nobody reads thousands of lines in a moment."""
+"""Events read in one look. Whoever is further behind jumps to the end: nobody reads thousands of lines in a moment."""
 RUNS_SHOWN = 200
 RUNS_LOOKED_AT = 20
 
 
-class Watch:
-    """Everything it is asked is answered by one thread: the feed is for one."""
-
-    def __init__(self, state_folder: Path) -> None:
-        self.state_folder = state_folder
-        self._thread = ThreadPoolExecutor(1, "ralph-feed")
-        self._feed: Feed | None = None
-
-    async def ask(self, question: Callable[[Feed], T]) -> T:
-        """Raises RalphError if the record cannot be read."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
-
-    def _answer(self, question: Callable[[Feed], T]) -> T:
-        if self._feed is None:
-            self._feed = open_feed(self.state_folder)
-        return question(self._feed)
-
-    async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
-        self._thread.shutdown(wait=False)
-
-    def _close(self) -> None:
-        if self._feed is not None:
-            self._feed.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a run may use, as it was asked for; None is unlimited or not known."""
-
-    cost_usd: float | None = None
-    tokens: int | None = None
-    seconds: float | None = None
-
-
-def limits_of(state_folder: Path, run_id: str) -> Limits:
-    try:
-        settings = load_request(state_folder / "runs" / run_id).settings
-    except RalphError:
-        return Limits()
-    limits = settings.get("limits")
-    if not isinstance(limits, dict):
-        return Limits()
-    cost, tokens, seconds = (limits.get(name) for name in ("maxCost", "maxTokens", "maxTime"))
-    return Limits(
-        float(cost) if isinstance(cost, int | float) else None,
-        tokens if isinstance(tokens, int) else None,
-        float(seconds) if isinstance(seconds, int | float) else None,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLook:
-    """How the run that is watched stands, and what is new in it. ``run`` None: it is gone."""
+    """The state of the run that is watched, and what is new in it. ``run`` None: it was removed."""
 
     run: RunView | None
     lines: Sequence[Line] = ()
@@ -96,7 +37,7 @@ class RunLook:
     started: RunStarted | None = None
     todo: Sequence[TodoItem] = ()
     tool: str = ""
-    limits: Limits = Limits()
+    budget: Budget = Budget()
     is_behind: bool = False  # there is more to read
 
 
@@ -104,7 +45,6 @@ class RunLook:
 class Look:
     """One look at the record. What was not asked for is None."""
 
-    head: Head
     runs: Sequence[RunView] | None = None
     boards: Sequence[Board] | None = None
     watched: RunLook | None = None
@@ -118,7 +58,7 @@ class Follower:
     zone: tzinfo | None = None
     first: int = 0
     last: int = 0
-    limits: Limits | None = None
+    budget: Budget | None = None
     text: StreamText = field(default_factory=StreamText)
     _rated: tuple[int, Sequence[CheckRate]] = (-1, ())
 
@@ -127,8 +67,8 @@ class Follower:
         run = feed.run(self.run_id)
         if run is None:
             return RunLook(run=None)
-        if self.limits is None:
-            self.limits = limits_of(feed.state_folder, self.run_id)
+        if self.budget is None:
+            self.budget = run_budget(feed.state_folder, self.run_id)
         is_fresh, new, is_behind = self._read(feed) if lines else (False, [], False)
         timeline = feed.timeline(self.run_id)
         judged = sum(each.is_judged for each in timeline.iterations[-2:]) + len(timeline.iterations)
@@ -144,7 +84,7 @@ class Follower:
             started=timeline.started,
             todo=self.text.todo,
             tool=self.text.tool,
-            limits=self.limits,
+            budget=self.budget,
             is_behind=is_behind,
         )
 
@@ -179,5 +119,5 @@ class Follower:
         return [line for event in events for line in text.take(event)]
 
     def restart(self) -> None:
-        """Read the end anew at the next look."""
+        """Read the end again at the next look."""
         self.first = self.last = 0

@@ -18,7 +18,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ralph import __version__
-from ralph.adapters.storage.feed import Feed
 from ralph.domain.loop.asks import Ask
 from ralph.domain.views.board import CardKind
 from ralph.domain.views.iterations import FeedEvent, IterationSummary, is_newest
@@ -32,7 +31,7 @@ from ralph.interfaces.web.shown import changes_data, detail_data
 from ralph.interfaces.web.streaming import stream
 from ralph.operations.runs.ask import ask
 from ralph.operations.tasks import TaskAsk, ask_of_task
-from ralph.operations.watch import changes_in
+from ralph.operations.watch import Feed, changes_in
 
 STATIC = Path(__file__).with_name("static")
 TYPES = {

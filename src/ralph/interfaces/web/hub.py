@@ -1,10 +1,9 @@
-"""One reader for all who watch: asks the record a few times a second, and answers everybody from one reading."""
+"""One reading for everybody who watches: asks the record a few times a second, and answers all from that."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +11,11 @@ from typing import Any, TypeVar
 
 import msgspec.json
 
-from ralph.adapters.storage.feed import Feed
-from ralph.domain.views.iterations import FeedEvent, Head
+from ralph.domain.views.iterations import FeedEvent
 from ralph.errors import RalphError
 from ralph.interfaces.web.shown import board_data, event_data, run_data, timeline_data
-from ralph.operations.watch import open_feed
+from ralph.operations.watch import LOOK_EVERY, Feed, Watch
 
-LOOK_EVERY = 0.2
-LOOK_AGAIN_AT_PROCESSES = 2.0
-"""Whether a run's process is still there is not written anywhere: it is looked at now and then."""
 RUNS_SHOWN = 100
 BATCH = 200
 BATCH_BYTES = 1_000_000
@@ -39,13 +34,11 @@ class Batch:
 
 
 class Hub:
-    """Use as ``async with hub.open()``. All questions are answered in one thread, which owns the feed."""
+    """Use as ``async with hub.open()``."""
 
     def __init__(self, state_folder: Path) -> None:
         self.state_folder = state_folder
-        self._thread = ThreadPoolExecutor(1, "ralph-feed")
-        self._feed: Feed | None = None
-        self._head = Head()
+        self._record = Watch(state_folder)
         self._problem = ""
         self._changed = asyncio.Event()
         self._known: dict[tuple[object, ...], asyncio.Task[Any]] = {}
@@ -63,23 +56,13 @@ class Hub:
             looking.cancel()
             with suppress(asyncio.CancelledError):
                 await looking
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
-            self._thread.shutdown(wait=False)
+            await self._record.close()
 
     # --- asking ---
 
     async def ask(self, question: Callable[[Feed], T]) -> T:
         """Raises RalphError if the record cannot be read."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
-
-    def _answer(self, question: Callable[[Feed], T]) -> T:
-        if self._feed is None:
-            self._feed = open_feed(self.state_folder)
-        return question(self._feed)
-
-    def _close(self) -> None:
-        if self._feed is not None:
-            self._feed.close()
+        return await self._record.ask(question)
 
     # --- noticing ---
 
@@ -110,20 +93,16 @@ class Hub:
         event.set()
 
     async def _look(self) -> None:
-        processes_at = 0.0
-        clock = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(LOOK_EVERY)
             if not self._watchers:
                 continue
             try:
-                head, problem = await self.ask(lambda feed: feed.head()), ""
+                has_news, problem = await self._record.has_news(), ""
             except RalphError as error:
-                head, problem = Head(), error.message
-            due = clock() - processes_at > LOOK_AGAIN_AT_PROCESSES
-            if head != self._head or problem != self._problem or due:
-                self._head, self._problem = head, problem
-                processes_at = clock()
+                has_news, problem = False, error.message
+            if has_news or problem != self._problem:
+                self._problem = problem
                 self._wake()
 
     async def _once(self, key: tuple[object, ...], question: Callable[[Feed], T]) -> T:
@@ -138,7 +117,7 @@ class Hub:
     # --- what is sent ---
 
     async def state(self, *, fresh: bool = False) -> bytes:
-        """The runs and boards, or the problem, as JSON. ``fresh``: for who asks once and does not watch."""
+        """The runs and boards, or the problem, as JSON. ``fresh``: for somebody who asks once and does not watch."""
         try:
             return await (self.ask(_state) if fresh else self._once(("state",), _state))
         except RalphError as error:
@@ -156,13 +135,13 @@ class Hub:
         return await self._once(("events", run_id, after), lambda feed: _batch(feed, run_id, after))
 
     async def progress(self, run_id: str) -> bytes | None:
-        """How the run stands, and its newest iterations; None: there is no such run any more."""
+        """The state of the run, and its newest iterations; None: there is no such run any more."""
         return await self._once(("run", run_id), lambda feed: _progress(feed, run_id))
 
 
 def _is_seen(task: asyncio.Task[Any]) -> None:
     if not task.cancelled():
-        task.exception()  # who asked has heard of it; nobody else need
+        task.exception()  # whoever asked has heard of it; nobody else need
 
 
 def _state(feed: Feed) -> bytes:
@@ -200,7 +179,7 @@ def _progress(feed: Feed, run_id: str) -> bytes | None:
 
 
 def standing(feed: Feed, run_id: str, *, iterations: int) -> dict[str, Any] | None:
-    """How a run stands, its parts, and its newest iterations; None: there is no such run."""
+    """The state of a run, its parts, and its newest iterations; None: there is no such run."""
     run = feed.run(run_id)
     if run is None:
         return None

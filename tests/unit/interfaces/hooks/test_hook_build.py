@@ -13,7 +13,13 @@ import pytest
 import ralph.guard.guard
 from ralph.interfaces.hooks.build import TARGET, build
 
-ALLOWED = ("ralph.domain.", "ralph.guard.", "ralph.interfaces.hooks.", "ralph.adapters.files")
+ALLOWED = (
+    "ralph.domain.",
+    "ralph.guard.",
+    "ralph.interfaces.hooks.",
+    "ralph.operations.atomic_files",
+    "ralph.adapters.files",
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +54,11 @@ def test_every_module_in_it_loads_with_the_same_names(built: ModuleType) -> None
         original = vars(importlib.import_module(name))
         functions = {key for key, value in original.items() if getattr(value, "__module__", "") == name}
         assert functions <= module_of(built, name).keys(), name
+
+
+def test_what_a_module_offers_of_another_is_offered_there_too(built: ModuleType) -> None:
+    offered = module_of(built, "ralph.operations.atomic_files")
+    assert offered["write_atomic"] is module_of(built, "ralph.adapters.files")["write_atomic"]
 
 
 def test_it_needs_the_standard_library_only(built: ModuleType) -> None:
