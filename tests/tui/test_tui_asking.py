@@ -50,7 +50,7 @@ def test_what_is_said_to_the_agent_is_put_down_for_the_next_prompt(shop: Record)
         await viewer.sees("Say something to the agent")
         await viewer.press(*"use q", "enter", *"not [b]", "ctrl+s")
         assert await viewer.gets(shop.steering) == ["use q\nnot [b]"]
-        await viewer.hears("told in the next prompt")
+        await viewer.hears("added to the next prompt")
 
     play(shop.root, story)
 
@@ -99,7 +99,7 @@ def test_a_story_is_changed_in_the_plan_only(shop: Record) -> None:
         await viewer.press("3")
         await viewer.sees("US-001")
         await viewer.press("c")
-        await viewer.hears("a story is changed in the plan, not here")
+        await viewer.hears("stories are changed in the plan, not here")
 
     play(shop.root, story)
 
@@ -108,6 +108,6 @@ def test_without_a_run_or_a_card_keys_say_what_is_missing(record: Record) -> Non
     async def story(viewer: Viewer) -> None:
         await viewer.sees("● running")
         await viewer.press("c")
-        await viewer.hears("put the cursor on a task of the board first")
+        await viewer.hears("select a task on the board first")
 
     play(record.root, story)

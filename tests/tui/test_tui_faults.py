@@ -76,7 +76,7 @@ def test_an_event_of_another_version_is_named_and_the_rest_is_shown(record: Reco
     record.say("still here")
 
     async def story(viewer: Viewer) -> None:
-        await viewer.sees("dreamt: not known to this ralph", "check_ended: not known", "still here")
+        await viewer.sees("dreamt: unknown to this version of ralph", "check_ended: unknown", "still here")
 
     play(record.root, story)
 

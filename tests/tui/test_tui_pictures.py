@@ -17,7 +17,7 @@ PICTURES = Path(__file__).parent.parent / "data" / "tui"
 
 SCENES = {
     "stream-small": (SMALL, False, [], "● Edit"),
-    "stream-large": (LARGE, False, [], "The agent's list"),
+    "stream-large": (LARGE, False, [], "The agent's to-do list"),
     "board-small": (SMALL, False, ["2"], "Coder 3"),
     "stories-light": (SMALL, True, ["2", "b"], "To do 1"),
     "iterations-light": (LARGE, True, ["5"], "● under way"),

@@ -71,7 +71,7 @@ def test_a_run_that_waits_counts_down(shop: Record) -> None:
     shop.wait(NOW + 723, "usage limit of claude")
 
     async def story(viewer: Viewer) -> None:
-        await viewer.sees("◔ waiting", "goes on in 12m3s: usage limit of claude")
+        await viewer.sees("◔ waiting", "continues in 12m3s: usage limit of claude")
 
     play(shop.root, story)
 
@@ -106,7 +106,7 @@ def test_a_task_opens_with_its_criteria_and_its_verifications(shop: Record) -> N
         await viewer.sees("Coder 3")
         await viewer.press("enter")
         await viewer.sees("Completion criteria", "rounds half to even", "promises CODED", "at most 7")
-        await viewer.sees("History of verifications", "1 failed, 41 passed")
+        await viewer.sees("Verification history", "1 failed, 41 passed")
         await viewer.press("escape")
         await viewer.sees("Coder 3")
 
@@ -152,7 +152,7 @@ def test_iterations_are_listed_with_checks_cost_and_time(shop: Record) -> None:
         assert "cost █" in text
         await viewer.press("home", "enter")
         await viewer.sees(
-            "Iteration 1", "denied by the checks", "make test", "What was asked", "Fix the failing tests."
+            "Iteration 1", "denied by the checks", "make test", "Prompt", "Fix the failing tests."
         )
 
     play(shop.root, story, size=LARGE)
@@ -189,10 +189,10 @@ def test_about_names_permissions_sandbox_and_commands(shop: Record) -> None:
 def test_a_wide_screen_has_a_panel_beside_the_stream(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.sees(
-            "The agent's list", "Checks of iteration 2", "unit tests 0/2", "2 claims denied by checks"
+            "The agent's to-do list", "Checks of iteration 2", "unit tests 0/2", "2 claims denied by checks"
         )
         await viewer.press("2")
-        await viewer.misses("The agent's list")
+        await viewer.misses("The agent's to-do list")
 
     play(shop.root, story, size=LARGE)
 
@@ -260,7 +260,7 @@ def test_the_filter_shows_only_what_contains_a_text(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.sees("It is fixed at two.")
         await viewer.press("slash", *"exponent", "enter")
-        await viewer.sees("## The exponent", "only with “exponent”")
+        await viewer.sees("## The exponent", "filtered by “exponent”")
         await viewer.misses("● Edit")
         await viewer.press("2")
         await viewer.sees("Coder 3")
@@ -310,7 +310,7 @@ def test_the_logs_of_a_run_are_read_at_their_end(shop: Record) -> None:
 def test_help_lists_the_keys(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.press("question_mark")
-        await viewer.sees("Keys", "steer: put a word into the next prompt", "quit; runs go on")
+        await viewer.sees("Keys", "steer: add a note to the next prompt", "quit; runs keep going")
         await viewer.press("escape")
         await viewer.misses("steer: put a word")
 
@@ -354,6 +354,6 @@ def test_a_paused_run_says_how_it_goes_on(shop: Record) -> None:
         await viewer.sees("→ not done yet")
         await viewer.press("p")
         await viewer.until(lambda: bool(shop.heard()), "the request to pause")
-        await viewer.sees("⏸ paused", "goes on when you say so")
+        await viewer.sees("⏸ paused", "Paused: press u to continue")
 
     play(shop.root, story)

@@ -28,7 +28,7 @@ def test_a_real_terminal_shows_a_run_takes_keys_and_is_left_as_it_was(shop: Reco
         tmux.press("5")
         tmux.sees("unit tests failed", "$0.31")
         tmux.press("?")
-        tmux.sees("quit; runs go on")
+        tmux.sees("quit; runs keep going")
         tmux.press("Escape")
         tmux.sees("$0.31")
         tmux.press("q")
@@ -45,11 +45,11 @@ def test_a_run_is_steered_and_stopped_from_a_real_terminal(shop: Record) -> None
         tmux.press("Use", "Space", "Decimal")
         tmux.sees("Use Decimal")
         tmux.press("C-s")
-        tmux.sees("told in the next prompt")
+        tmux.sees("added to the next prompt")
         tmux.press("x")
         tmux.sees("Stop run")
         tmux.press("Enter")
-        tmux.sees("it stops after this step")
+        tmux.sees("stops after this step")
     assert shop.steering() == ["Use Decimal"]
     assert shop.heard() == [Ask.STOP]
 
@@ -60,7 +60,7 @@ def test_a_terminal_may_be_made_tiny_and_large_again(shop: Record) -> None:
         tmux.resize(30, 6)
         tmux.sees("30 by 6")
         tmux.resize(140, 40)
-        tmux.sees("The agent's list", "Edit  src/shop/money.py")
+        tmux.sees("The agent's to-do list", "Edit  src/shop/money.py")
 
 
 def test_whoever_ends_it_gets_the_terminal_back(shop: Record) -> None:

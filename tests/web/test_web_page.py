@@ -123,7 +123,7 @@ def test_from_the_board_to_a_run_to_steering_and_stopping_it(
     browser.click("text=Steer…")
     browser.fill("#steer-text", "Leave the parser alone.")
     browser.click("dialog button[type=submit]")
-    browser.see("#said", "The next prompt will say so.")
+    browser.see("#said", "Added to the next prompt.")
     assert wait_for(live.steering, "the steering") == ["Leave the parser alone."]
 
     browser.click("button:has-text('Pause')")
@@ -132,7 +132,7 @@ def test_from_the_board_to_a_run_to_steering_and_stopping_it(
 
     browser.click("text=Stop…")
     browser.click("text=After the present step")
-    browser.see("#said", "It stops after the present step.")
+    browser.see("#said", "It stops after the current step.")
     assert [ask.value for ask in wait_for(live.hear, "the stop")] == ["stop"]
 
     live.end()

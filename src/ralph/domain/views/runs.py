@@ -15,9 +15,9 @@ LAST = "last"
 
 class RunState(StrEnum):
     RUNNING = "running"
-    PAUSED = "paused"  #: alive; goes on when the user says so
+    PAUSED = "paused"  #: alive; continues when the user says so
     WAITING = "waiting"  #: alive: for a limit or a delay. Ended: something outside must happen first
-    INTERRUPTED = "interrupted"  #: never ended, and its process is gone
+    INTERRUPTED = "interrupted"  #: never ended, but its process has
     COMPLETED = "completed"
     EXHAUSTED = "exhausted"
     CANCELLED = "cancelled"
@@ -57,6 +57,13 @@ class RunView:
     task: str = ""  # the task it works on, if it is the run of one
     role: str = ""  # of the newest iteration
     cost_is_partial: bool = False  # it cost at least so much: some of it nobody can price
+
+
+def reason_of(run: RunView) -> str:
+    """Why it ended or what it waits for; of one that was cut off, what to do about it."""
+    if run.state is RunState.INTERRUPTED:
+        return "its process ended unexpectedly; `ralph resume` continues it"
+    return run.reason
 
 
 def is_alive(owner: Owner | None, *, here: Owner, started_of: Callable[[int], str | None]) -> bool:

@@ -51,7 +51,7 @@ class ReportContent:
 
     @property
     def verdict(self) -> str:
-        """One sentence: how it stands."""
+        """The state of the run in one sentence."""
         run = self.run
         match run.state:
             case RunState.COMPLETED if self.concerns:
@@ -89,7 +89,7 @@ class ReportContent:
         if self.figures.check_rates:
             return ""
         if self.run.state is RunState.COMPLETED:
-            return "Nothing was checked by the harness: this run rests on claims."
+            return "Nothing was checked: this run rests on the agent's word alone."
         return "No check was run."
 
 
@@ -97,7 +97,7 @@ def recorded(feed: Feed, run_id: str) -> ReportContent:
     """What the record knows; git is asked afterwards. Raises UsageError if there is no such run (any more)."""
     run = feed.run(run_id)
     if run is None:
-        message = f"run {run_id} was removed meanwhile"
+        message = f"run {run_id} was removed in the meantime"
         raise UsageError(message)
     timeline = feed.timeline(run_id)
     iterations = tuple(timeline.iterations)
@@ -126,7 +126,7 @@ def recorded(feed: Feed, run_id: str) -> ReportContent:
 
 def _hint(run: RunView, told: str) -> str:
     if run.state is RunState.INTERRUPTED:
-        return f"`ralph resume {run.id}` goes on with it"
+        return f"To continue: `ralph resume {run.id}`"
     return told
 
 
@@ -139,7 +139,7 @@ async def with_changes(content: ReportContent) -> ReportContent:
             for part in taken
         ]
         return replace(
-            content, changes=combined(found) if found else Changes(note="none of its parts was completed")
+            content, changes=combined(found) if found else Changes(note="none of its parts were completed")
         )
     reader = changes_in(content.run.root, content.state_folder)
     return replace(content, changes=await reader.of_run(content.iterations, newest=content.is_newest))

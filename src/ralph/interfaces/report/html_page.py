@@ -61,7 +61,7 @@ def html_report(content: ReportContent) -> str:
 
 
 def line(text: str) -> str:
-    """Foreign text that stays in its line."""
+    """Foreign text on one line."""
     return escape(clean_line(text))
 
 
@@ -96,9 +96,9 @@ def _facts(content: ReportContent) -> str:
     if run.tokens:
         facts.append(("Tokens", compact(run.tokens)))
     facts += [
-        ("From start to end", duration(content.elapsed)),
-        ("Of it in iterations", duration(figures.seconds)),
-        ("Claims denied by proof", str(figures.denied)),
+        ("Elapsed time", duration(content.elapsed)),
+        ("Time in iterations", duration(figures.seconds)),
+        ("Claims denied by checks", str(figures.denied)),
         ("Agent", run.agent),
         ("Profile", run.profile),
         ("Started", moment(run.started_at)),
@@ -137,7 +137,7 @@ def _cost(run: RunView) -> str:
 
 
 def _asked(content: ReportContent) -> str:
-    return f"<h2>What was asked</h2><pre>{block(content.asked)}</pre>" if content.asked else ""
+    return f"<h2>Prompt</h2><pre>{block(content.asked)}</pre>" if content.asked else ""
 
 
 def _charts(content: ReportContent) -> str:
@@ -150,12 +150,12 @@ def _charts(content: ReportContent) -> str:
     ]
     drawn = [
         bars(
-            "Cost of each iteration",
+            "Cost per iteration",
             [Bar(name, each.spend.cost_usd, color) for name, each, color in named],
             money,
         ),
         bars(
-            "Time of each iteration",
+            "Time per iteration",
             [Bar(name, each.seconds, color) for name, each, color in named],
             duration,
         ),
@@ -223,7 +223,7 @@ def _count(sign: str, number: int | None) -> str:
 def _patch(changes: Changes) -> str:
     if not changes.patch:
         return ""
-    cut = '<p class="dim">The rest is left out.</p>' if changes.is_cut else ""
+    cut = '<p class="dim">The rest is not shown.</p>' if changes.is_cut else ""
     return f"<details><summary>Diff</summary><pre>{''.join(_patch_lines(changes.patch))}</pre>{cut}</details>"
 
 
@@ -234,7 +234,7 @@ def _patch_lines(patch: str) -> Iterable[str]:
 
 
 def _iterations(content: ReportContent) -> str:
-    left_out = f'<p class="dim">{content.left_out} older ones are left out.</p>' if content.left_out else ""
+    left_out = f'<p class="dim">{content.left_out} older ones are not shown.</p>' if content.left_out else ""
     if not content.iterations:
         return ""
     shown = (_iteration(each, live=content.run.live) for each in content.iterations)
@@ -314,7 +314,7 @@ def _notes(content: ReportContent) -> str:
         return ""
     items = "".join(
         f"<li>{f'iteration {note.iteration}: ' if note.iteration else ''}"
-        f"{'the user said: ' if note.kind == 'steered' else ''}{line(note.text)}</li>"
+        f"{'note from the user: ' if note.kind == 'steered' else ''}{line(note.text)}</li>"
         for note in content.notes
     )
     return f"<h2>Notes</h2><ul>{items}</ul>"

@@ -45,7 +45,7 @@ def markdown_report(content: ReportContent) -> str:
 
 
 def plain(text: str) -> str:
-    """Foreign text that means nothing but itself."""
+    """Foreign text without any Markdown of its own."""
     return _SPECIAL.sub(r"\\\1", clean_line(text))
 
 
@@ -95,7 +95,7 @@ def _asked(content: ReportContent) -> str:
     shown = f"{fence}text\n{asked[:ASKED_CHARS].rstrip()}{cut}\n{fence}"
     if asked.count("\n") > ASKED_LINES:
         shown = f"<details><summary>the first prompt</summary>\n\n{shown}\n\n</details>"
-    return f"### What was asked\n\n{shown}"
+    return f"### Prompt\n\n{shown}"
 
 
 def _checks(content: ReportContent) -> str:
@@ -141,7 +141,7 @@ def _iterations(content: ReportContent) -> str:
     return (
         "### Iterations\n\n"
         + "\n".join(f"| {' | '.join(row)} |" for row in rows)
-        + (f"\n\n{older} older ones are left out" if older else "")
+        + (f"\n\n{older} older ones are not shown" if older else "")
     )
 
 

@@ -11,14 +11,14 @@ from ralph.domain.loop.budget import Budget
 from ralph.domain.text.figures import compact, money, whole_duration
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.details import field, title
-from ralph.interfaces.tui.marks import line, reason_of
+from ralph.interfaces.tui.marks import line, reason_line
 from ralph.interfaces.tui.watch import RunLook
 
 
 class AboutRun(Static):
     def show(self, look: RunLook | None) -> None:
         if look is None or look.run is None:
-            self.update(Content.styled("no run is being watched", "$foreground 60%"))
+            self.update(Content.styled("no run is selected", "$foreground 60%"))
         else:
             self.update(Content("\n").join(_parts(look, look.run)))
 
@@ -31,16 +31,16 @@ def _parts(look: RunLook, run: RunView) -> Iterator[Content]:
     if run.parent_id:
         yield field("part of", line(run.parent_id))
     yield field("limits", _limits(run, look.budget))
-    if reason := reason_of(run):
+    if reason := reason_line(run):
         yield field(run.state.value, reason)
     yield from _listed("Concerns", run.concerns, "$text-warning")
     started = look.started
     if started is not None:
-        yield from _listed("To know before leaving it alone", started.notes, "$text-warning")
+        yield from _listed("Before you leave it unattended", started.notes, "$text-warning")
         yield from _listed("Sandbox", started.sandbox)
-        yield from _listed("Commands run besides the agent", started.commands)
+        yield from _listed("Commands that ralph runs", started.commands)
     notes = [note.text for note in look.notes]
-    yield from _listed("Warnings, and your words to the agent", notes, "$text-warning")
+    yield from _listed("Warnings and your notes", notes, "$text-warning")
 
 
 def _listed(name: str, texts: Sequence[str], style: str = "") -> Iterator[Content]:

@@ -41,12 +41,12 @@ class RalphApp(Asking, App[None]):
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("s", "steer", "Steer"),
         Binding("p", "pause", "Pause"),
-        Binding("u", "unpause", "Go on", show=False),
+        Binding("u", "unpause", "Continue", show=False),
         Binding("x", "stop", "Stop"),
         Binding("c", "cancel_task", "Cancel", show=False),
         Binding("r", "retry_task", "Retry", show=False),
         Binding("o", "logs", "Logs"),
-        Binding("left_square_bracket", "other_run(-1)", "Run before", show=False),
+        Binding("left_square_bracket", "other_run(-1)", "Previous run", show=False),
         Binding("right_square_bracket", "other_run(1)", "Next run", show=False),
         Binding("t", "theme", "Theme", show=False),
         Binding("q", "quit", "Quit"),
@@ -171,7 +171,7 @@ class RalphApp(Asking, App[None]):
 
     def _take_run(self, watched: RunLook) -> None:
         if watched.run is None:
-            self._problem = "this run was removed from the record; what was read of it is still shown"
+            self._problem = "this run was removed; what was read so far is still shown"
             self._is_chosen = self._is_chosen and self._watched is not None
             return
         self._watched = watched
@@ -249,7 +249,7 @@ class RalphApp(Asking, App[None]):
             self.complain(error)
             return
         if detail is None:
-            self.say(f"{card.id} is gone")
+            self.say(f"{card.id} no longer exists")
             return
         found = detail.card
 
@@ -257,7 +257,7 @@ class RalphApp(Asking, App[None]):
             if answer == "run" and found.run_id:
                 self.choose_run(found.run_id)
             elif answer == "run":
-                self.say(f"nobody works on {found.id} now")
+                self.say(f"no run is working on {found.id} now")
             elif answer:
                 self.ask_of_card(found, answer)
 

@@ -25,11 +25,11 @@ else:
     _Base = object
 
 _DONE = {
-    Ask.PAUSE: "it pauses after this session; u lets it go on",
-    Ask.UNPAUSE: "it goes on",
-    Ask.STEER: "told in the next prompt",
-    Ask.STOP: "it stops after this step",
-    Ask.STOP_NOW: "it stops now",
+    Ask.PAUSE: "pauses after this session; press u to continue",
+    Ask.UNPAUSE: "continues",
+    Ask.STEER: "added to the next prompt",
+    Ask.STOP: "stops after this step",
+    Ask.STOP_NOW: "stopping now",
 }
 
 
@@ -65,7 +65,7 @@ class Asking(_Base):
         run = self._run_or_say()
         if run is None:
             return
-        answers = {Ask.STOP.value: "After this step", Ask.STOP_NOW.value: "Now", "": "Go on"}
+        answers = {Ask.STOP.value: "After this step", Ask.STOP_NOW.value: "Now", "": "Keep running"}
 
         def after(answer: str | None) -> None:
             if answer:
@@ -87,7 +87,7 @@ class Asking(_Base):
     def _run_or_say(self) -> RunView | None:
         run = self.watched_run()
         if run is None:
-            self.say("no run is being watched")
+            self.say("no run is selected")
         return run
 
     def _ask_run(self, request: Ask, run: RunView | None = None, text: str = "") -> None:
@@ -98,7 +98,7 @@ class Asking(_Base):
 
         def work() -> str:
             answer = ask(folder, name, request, text=text)
-            return "nobody waits for it any more" if answer is Answer.CANCELLED else _DONE[request]
+            return "cancelled: it is no longer waiting" if answer is Answer.CANCELLED else _DONE[request]
 
         self._in_background(work)
 
@@ -115,12 +115,12 @@ class Asking(_Base):
     def _card_or_say(self) -> Card | None:
         card = self.current_card()
         if card is None:
-            self.say("put the cursor on a task of the board first")
+            self.say("select a task on the board first")
         return card
 
     def ask_of_card(self, card: Card, request: str) -> None:
         if card.kind is not CardKind.TASK:
-            self.say("a story is changed in the plan, not here")
+            self.say("stories are changed in the plan, not here")
             return
         name, folder, asked = card.id, self.record.state_folder, TaskAsk(request)
         if asked is TaskAsk.RETRY:

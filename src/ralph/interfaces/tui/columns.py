@@ -13,7 +13,7 @@ from ralph.domain.views.decisions import UNDER_WAY, describe_iteration
 from ralph.domain.views.iterations import IterationSummary
 from ralph.domain.views.run_tree import TreeRow, branch
 from ralph.interfaces.tui.charts import sparkline
-from ralph.interfaces.tui.marks import STATE_MARKS, TONE_STYLES, ago, line, reason_of, verdict_mark
+from ralph.interfaces.tui.marks import STATE_MARKS, TONE_STYLES, ago, line, reason_line, verdict_mark
 from ralph.interfaces.tui.table import Column
 
 Now = Callable[[], float]
@@ -37,7 +37,7 @@ def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
         Column("active", 8, lambda row: styled(ago(now() - row.run.active_at), "$foreground 60%"), rank=3),
         Column("agent", 10, lambda row: Content(line(row.run.agent)), rank=6),
         Column("profile", 10, lambda row: Content(line(row.run.profile)), rank=5),
-        Column("why", 0, lambda row: styled(reason_of(row.run), "$foreground 60%"), rank=2),
+        Column("why", 0, lambda row: styled(reason_line(row.run), "$foreground 60%"), rank=2),
     )
 
 

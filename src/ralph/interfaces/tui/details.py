@@ -56,8 +56,8 @@ class CardDialog(Detail):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "dismiss('cancel')", "Cancel task"),
-        Binding("r", "dismiss('retry')", "Try again"),
-        Binding("enter", "dismiss('run')", "Its run"),
+        Binding("r", "dismiss('retry')", "Retry"),
+        Binding("enter", "dismiss('run')", "Open run"),
     ]
 
     def __init__(self, detail: CardDetail, zone: tzinfo | None) -> None:
@@ -89,7 +89,7 @@ def _card(detail: CardDetail, zone: tzinfo | None) -> Iterator[Content]:
     if detail.depends_on:
         yield field("depends on", line(", ".join(detail.depends_on)))
     if card.note:
-        yield title("What was said about it")
+        yield title("Feedback")
         yield Content.styled(_block(card.note), "$text-warning")
     if detail.description:
         yield title("Description")
@@ -102,7 +102,7 @@ def _card(detail: CardDetail, zone: tzinfo | None) -> Iterator[Content]:
         yield title("Completion criteria")
         for stage in detail.completion:
             yield from _stage(stage, card)
-    yield title("History of verifications")
+    yield title("Verification history")
     if not detail.history:
         yield Content.styled("nothing yet", "$foreground 60%")
     for entry in detail.history[:MOST_HISTORY]:
@@ -116,7 +116,7 @@ def _card_figures(card: Card) -> Iterator[Content]:
     if card.iteration or card.maximum:
         yield field("iterations", f"{card.iteration}" + (f" of {card.maximum}" if card.maximum else ""))
     if card.rounds:
-        yield field("came back", f"{card.rounds} times" if card.rounds > 1 else "once", "$text-warning")
+        yield field("sent back", f"{card.rounds} times" if card.rounds > 1 else "once", "$text-warning")
     yield field("priority", str(card.priority))
     if card.run_id:
         yield field("run", line(card.run_id), "$text-success")
@@ -154,7 +154,7 @@ def iteration_lines(
 ) -> Iterator[Content]:
     attempt = f", attempt {each.attempt}" if each.attempt > 1 else ""
     yield Content.styled(f"Iteration {each.iteration}{attempt}", "bold $text-accent")
-    yield field("began", clock_time(each.started_at, zone))
+    yield field("started", clock_time(each.started_at, zone))
     if each.assignment not in ("", "prompt"):
         yield field("about", line(each.assignment))
     if each.role:
@@ -170,7 +170,7 @@ def iteration_lines(
     if each.ending:
         code = f" {each.exit_code}" if each.exit_code is not None else ""
         yield field("session", f"{line(each.ending)}{code}, {each.tools} tools, {each.tool_errors} failed")
-    cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else "not known"
+    cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else "unknown"
     yield field("spent", f"{cost} · {compact(each.spend.usage.total)} tokens · {duration(each.seconds)}")
     if each.commit:
         yield field("commit", line(each.commit[:12]))
@@ -185,7 +185,7 @@ def iteration_lines(
         yield Content.assemble(
             (f"{mark} ", style), f"{line(action.name)}  ", (line(action.message), "$foreground 60%")
         )
-    yield title("What was asked")
+    yield title("Prompt")
     yield Content.styled(_block(prompt), "$foreground 60%")
 
 

@@ -14,21 +14,21 @@ from textual.widgets import Button, Static, TextArea
 
 HELP = (
     ("1 … 6", "runs, board, plan, stream, iterations, about"),
-    ("tab", "the next part of the screen"),
-    ("↑ ↓ ← →  j k", "move; on the board between lanes"),
-    ("enter", "open what the cursor is on; a second click does too"),
-    ("[ ]", "the run before, the next run"),
+    ("tab", "next part of the screen"),
+    ("↑ ↓ ← →  j k", "move; on the board also between lanes"),
+    ("enter", "open what is under the cursor, or click it again"),
+    ("[ ]", "previous run, next run"),
     ("f / end", "follow the end of the stream again"),
-    ("v", "all of the stream, or only words, tools, checks"),
-    ("/", "show only what contains a text; empty shows all"),
-    ("b", "the other board"),
-    ("p  u", "pause the run after this session; let it go on"),
-    ("s", "steer: put a word into the next prompt"),
+    ("v", "show all of the stream, or only words, tools or checks"),
+    ("/", "filter by text; empty shows everything"),
+    ("b", "switch to the other board"),
+    ("p  u", "pause the run after this session; continue it"),
+    ("s", "steer: add a note to the next prompt"),
     ("x", "stop the run: after this step, or now"),
     ("c  r", "cancel the task under the cursor; try it again"),
     ("o", "open the run's logs"),
-    ("t", "light or dark"),
-    ("q", "quit; runs go on"),
+    ("t", "switch between light and dark"),
+    ("q", "quit; runs keep going"),
 )
 
 
@@ -75,10 +75,10 @@ class SteerDialog(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog small"):
             yield Static(
-                Content(f"Say something to the agent of {self._run_id}: it is told in the next prompt, once.")
+                Content(f"Add a note for the agent of {self._run_id}: it goes into the next prompt, once.")
             )
             yield TextArea(id="steer")
-            yield Static(Content.styled("ctrl+s sends · escape goes back", "$foreground 60%"))
+            yield Static(Content.styled("ctrl+s sends · escape cancels", "$foreground 60%"))
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one(TextArea))

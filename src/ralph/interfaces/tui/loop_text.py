@@ -40,7 +40,7 @@ def loop_lines(
     time = clock_time(at, zone)
     match event:
         case RunStarted():
-            yield Line(Kind.LOOP, "rule", f"run {clean_line(event.run_id)} begins · {time}")
+            yield Line(Kind.LOOP, "rule", f"run {clean_line(event.run_id)} started · {time}")
             for note in event.notes:
                 yield Line(Kind.LOOP, "warn", f"! {clean_line(note[:LONGEST_LINE])}", indent=2)
         case IterationStarted():
@@ -53,7 +53,7 @@ def loop_lines(
             yield from _session_over(event)
         case ProcessesEnded():
             names = clean_line(", ".join(event.left_behind)[:LONGEST_LINE])
-            yield Line(Kind.LOOP, "warn", f"! ended what was left behind: {names}", indent=2)
+            yield Line(Kind.LOOP, "warn", f"! ended leftover processes: {names}", indent=2)
         case CheckStarted():
             yield Line(Kind.CHECKS, "dim", f"▷ {clean_line(event.name[:200])} …")
         case CheckEnded():
@@ -68,7 +68,9 @@ def loop_lines(
             yield from _judged(event, claims)
         case PauseBegan():
             until = clock_time(event.until, zone)
-            yield Line(Kind.LOOP, "warn", f"◔ waits until {until}: {clean_line(event.reason[:LONGEST_LINE])}")
+            yield Line(
+                Kind.LOOP, "warn", f"◔ waiting until {until}: {clean_line(event.reason[:LONGEST_LINE])}"
+            )
         case Warned():
             yield Line(Kind.LOOP, "warn", f"! {clean_line(event.message[:LONGEST_LINE])}", indent=2)
         case Steered():
@@ -78,9 +80,9 @@ def loop_lines(
         case RunPaused():
             yield Line(Kind.LOOP, "warn", f"⏸ paused · {time}")
         case RunUnpaused():
-            yield Line(Kind.LOOP, "warn", f"▶ goes on · {time}")
+            yield Line(Kind.LOOP, "warn", f"▶ continued · {time}")
         case StopRequested():
-            yield Line(Kind.LOOP, "warn", f"■ stops {'now' if event.now else 'after this step'} · {time}")
+            yield Line(Kind.LOOP, "warn", f"■ stopping {'now' if event.now else 'after this step'} · {time}")
         case _:
             pass
 
@@ -112,7 +114,7 @@ def _session_over(event: AgentEnded) -> Iterator[Line]:
         yield Line(Kind.LOOP, "bad", f"✘ {clean_line(event.fault.reason[:LONGEST_LINE])}", indent=2)
     if event.denials:
         names = clean_line(", ".join(event.denials)[:LONGEST_LINE])
-        yield Line(Kind.LOOP, "warn", f"! was not permitted to use: {names}", indent=2)
+        yield Line(Kind.LOOP, "warn", f"! denied permission to use: {names}", indent=2)
 
 
 _CHECK_LOOKS = {

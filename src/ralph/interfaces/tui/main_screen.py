@@ -93,7 +93,7 @@ class MainScreen(Screen[None]):
                 yield Table(
                     story_columns(),
                     lambda card: card.id,
-                    empty="no plan here: `ralph plan new` makes one",
+                    empty="no plan here: `ralph plan new` starts one",
                     id="plan",
                 )
                 yield StreamView(id="stream")
@@ -107,7 +107,7 @@ class MainScreen(Screen[None]):
                     yield AboutRun(id="about-box")
             with VerticalScroll(id="side", classes="shown", can_focus=False):
                 yield RunPanel(id="panel")
-        yield Input(placeholder="show only what contains …", id="search")
+        yield Input(placeholder="filter …", id="search")
         yield Static(id="status")
         yield Footer(show_command_palette=False)
 
@@ -158,14 +158,14 @@ class MainScreen(Screen[None]):
         width, height = event.size
         needed = f"ralph ui needs {SMALLEST[0]} by {SMALLEST[1]}."
         self.query_one("#small", Static).update(
-            Content(f"This terminal is {width} by {height}.\n{needed}\nq quits; runs go on.")
+            Content(f"This terminal is {width} by {height}.\n{needed}\nq quits; runs keep going.")
         )
         self.call_after_refresh(self._show_panel)
 
     # --- showing ---
 
     def show_head(self, *, problem: str, is_read: bool) -> None:
-        empty = "no runs here yet: start one with `ralph run`, and it appears" if is_read else "reading …"
+        empty = "no runs here yet: start one with `ralph run`" if is_read else "reading …"
         header = self.query_one(RunHeader)
         header.show(self._watched, now=self._now(), problem=problem, empty=empty)
 
@@ -221,7 +221,7 @@ class MainScreen(Screen[None]):
         parts: list[str] = []
         if self.view == "stream":
             stream = self.stream
-            parts.append("following" if stream.following else "not following: f goes to the newest")
+            parts.append("following" if stream.following else "not following: press f for the newest")
             if stream.shown_kind is not None:
                 parts.append(f"only {stream.shown_kind.value}: v shows others")
         elif self.view in ("board", "plan"):
@@ -233,7 +233,7 @@ class MainScreen(Screen[None]):
         elif self.view == "iterations" and self._watched is not None:
             parts += _sparklines(self._watched.iterations)
         if sought := self._sought.get(self.view):
-            parts.append(f"only with “{sought}”: / changes it")
+            parts.append(f"filtered by “{sought}”: press / to change it")
         return parts
 
     def on_stream_view_moved(self) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.decisions import Tone
-from ralph.domain.views.runs import RunState, RunView
+from ralph.domain.views.runs import RunState, RunView, reason_of
 
 STATE_MARKS = {
     RunState.RUNNING: ("●", "$text-success"),
@@ -44,10 +44,8 @@ def verdict_mark(verdict: str) -> tuple[str, str]:
     return VERDICT_MARKS.get(verdict, ("?", "$foreground 60%"))
 
 
-def reason_of(run: RunView) -> str:
-    if run.state is RunState.INTERRUPTED:
-        return "its process is gone; `ralph resume` goes on with it"
-    return line(run.reason)
+def reason_line(run: RunView) -> str:
+    return line(reason_of(run))
 
 
 def ago(seconds: float) -> str:

@@ -12,7 +12,7 @@ from ralph.domain.text.figures import compact, money, whole_duration
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.tui.charts import bar
-from ralph.interfaces.tui.marks import STATE_MARKS, line, reason_of
+from ralph.interfaces.tui.marks import STATE_MARKS, line, reason_line
 from ralph.interfaces.tui.watch import RunLook
 from ralph.interfaces.tui.wrapping import wrapped
 
@@ -82,11 +82,11 @@ def _gauge(share: float, style: str = "") -> list[Piece]:
 def _what_now(look: RunLook, run: RunView, now: float) -> Content:
     if run.live and run.waits_until is not None and run.state is RunState.WAITING:
         left = whole_duration(max(0.0, run.waits_until - now))
-        return Content.assemble((f" ◔ goes on in {left}: ", "bold $text-warning"), reason_of(run))
+        return Content.assemble((f" ◔ continues in {left}: ", "bold $text-warning"), reason_line(run))
     if run.live and look.iterations and run.state is RunState.RUNNING:
         return _session(look, now)
     if not run.live or run.state is RunState.PAUSED:
-        why = "goes on when you say so (u)" if run.state is RunState.PAUSED else reason_of(run)
+        why = "Paused: press u to continue" if run.state is RunState.PAUSED else reason_line(run)
         return Content.styled(f" {why}", "" if run.state is RunState.COMPLETED else "$text-warning")
     return Content("")
 
@@ -97,7 +97,7 @@ def _session(look: RunLook, now: float) -> Content:
         return Content.styled(
             f" → {line(describe_iteration(last).words)}: {line(last.reason)}", "$foreground 60%"
         )
-    doing = line(look.tool) or (f"{len(last.checks)} checks done" if last.ending else "the agent works")
+    doing = line(look.tool) or (f"{len(last.checks)} checks done" if last.ending else "the agent is working")
     role = f"{line(last.role)} · " if last.role else ""
     what = f"{line(last.assignment)} · " if last.assignment not in ("", "prompt") else ""
     since = whole_duration(max(0.0, now - last.started_at))

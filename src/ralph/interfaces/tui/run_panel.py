@@ -46,7 +46,7 @@ def _sections(look: RunLook, width: int, zone: tzinfo | None) -> Iterator[Conten
         yield _title(f"Checks of iteration {checked.iteration}")
         yield from _checks(checked, look, width)
     if look.todo:
-        yield _title("The agent's list")
+        yield _title("The agent's to-do list")
         yield from _todo(look.todo, width)
     if len(look.iterations) > 1:
         yield from _charts(look, width)
@@ -72,8 +72,8 @@ def _loop(look: RunLook, last: IterationSummary | None) -> Iterator[Content]:
     if last.role:
         yield Content.assemble(("role ", "$foreground 60%"), line(last.role))
     if last.assignment not in ("", "prompt"):
-        yield Content.assemble(("at ", "$foreground 60%"), line(last.assignment))
-    state = "session under way" if not last.ending else "being judged" if not last.decision else ""
+        yield Content.assemble(("on ", "$foreground 60%"), line(last.assignment))
+    state = "session under way" if not last.ending else "being checked" if not last.decision else ""
     if state and look.run is not None and look.run.live:
         yield Content.styled(state, "$text-success")
     denied = sum(each.denied for each in look.iterations)
@@ -107,10 +107,10 @@ def _charts(look: RunLook, width: int) -> Iterator[Content]:
     costs = [each.spend.cost_usd or 0.0 for each in look.iterations[-width:] if each.decision]
     seconds = [each.seconds for each in look.iterations[-width:] if each.decision]
     if any(costs):
-        yield _title("Cost of each iteration")
+        yield _title("Cost per iteration")
         yield Content.styled(sparkline(costs, width), "$text-warning")
         yield Content.styled(f"{money(sum(costs) / len(costs))} on average", "$foreground 60%")
     if any(seconds):
-        yield _title("Time of each iteration")
+        yield _title("Time per iteration")
         yield Content.styled(sparkline(seconds, width), "$text-primary")
         yield Content.styled(f"{duration(sum(seconds) / len(seconds))} on average", "$foreground 60%")

@@ -52,7 +52,7 @@ class StreamText:
         restored = restore(event.data)
         if restored is None:  # of another version of ralph
             return self._broken(
-                [Line(Kind.LOOP, "dim", f"· {clean_line(event.kind[:80])}: not known to this ralph")]
+                [Line(Kind.LOOP, "dim", f"· {clean_line(event.kind[:80])}: unknown to this version of ralph")]
             )
         if isinstance(restored, AgentActed):
             lines: list[Line] = []
@@ -125,7 +125,7 @@ class StreamText:
                 yield from _block(Kind.WORDS, "thought", event.text, "    " if event.parent else "  ")
             case SessionStarted():
                 self._error_told = ""
-                yield Line(Kind.LOOP, "dim", f"session opened {clean_line(event.model[:80])}".rstrip())
+                yield Line(Kind.LOOP, "dim", f"session started {clean_line(event.model[:80])}".rstrip())
             case TurnEnded() if event.error and event.error != self._error_told:
                 yield Line(Kind.WORDS, "bad", f"✘ {clean_line(event.error[:LONGEST_LINE])}", indent=2)
             case ErrorReported():

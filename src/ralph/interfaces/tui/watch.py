@@ -106,7 +106,7 @@ class Follower:
         if events:
             self.first, self.last = events[0].seq, events[-1].seq
             if feed.before(self.run_id, self.first, 1):
-                lines.insert(0, Line(Kind.LOOP, "dim", "… there is more above: scroll up to read it"))
+                lines.insert(0, Line(Kind.LOOP, "dim", "… scroll up for earlier lines"))
         return lines
 
     def older(self, feed: Feed) -> list[Line]:

@@ -158,7 +158,7 @@ class Pages:
         try:
             kind = CardKind(request.path_params["kind"])
         except ValueError:
-            raise HTTPException(404, "There is no such thing here.") from None
+            raise HTTPException(404, "Not found.") from None
         card_id = request.path_params["card"]
         return _json(encode(detail_data(_found(await self._hub.ask(lambda feed: feed.card(kind, card_id))))))
 
@@ -167,7 +167,7 @@ class Pages:
         try:
             form = Format(request.path_params["form"])
         except ValueError:
-            raise HTTPException(404, "There is no such format: html, md and json are there.") from None
+            raise HTTPException(404, "Unknown format: use html, md or json.") from None
         _found(await self._hub.ask(lambda feed: feed.run(run_id)))
         content = await with_changes(await self._hub.ask(lambda feed: recorded(feed, run_id)))
         text = await asyncio.to_thread(written, content, form)
@@ -182,7 +182,7 @@ class Pages:
         try:
             wanted = Ask(request.path_params["request"])
         except ValueError:
-            raise HTTPException(404, "There is no such request.") from None
+            raise HTTPException(404, "Unknown request.") from None
         text = str((await _body(request)).get("text", ""))
         if len(text) > MOST_STEER:
             raise HTTPException(413, f"The text is longer than {MOST_STEER:,} characters.")
@@ -194,7 +194,7 @@ class Pages:
         try:
             wanted = TaskAsk(request.path_params["request"])
         except ValueError:
-            raise HTTPException(404, "There is no such request.") from None
+            raise HTTPException(404, "Unknown request.") from None
         task_id, folder = request.path_params["task"], self._hub.state_folder
         task = await asyncio.to_thread(ask_of_task, folder, task_id, wanted)
         return _json(encode({"status": task.status.value}))
@@ -213,7 +213,7 @@ def _json(*objects: bytes) -> Response:
 
 def _found(answer: T | None) -> T:
     if answer is None:
-        raise HTTPException(404, "It is not here (any more).")
+        raise HTTPException(404, "Not found; it may have been removed.")
     return answer
 
 
@@ -239,7 +239,7 @@ async def _body(request: Request) -> dict[str, Any]:
     except ClientDisconnect:
         raise HTTPException(400, "The request was cut off.") from None
     if not isinstance(content, dict):
-        raise HTTPException(400, "The request is no JSON object.")
+        raise HTTPException(400, "The request is not a JSON object.")
     return content
 
 
@@ -249,7 +249,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    """What the user can mend: in its own words."""
+    """What the user can fix: in its own words."""
     assert isinstance(error, RalphError)
     status = 503 if isinstance(error, StoreError) else 409
     return Response(
@@ -258,5 +258,5 @@ async def _failed(_: Request, error: Exception) -> Response:
 
 
 async def _broken(_: Request, error: Exception) -> Response:
-    words = f"This is a bug of ralph's ({type(error).__name__}); please report it."
+    words = f"Internal error ({type(error).__name__}); please report it."
     return Response(encode({"error": words}), 500, media_type="application/json")

@@ -116,7 +116,7 @@ class Guard:
         if method in ("GET", "HEAD"):
             return None
         if method != "POST":
-            return 405, "Only GET and POST are understood."
+            return 405, "Only GET and POST are supported."
         if self._access.read_only:
             return 403, "This page is read-only."
         origin = headers.get("origin")
@@ -124,7 +124,7 @@ class Guard:
             if not self._access.is_origin(origin, host):
                 return 403, "This request comes from another page."
         elif not self._has_bearer(headers):
-            return 403, "This request does not say where it comes from."
+            return 403, "This request does not say which page it comes from."
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return 403, "This request comes from another page."
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":

@@ -12,7 +12,7 @@ from ralph.domain.views.board import Board, Card, CardDetail, CardKind
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
 from ralph.domain.views.iterations import FeedEvent, IterationSummary, Timeline
-from ralph.domain.views.runs import RunLabel, RunState, RunView
+from ralph.domain.views.runs import RunLabel, RunState, RunView, reason_of
 
 LONGEST_TEXT = 4_000
 LONGEST_LINE = 500
@@ -82,9 +82,7 @@ def run_data(run: RunView, label: RunLabel) -> dict[str, Any]:
         "activeAt": int(run.active_at),  # finer than a person reads it would be news many times a second
         "endedAt": run.ended_at,
         "waitsUntil": run.waits_until,
-        "reason": "its process is gone; `ralph resume` goes on with it"
-        if run.state is RunState.INTERRUPTED
-        else line(run.reason),
+        "reason": line(reason_of(run)),
         "concerns": [line(concern) for concern in run.concerns],
         "parent": run.parent_id,
     }

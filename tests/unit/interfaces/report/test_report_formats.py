@@ -169,8 +169,8 @@ def test_whatever_was_said_is_only_text_in_the_page(text: str) -> None:
 
 def test_a_run_that_checked_nothing_is_said_to_rest_on_claims() -> None:
     bare = replace(ACCEPTED, checks=())
-    assert "rests on claims" in html_report(content(bare))
-    assert "rests on claims" in markdown_report(content(bare))
+    assert "rests on the agent's word" in html_report(content(bare))
+    assert "rests on the agent's word" in markdown_report(content(bare))
 
 
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.INTERRUPTED, RunState.RUNNING])
@@ -178,7 +178,7 @@ def test_only_a_completed_run_can_rest_on_claims(state: RunState) -> None:
     found = content(replace(ACCEPTED, checks=(), decision=""), run=replace(RUN, state=state))
     for text in (html_report(found), markdown_report(found)):
         assert "No check was run." in text
-        assert "rests on claims" not in text
+        assert "rests on the agent's word" not in text
 
 
 def test_a_run_of_runs_tells_of_its_parts() -> None:

@@ -13,7 +13,7 @@ from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 PORT = 8484
 
 HELP = """Serve one page with the board, the runs as they happen, their iterations, diffs, checks and charts; pause, stop
-and steer them there. Prints an address that carries a token: who has it may look and steer.
+and steer them there. Prints a link that carries a token: anyone with it can watch and control your runs.
 
 \b
 Examples:
@@ -80,5 +80,5 @@ def command(
 
 def _announce(address: str) -> None:
     """The address alone on stdout, for scripts."""
-    print("Open this address; who has it may look and steer. Ctrl-C ends it.", file=sys.stderr)
+    print("Anyone with this link can watch and control your runs. Press Ctrl-C to stop.", file=sys.stderr)
     print(address, flush=True)

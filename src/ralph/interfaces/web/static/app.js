@@ -1,4 +1,4 @@
-// Where one is, what is shown there, and the connection that keeps it true.
+// Where the reader is, what is shown there, and the connection that keeps it up to date.
 
 import { follow, get, post, runPath } from "./api.js";
 import { ago, duration, fill, h, keyOf, redraw } from "./dom.js";
@@ -83,7 +83,7 @@ async function showRun(number, id) {
   } catch (error) {
     if (number !== visit) return;
     main.drawnFor = "";
-    fill(main, h("h1", {}, "Not here"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: "#/" }, "All runs")));
+    fill(main, h("h1", {}, "Not found"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: "#/" }, "All runs")));
     showLink("ended");
     return;
   }
@@ -130,7 +130,7 @@ function route() {
   else showHome(visit);
 }
 
-/** Times that go on by themselves. */
+/** Times that move on their own. */
 function tick() {
   const now = Date.now() / 1000;
   for (const element of document.querySelectorAll("[data-until]")) {

@@ -91,15 +91,15 @@ function landmark(event) {
     case "pause_began":
       return row("marks", event.at, h("span", { class: "odd" }, `waiting: ${data.reason} `), h("span", { class: "until", "data-until": data.until }));
     case "run_paused":
-      return say("marks", "odd", "paused by the user");
+      return say("marks", "odd", "paused");
     case "run_unpaused":
-      return say("marks", "odd", "goes on");
+      return say("marks", "odd", "continued");
     case "steered":
-      return row("marks steered", event.at, h("strong", {}, "You said: "), data.text);
+      return row("marks steered", event.at, h("strong", {}, "Your note: "), data.text);
     case "stop_requested":
-      return say("marks", "odd", data.now ? "stopping now" : "stopping after the present step");
+      return say("marks", "odd", data.now ? "stopping now" : "stopping after the current step");
     case "processes_ended":
-      return say("noise", "odd", `ended what was left behind: ${(data.left_behind ?? []).join(", ")}`);
+      return say("noise", "odd", `ended leftover processes: ${(data.left_behind ?? []).join(", ")}`);
     case "warned":
       return say("marks", "odd", data.message);
     case "run_ended": {

@@ -7,7 +7,7 @@ export const stateChip = (run) => h("span", { class: `chip state ${run.state}` }
 
 export const runLink = (id) => `#/run/${encodeURIComponent(id)}`;
 
-/** Something may have been used that nobody can price. */
+/** Some of what was used may have no known price. */
 export const spent = (run) => (run.costIsPartial && run.cost !== null ? `at least ${money(run.cost)}` : money(run.cost));
 
 export function countOf(run) {
@@ -74,7 +74,7 @@ function board(data, onOpen) {
         ),
       ),
     ),
-    counts(data.kind === "story" ? "Reviews of each story" : "How often tasks were sent back", counted),
+    counts(data.kind === "story" ? "Reviews per story" : "How often tasks were sent back", counted),
   );
 }
 
@@ -90,7 +90,7 @@ export function home(state, onOpen) {
       "section",
       { "aria-label": "Under way" },
       h("h2", {}, "Under way"),
-      live.length ? rows(live) : h("p", { class: "empty" }, "Nothing runs here now. Start something with `ralph run`."),
+      live.length ? rows(live) : h("p", { class: "empty" }, "Nothing is running. Start a run with `ralph run`."),
     ),
     state.boards.map((data) => board(data, onOpen)),
     over.length > 0 && h("section", { "aria-label": "Earlier runs" }, h("h2", {}, "Earlier runs"), rows(over)),

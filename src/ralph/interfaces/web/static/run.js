@@ -1,4 +1,4 @@
-// The page of one run: how it stands, its stream, iterations and charts.
+// The page of one run: its status, stream, iterations and charts.
 
 import { get, post, runPath } from "./api.js";
 import { bars, rates } from "./charts.js";
@@ -23,12 +23,12 @@ export class RunPage {
     this.earlier = data.earlier;
     this.missed = false;
     this.open = new Set();
-    this.head = h("section", { class: "run-top", "aria-label": "How it stands" });
-    this.todo = h("section", { class: "panel", "aria-label": "The agent's list", hidden: true });
+    this.head = h("section", { class: "run-top", "aria-label": "Status" });
+    this.todo = h("section", { class: "panel", "aria-label": "The agent's to-do list", hidden: true });
     this.parts = h("section", { class: "panel", "aria-label": "Parts", hidden: true });
     this.list = h("section", { class: "panel", "aria-label": "Iterations" });
     this.plots = h("section", { class: "panel", "aria-label": "Charts" });
-    this.stream = h("div", { class: "stream", tabindex: "0", role: "log", "aria-label": "What happens", "aria-live": "off", "data-filter": "all" });
+    this.stream = h("div", { class: "stream", tabindex: "0", role: "log", "aria-label": "Events", "aria-live": "off", "data-filter": "all" });
     this.older = h("button", { type: "button", class: "older", onclick: () => this.loadOlder() }, "Show earlier events");
     this.element = h("div", { class: "run-page" }, this.head, this.streamSection(), h("aside", {}, this.todo, this.parts, this.list, this.plots));
     this.take(data);
@@ -83,7 +83,7 @@ export class RunPage {
     if (!events.length) return;
     const follows = this.isAtEnd();
     if (this.missed) {
-      // What is shown and what comes now do not meet: begin anew, the rest can be asked for.
+      // What is shown and what comes now do not meet: start over, the rest can be asked for.
       this.missed = false;
       this.forget(this.stream.children.length);
       this.first = events[0].seq;
@@ -115,7 +115,7 @@ export class RunPage {
     const todo = lastTodo(events);
     if (todo) {
       this.todo.hidden = false;
-      fill(this.todo, h("h2", {}, "The agent's list"), todoList(todo));
+      fill(this.todo, h("h2", {}, "The agent's to-do list"), todoList(todo));
     }
     this.older.hidden = !this.earlier;
   }
@@ -167,7 +167,7 @@ export class RunPage {
         fact("Cost", spent(run)),
         fact("Tokens", run.tokens ? compact(run.tokens) : ""),
         fact("Started", moment(run.startedAt)),
-        run.live ? h("div", {}, h("dt", {}, "Runs for"), h("dd", { "data-since": run.startedAt }, duration(Date.now() / 1000 - run.startedAt))) : [fact("Ended", moment(run.endedAt)), fact("Took", run.endedAt ? duration(run.endedAt - run.startedAt) : "")],
+        run.live ? h("div", {}, h("dt", {}, "Running for"), h("dd", { "data-since": run.startedAt }, duration(Date.now() / 1000 - run.startedAt))) : [fact("Ended", moment(run.endedAt)), fact("Took", run.endedAt ? duration(run.endedAt - run.startedAt) : "")],
         fact("Agent", `${run.agent} · ${run.profile}`),
       ),
       run.maximum && run.live && h("progress", { max: run.maximum, value: Math.min(run.iteration, run.maximum), "aria-label": "iterations used" }),
@@ -181,8 +181,8 @@ export class RunPage {
     return h(
       "div",
       { class: "buttons" },
-      can("pause") && h("button", { type: "button", onclick: () => this.ask("pause", "It will wait after the present session.") }, "Pause"),
-      can("unpause") && h("button", { type: "button", class: "primary", onclick: () => this.ask("unpause", "It goes on.") }, "Go on"),
+      can("pause") && h("button", { type: "button", onclick: () => this.ask("pause", "It pauses after the current session.") }, "Pause"),
+      can("unpause") && h("button", { type: "button", class: "primary", onclick: () => this.ask("unpause", "It continues.") }, "Continue"),
       can("steer") && h("button", { type: "button", onclick: () => this.steer() }, "Steer…"),
       can("stop") && h("button", { type: "button", class: "danger", onclick: () => this.stop() }, "Stop…"),
       h("a", { class: "button", href: `${runPath(this.id)}/report.html`, download: `ralph-report-${this.id}.html` }, "Report"),
@@ -204,11 +204,11 @@ export class RunPage {
     const text = h("textarea", { id: "steer-text", rows: "5", required: true, maxlength: "20000", "aria-describedby": "steer-help" });
     const send = async (event) => {
       event.preventDefault();
-      if (text.value.trim() && (await this.ask("steer", "The next prompt will say so.", { text: text.value }))) close();
+      if (text.value.trim() && (await this.ask("steer", "Added to the next prompt.", { text: text.value }))) close();
     };
     const close = this.openDialog([
-      h("h2", { id: "dialog-title" }, "Say something to the agent"),
-      h("form", { onsubmit: send }, h("label", { for: "steer-text" }, "Your words"), text, h("p", { id: "steer-help", class: "dim" }, "They go into the next prompt, once."), h("div", { class: "buttons" }, h("button", { type: "submit", class: "primary" }, "Send"))),
+      h("h2", { id: "dialog-title" }, "Add a note for the agent"),
+      h("form", { onsubmit: send }, h("label", { for: "steer-text" }, "Your note"), text, h("p", { id: "steer-help", class: "dim" }, "It goes into the next prompt, once."), h("div", { class: "buttons" }, h("button", { type: "submit", class: "primary" }, "Send"))),
     ]);
     text.focus();
   }
@@ -223,8 +223,8 @@ export class RunPage {
       h(
         "div",
         { class: "buttons" },
-        h("button", { type: "button", class: "primary", onclick: () => end("stop", "It stops after the present step.") }, "After the present step"),
-        this.run.can.includes("stop_now") && h("button", { type: "button", class: "danger", onclick: () => end("stop_now", "It is ending the agent now.") }, "Now"),
+        h("button", { type: "button", class: "primary", onclick: () => end("stop", "It stops after the current step.") }, "After the current step"),
+        this.run.can.includes("stop_now") && h("button", { type: "button", class: "danger", onclick: () => end("stop_now", "Stopping the agent now.") }, "Now"),
       ),
     ]);
   }
@@ -246,7 +246,7 @@ export class RunPage {
         h("span", { class: "number" }, each.attempt > 1 ? `${each.iteration}.${each.attempt}` : String(each.iteration)),
         h("span", { class: TONES[each.tone] }, each.words),
         each.step && h("span", { class: "dim" }, each.step),
-        each.denied && h("span", { class: "chip bad", title: "It claimed to be done; the checks said otherwise." }, "claim denied"),
+        each.denied && h("span", { class: "chip bad", title: "The agent claimed to be done; the checks disagreed." }, "claim denied"),
         h("span", { class: "dots" }, dots),
         h("span", { class: "dim figures" }, [each.seconds ? duration(each.seconds) : "", money(each.cost)].filter(Boolean).join(" · ")),
       ),
@@ -284,20 +284,20 @@ export class RunPage {
     const colour = { "+": "add", "-": "del", "@": "hunk" };
     const patch = found.patch.trimEnd().split("\n").map((text) => h("span", { class: colour[text[0]] ?? "" }, `${text}\n`));
     this.openDialog([
-      h("h2", { id: "dialog-title" }, `Changes of iteration ${each.iteration}`),
+      h("h2", { id: "dialog-title" }, `Changes in iteration ${each.iteration}`),
       found.note && h("p", { class: "empty" }, found.note),
       found.uncommitted && h("p", { class: "odd" }, "Not committed yet."),
       h("ul", { class: "commits" }, found.commits.map((commit) => h("li", {}, h("code", {}, commit.id), ` ${commit.subject}`))),
       found.files.length > 0 && h("table", { class: "files" }, h("tbody", {}, found.files.map((file) => h("tr", {}, h("td", {}, h("code", {}, file.path)), h("td", { class: "add" }, file.added === null ? "new" : `+${file.added}`), h("td", { class: "del" }, file.removed === null ? "" : `-${file.removed}`))))),
       found.patch && h("pre", { class: "patch", tabindex: "0" }, patch),
-      found.isCut && h("p", { class: "dim" }, "The rest is left out."),
+      found.isCut && h("p", { class: "dim" }, "The rest is not shown."),
     ]);
   }
 
   drawCharts() {
     const all = [...this.iterations.values()];
     const named = (value) => all.map((each) => ({ label: `#${each.iteration}`, value: value(each), kind: TONES[each.tone] }));
-    const drawn = [bars("Cost of each iteration", named((each) => each.cost), money), bars("Time of each iteration", named((each) => each.seconds), duration), rates("Checks: how often they passed", this.figures.rates)].filter(Boolean);
-    return [h("h2", {}, "Charts"), drawn.length ? drawn : h("p", { class: "empty" }, "They come with the first iteration.")];
+    const drawn = [bars("Cost per iteration", named((each) => each.cost), money), bars("Time per iteration", named((each) => each.seconds), duration), rates("Pass rate of the checks", this.figures.rates)].filter(Boolean);
+    return [h("h2", {}, "Charts"), drawn.length ? drawn : h("p", { class: "empty" }, "They appear after the first iteration.")];
   }
 }
