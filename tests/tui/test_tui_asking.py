@@ -47,7 +47,7 @@ def test_what_is_said_to_the_agent_is_put_down_for_the_next_prompt(shop: Record)
     async def story(viewer: Viewer) -> None:
         await viewer.sees("● running")
         await viewer.press("s")
-        await viewer.sees("Say something to the agent")
+        await viewer.sees("Add a note for the agent")
         await viewer.press(*"use q", "enter", *"not [b]", "ctrl+s")
         assert await viewer.gets(shop.steering) == ["use q\nnot [b]"]
         await viewer.hears("added to the next prompt")
@@ -59,7 +59,7 @@ def test_nothing_said_is_nothing_asked(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.sees("● running")
         await viewer.press("s", "space", "ctrl+s")
-        await viewer.misses("Say something to the agent")
+        await viewer.misses("Add a note for the agent")
         assert shop.steering() == []
 
     play(shop.root, story)

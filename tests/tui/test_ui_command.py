@@ -41,7 +41,7 @@ def test_a_run_is_steered_and_stopped_from_a_real_terminal(shop: Record) -> None
     with terminal(shop.root, "last") as tmux:
         tmux.sees("● running")
         tmux.press("s")
-        tmux.sees("Say something to the agent")
+        tmux.sees("Add a note for the agent")
         tmux.press("Use", "Space", "Decimal")
         tmux.sees("Use Decimal")
         tmux.press("C-s")
