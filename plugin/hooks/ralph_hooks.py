@@ -2137,7 +2137,7 @@ def ralph_domain_text_strict_json():
     return locals()
 
 def ralph_guard_call():
-    """One program call as the families see it: wrappers gone, words expanded."""
+    """One program call as the families see it: wrappers removed, words expanded."""
 
     from typing import NamedTuple
 
@@ -2154,7 +2154,7 @@ def ralph_guard_call():
         is_torn: bool = False
         """Something was left open in the text: what is read here may not be what runs."""
         input_text: str = ""
-        """What is known to come on stdin."""
+        """What comes on stdin, if known."""
 
         def place(self, path: str) -> Place:
             return place_of(path, self.cwd, self.rules.cwd)
@@ -2165,13 +2165,13 @@ def ralph_guard_call():
             return any(INPUT in argument for argument in self.arguments)
 
         def may_gain_options(self) -> bool:
-            """Foreign words stand where options are still read."""
+            """Words from stdin stand where options are still read."""
             before = self.arguments[: self.arguments.index("--")] if "--" in self.arguments else self.arguments
             return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
     return locals()
 
 def ralph_guard_families_backup():
-    """Optional pack: backups, the last place where anything is left."""
+    """Optional pack: backups."""
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.options"); words_in = _m["words_in"]
@@ -2195,14 +2195,14 @@ def ralph_guard_families_backup():
         if destructive_word(words, verbs):
             return Danger(
                 "backup",
-                f"{call.program} {' '.join(words[:2])} deletes from the backup or the remote",
+                f"{call.program} {' '.join(words[:2])} deletes backups or remote files",
                 "ask the user to do it",
             )
         return None
     return locals()
 
 def ralph_guard_families_catalogue():
-    """All families: those that are always on, and the packs that the user chooses."""
+    """All families: those that are always on, and the packs that the user turns on."""
 
     _m = _module("ralph.guard.families.backup"); check_backup = _m["check_backup"]
     _m = _module("ralph.guard.families.cloud"); check_cloud = _m["check_cloud"]
@@ -2290,12 +2290,12 @@ def ralph_guard_families_cloud():
         if verb:
             return Danger(
                 "cloud",
-                f"{call.program} {' '.join(words[:3])} destroys or changes what is running",
+                f"{call.program} {' '.join(words[:3])} destroys or changes running resources",
                 "ask the user to do it",
             )
         syncs = {"sync", "rsync", "mirror"} & set(words + call.arguments[:3])
         if syncs and any(word in _SYNCS for word in call.arguments):
-            return Danger("cloud", "this deletes what the source does not have", "sync without deleting")
+            return Danger("cloud", "this deletes whatever the source does not have", "sync without deleting")
         if call.program in ("terraform", "tofu") and any(
             word in ("-destroy", "--destroy") for word in call.arguments
         ):
@@ -2321,7 +2321,7 @@ def ralph_guard_families_containers():
         if call.program in _CLUSTERS:
             verb = destructive_word(words[:3], _CLUSTER_VERBS)
             return (
-                Danger("containers", f"{call.program} {verb} takes away what is running", "ask the user to do it")
+                Danger("containers", f"{call.program} {verb} takes down what is running", "ask the user to do it")
                 if verb
                 else None
             )
@@ -2329,9 +2329,11 @@ def ralph_guard_families_containers():
 
     def _check_engine(call: Call, words: list[str]) -> Danger | None:
         options, _ = split_options(call.arguments)
-        instead = "name what is to go, and only what this project made"
+        instead = "remove only what this project created, by name"
         if "prune" in words:
-            return Danger("containers", "prune deletes containers, images or volumes of other projects", instead)
+            return Danger(
+                "containers", "prune also deletes containers, images or volumes of other projects", instead
+            )
         if words[:1] == ["volume"] and {"rm", "remove"} & set(words[1:2]):
             return Danger("containers", "this deletes a volume with its data", "ask the user to do it")
         removes = words[:1] in (["rm"], ["rmi"]) or words[:2] in (["container", "rm"], ["image", "rm"])
@@ -2341,15 +2343,15 @@ def ralph_guard_families_containers():
             return Danger("containers", "this stops what is running", instead)
         if "down" in words[:2] and has_flag(options, "v", "volumes"):
             return Danger(
-                "containers", "this deletes the volumes with their data", "docker compose down without -v"
+                "containers", "this deletes volumes with their data", "use docker compose down without -v"
             )
         return None
     return locals()
 
 def ralph_guard_families_databases():
-    """Databases. Dropping a table or database of a server, and what says that it is production, is always looked for.
+    """Databases. Always on: dropping a table or database on a server, and anything that mentions production.
 
-The rest, which is everyday work on a database of one's own, is a pack.
+The rest is everyday work on a database of one's own, so it is an optional pack.
 """
 
     import re
@@ -2381,7 +2383,7 @@ The rest, which is everyday work on a database of one's own, is a pack.
     _LOCAL = words_in("sqlite3 duckdb")
     """Databases in a file: the project's own."""
     _PRODUCTION = LazyPattern(r"(?i)\bprod(?:uction)?\b")
-    _BACKUP_FIRST = "take a backup and ask the user; a SELECT shows what would go"
+    _BACKUP_FIRST = "take a backup and ask the user; a SELECT shows what would be lost"
 
     def check_databases(call: Call) -> Danger | None:
         danger = _check_database(call)
@@ -2425,64 +2427,41 @@ The rest, which is everyday work on a database of one's own, is a pack.
     return locals()
 
 def ralph_guard_families_files():
-    """Files: removing, overwriting and formatting what cannot be brought back."""
+    """Files: removing, overwriting and formatting what cannot be restored."""
 
     import re
 
+    _m = _module("ralph.guard.families.rule"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; VITAL = _m["VITAL"]; Place = _m["Place"]; is_disk = _m["is_disk"]; is_personal_file = _m["is_personal_file"]; is_vital_file = _m["is_vital_file"]
 
     _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
+    _LET_INSTALL = "write to a file inside the project and let the user install it"
+    _USE_RM = "remove the file with rm"
     _FORMATTERS = LazyPattern(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
-    _PARTITIONERS = frozenset(["fdisk", "gdisk", "sgdisk", "cfdisk", "sfdisk", "parted"])
-    _VOLUME_REMOVERS = frozenset(["pvremove", "vgremove", "lvremove"])
 
     def check_files(call: Call) -> Danger | None:
-        program = call.program
-        if program in (
-            "rm",
-            "grm",
-            "rimraf",
-            "unlink",
-            "srm",
-            "trash",
-            "del",
-            "erase",
-            "rd",
-            "remove-item",
-            "ri",
-        ):
-            return _check_removal(call)
-        if program in ("shred", "wipe", "scrub"):
-            return _check_shred(call)
-        if program == "dd":
-            return _check_dd(call)
-        if program in ("mv", "cp", "ln", "install", "rsync", "gmv", "gcp"):
-            return _check_move(call)
-        if program == "truncate":
-            return _check_overwriting(
-                call, split_options(call.arguments, ("-s", "-r", "--size"))[1], "truncating"
-            )
-        if program == "sed" and any(word.startswith(("-i", "--in-place")) for word in call.arguments):
-            return _check_overwriting(call, call.arguments, "editing")
-        if program == "tee":
-            return _check_overwriting(call, split_options(call.arguments)[1], "writing to")
-        return _check_disks(call)
+        check = _CHECKS.get(call.program)
+        return check(call) if check is not None else _check_formatting(call)
+
+    def _danger(what: str, instead: str) -> Danger:
+        return Danger("files", what, instead)
+
+    def _shown(path: str) -> str:
+        """A path for a message; what is not known is said so."""
+        text = re.sub(f"[{UNKNOWN}{INPUT}]+", "…", path)
+        return text if len(text) <= 80 else text[:79] + "…"
 
     def check_written_file(path: str, cwd: str, *, appends: bool = False) -> Danger | None:
         """The target of ``>``."""
         if is_vital_file(path, cwd) or (is_personal_file(path, cwd) and not appends):
-            return Danger(
-                "files",
-                f"this overwrites {path}",
-                "write to a file inside the project and let the user install it",
-            )
+            return _danger(f"this overwrites {path}", _LET_INSTALL)
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
-            return Danger(
-                "network", "this opens a connection through the shell", "use curl to a host that the user named"
-            )
+            what = "this opens a network connection through the shell"
+            return Danger("network", what, "use curl with a host that the user named")
         return None
 
     def _check_removal(call: Call) -> Danger | None:
@@ -2498,20 +2477,17 @@ def ralph_guard_families_files():
         places = [(operand, call.place(operand)) for operand in operands if operand]
         for operand, place in places:
             if is_personal_file(operand, call.cwd):
-                return Danger("files", f"this removes {_shown(operand)}, which is the user's own", _NAME_PATHS)
+                return _danger(f"this removes {_shown(operand)}, a personal file of the user's", _NAME_PATHS)
             if _is_too_much(place, is_recursive=is_recursive, is_forced=is_forced, is_torn=call.is_torn):
-                return Danger("files", f"removing {_shown(operand)} removes {place.value}", _NAME_PATHS)
+                return _danger(f"this removes {_shown(operand)}, {place.value}", _NAME_PATHS)
         if is_recursive and call.has_input:
-            return Danger(
-                "files", "this removes whatever comes on stdin, recursively", "list it first, then " + _NAME_PATHS
-            )
+            what = "this removes whatever comes on stdin, recursively"
+            return _danger(what, "list it first, then " + _NAME_PATHS)
         only_input = bool(operands) and all(place is Place.UNKNOWN for _, place in places)
         if call.may_gain_options() and (
             (only_input and not is_forced) or any(place not in HARMLESS | {Place.UNKNOWN} for _, place in places)
         ):
-            return Danger(
-                "files", "words from stdin may become options of this removal", "put -- before the names"
-            )
+            return _danger("words from stdin may become options of this command", "put -- before the names")
         return None
 
     def _removal_flags(call: Call, options: list[str]) -> tuple[bool, bool]:
@@ -2542,19 +2518,13 @@ def ralph_guard_families_files():
     def _check_shred(call: Call) -> Danger | None:
         _, operands = split_options(call.arguments, ("-n", "-s", "--iterations", "--size"))
         if operands:
-            return Danger(
-                "files",
-                f"{call.program} destroys {_shown(operands[0])} beyond recovery",
-                "use rm on the named file",
-            )
+            return _danger(f"{call.program} destroys {_shown(operands[0])} beyond recovery", _USE_RM)
         return None
 
     def _check_dd(call: Call) -> Danger | None:
         for word in call.arguments:
             if word.startswith("of=") and is_vital_file(word[3:], call.cwd):
-                return Danger(
-                    "files", f"dd overwrites {_shown(word[3:])}", "write to an image file inside the project"
-                )
+                return _danger(f"dd overwrites {_shown(word[3:])}", "write to an image file inside the project")
         return None
 
     def _check_move(call: Call) -> Danger | None:
@@ -2572,169 +2542,160 @@ def ralph_guard_families_files():
         assert last is not None
         if call.program in ("mv", "gmv"):
             if last == "/dev/null":
-                return Danger("files", "moving to /dev/null destroys the file", "use rm on the named file")
+                return _danger("moving to /dev/null destroys the file", _USE_RM)
             for source in sources:
-                if call.place(source) in VITAL:
-                    return Danger(
-                        "files", f"moving {_shown(source)} takes away {call.place(source).value}", _NAME_PATHS
-                    )
+                place = call.place(source)
+                if place in VITAL:
+                    return _danger(f"this moves away {_shown(source)}, {place.value}", _NAME_PATHS)
         if is_vital_file(last, call.cwd):
-            return Danger(
-                "files",
-                f"this overwrites {_shown(last)}",
-                "write to a file inside the project and let the user install it",
-            )
+            return _danger(f"this overwrites {_shown(last)}", _LET_INSTALL)
         deletes = call.program == "rsync" and any(
             option.startswith(("--del", "--remove-source")) for option in options
         )
         if deletes and call.place(last) in VITAL:
-            return Danger(
-                "files", f"rsync --delete empties {_shown(last)}", "sync without --delete, or into a new folder"
-            )
+            instead = "sync without --delete, or into a new directory"
+            return _danger(f"rsync --delete empties {_shown(last)}", instead)
         return None
+
+    def _check_truncation(call: Call) -> Danger | None:
+        return _check_overwriting(call, split_options(call.arguments, ("-s", "-r", "--size"))[1], "truncating")
+
+    def _check_editing(call: Call) -> Danger | None:
+        in_place = any(word.startswith(("-i", "--in-place")) for word in call.arguments)
+        return _check_overwriting(call, call.arguments, "editing") if in_place else None
+
+    def _check_tee(call: Call) -> Danger | None:
+        return _check_overwriting(call, split_options(call.arguments)[1], "writing to")
 
     def _check_overwriting(call: Call, paths: list[str], doing: str) -> Danger | None:
         for path in paths:
             if is_vital_file(path, call.cwd):
-                return Danger(
-                    "files", f"{doing} {_shown(path)} harms the machine", "write to a file inside the project"
+                return _danger(
+                    f"{doing} {_shown(path)} can break the machine", "write to a file inside the project"
                 )
         return None
 
-    def _check_disks(call: Call) -> Danger | None:
+    def _check_formatting(call: Call) -> Danger | None:
+        rules = _FORMAT_RULES if _FORMATTERS.fullmatch(call.program) else _DISK_RULES.get(call.program)
+        if rules is None:
+            return None
         options, operands = split_options(call.arguments, ("-t", "-L", "-U", "-N", "-b", "-m"))
-        disks = [operand for operand in operands if is_disk(operand)]
-        instead = "work on an image file inside the project"
-        if _FORMATTERS.fullmatch(call.program) and disks:
-            return Danger("files", f"{call.program} erases {disks[0]}", instead)
-        if call.program in _PARTITIONERS and disks and not has_flag(options, "l", "list"):
-            return Danger("files", f"{call.program} changes the partitions of {disks[0]}", instead)
-        if call.program in _VOLUME_REMOVERS and operands:
-            return Danger("files", f"{call.program} removes a volume", "ask the user to do it")
-        if call.program == "cryptsetup" and {"luksformat", "erase", "luksErase", "luksFormat"} & set(operands):
-            return Danger("files", "cryptsetup destroys what is on the volume", instead)
-        if call.program in ("zfs", "zpool") and "destroy" in operands:
-            return Danger("files", f"{call.program} destroy cannot be undone", "take a snapshot and ask the user")
-        if (
-            call.program == "diskutil"
-            and operands
-            and operands[0].lower().startswith(("erase", "zero", "secureerase", "partition", "reformat"))
-        ):
-            return Danger("files", f"diskutil {operands[0]} erases a disk", instead)
-        if call.program == "hdparm" and any(
-            "security-erase" in option or "trim-sector" in option for option in options
-        ):
-            return Danger("files", "hdparm erases the disk", instead)
-        if call.program == "nvme" and operands[:1] in (["format"], ["sanitize"]):
-            return Danger("files", "nvme erases the disk", instead)
-        if call.program == "format" and operands and re.fullmatch(r"[A-Za-z]:", operands[0]):
-            return Danger("files", f"format erases {operands[0]}", instead)
-        if call.program == "badblocks" and has_flag(options, "w"):
-            return Danger("files", "badblocks -w overwrites the disk", instead)
-        return None
+        return find_danger("files", rules, Words(call, call.arguments, options, operands))
 
-    def _shown(path: str) -> str:
-        """A path for a message; what is not known is said so."""
-        text = re.sub("[\ue000\ue001]+", "…", path)
-        return text if len(text) <= 80 else text[:79] + "…"
+    def _names_disk(words: Words) -> bool:
+        return any(is_disk(operand) for operand in words.operands)
+
+    def _rule(applies: Callable[[Words], object], what: str) -> Rule:
+        return Rule(applies, what, "work on an image file inside the project")
+
+    _FORMAT_RULES = (_rule(_names_disk, "{program} erases a disk"),)
+    _PARTITION_RULES = (
+        _rule(
+            lambda words: _names_disk(words) and not words.has("l", "list"),
+            "{program} changes the partitions of a disk",
+        ),
+    )
+    _VOLUME_RULES = (Rule(lambda words: words.operands, "{program} removes a volume", "ask the user to do it"),)
+    _ZFS_RULES = (
+        Rule(
+            lambda words: "destroy" in words.operands,
+            "{program} destroy cannot be undone",
+            "take a snapshot and ask the user",
+        ),
+    )
+    _DISK_RULES: dict[str, tuple[Rule, ...]] = {
+        **dict.fromkeys(("fdisk", "gdisk", "sgdisk", "cfdisk", "sfdisk", "parted"), _PARTITION_RULES),
+        **dict.fromkeys(("pvremove", "vgremove", "lvremove"), _VOLUME_RULES),
+        **dict.fromkeys(("zfs", "zpool"), _ZFS_RULES),
+        "cryptsetup": (
+            _rule(
+                lambda words: {"luksformat", "erase", "luksErase", "luksFormat"} & set(words.operands),
+                "cryptsetup destroys the data on the volume",
+            ),
+        ),
+        "diskutil": (
+            _rule(
+                lambda words: words.verb.lower().startswith(
+                    ("erase", "zero", "secureerase", "partition", "reformat")
+                ),
+                "diskutil {verb} erases a disk",
+            ),
+        ),
+        "hdparm": (
+            _rule(
+                lambda words: any(
+                    "security-erase" in option or "trim-sector" in option for option in words.options
+                ),
+                "hdparm erases the disk",
+            ),
+        ),
+        "nvme": (_rule(lambda words: words.verb in ("format", "sanitize"), "nvme {verb} erases the disk"),),
+        "format": (_rule(lambda words: re.fullmatch(r"[A-Za-z]:", words.verb), "format erases {verb}"),),
+        "badblocks": (_rule(lambda words: words.has("w"), "badblocks -w overwrites the disk"),),
+    }
+    _CHECKS: dict[str, Callable[[Call], Danger | None]] = {
+        **dict.fromkeys(words_in("rm grm rimraf unlink srm trash del erase rd remove-item ri"), _check_removal),
+        **dict.fromkeys(words_in("shred wipe scrub"), _check_shred),
+        **dict.fromkeys(words_in("mv cp ln install rsync gmv gcp"), _check_move),
+        "dd": _check_dd,
+        "truncate": _check_truncation,
+        "sed": _check_editing,
+        "tee": _check_tee,
+    }
     return locals()
 
 def ralph_guard_families_git():
     """git: losing uncommitted work, rewriting or deleting history, forcing it on others."""
 
-    from collections.abc import Callable
-
-    _m = _module("ralph.guard.call"); Call = _m["Call"]
+    _m = _module("ralph.guard.families.rule"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
     _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
 
-    _COMMIT_FIRST = "commit or stash the work first (git stash push -u), then ask the user"
-
-    def _danger(what: str, instead: str = _COMMIT_FIRST) -> Danger:
-        return Danger("git", what, instead)
-
     def check_git(call: Call) -> Danger | None:
         if call.program.startswith("git-") and call.program not in ("git-lfs",):
-            words = GitWords(call.program[4:], call.arguments, {}, "", [])
+            git = GitWords(call.program[4:], call.arguments, {}, "", [])
         elif call.program == "git":
-            words = read_git(call.arguments)
+            git = read_git(call.arguments)
         else:
             return None
-        rule = _RULES.get(words.subcommand)
-        if words.subcommand.startswith(INPUT) or (rule and _may_gain_options(words)):
-            return _danger("words from stdin may become options of git", "put -- before the names")
-        if rule is None:
+        rules = _RULES.get(git.subcommand)
+        if git.subcommand.startswith(INPUT) or (rules and _may_gain_options(git)):
+            return Danger("git", "words from stdin may become options of git", "put -- before the names")
+        if rules is None or _asks_for_help(git):
             return None
-        options, operands = split_options(words.arguments)
-        if any(
-            word in ("-h", "--help", "--version")
-            for word in split_options(words.arguments, ("-s", "--source"))[0]
-        ):
-            return None
-        return rule(
-            call,
-            words.arguments,
-            [option if option[:2] != "--" else option.lower() for option in options],
-            operands,
-        )
+        options, operands = split_options(git.arguments)
+        lowered = [option if option[:2] != "--" else option.lower() for option in options]
+        return find_danger("git", rules, Words(call, git.arguments, lowered, operands))
 
-    def _may_gain_options(words: GitWords) -> bool:
-        arguments = words.arguments
-        before = arguments[: arguments.index("--")] if "--" in arguments else arguments
-        if words.subcommand in ("rm", "add", "mv") and INPUT in before:
+    def _may_gain_options(git: GitWords) -> bool:
+        before, _ = _around_double_dash(git.arguments)
+        if git.subcommand in ("rm", "add", "mv") and INPUT in before:
             before = [word for word in before if word != INPUT]
         return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
 
-    def _reset(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        for mode in ("hard", "merge"):
-            if has_flag(options, long=mode, shortest=2):
-                return _danger(f"git reset --{mode} throws away uncommitted changes")
-        return None
+    def _asks_for_help(git: GitWords) -> bool:
+        options, _ = split_options(git.arguments, ("-s", "--source"))
+        return any(option in ("-h", "--help", "--version") for option in options)
 
-    def _clean(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if has_flag(options, "n", "dry-run"):
-            return None
-        if has_flag(options, "f", "force") or any(
-            "x" in option.lower() for option in options if option[:2] != "--"
-        ):
-            return _danger(
-                "git clean deletes files that git does not know",
-                "look with git clean -n, then rm the named files",
-            )
-        return None
+    def _around_double_dash(arguments: list[str]) -> tuple[list[str], list[str]]:
+        if "--" not in arguments:
+            return arguments, []
+        at = arguments.index("--")
+        return arguments[:at], arguments[at + 1 :]
 
-    _CHECKOUT_VALUED = ("-b", "-B", "--orphan", "--conflict", "-U", "--unified", "--inter-hunk-context")
+    # --- conditions that take more than one flag ------------------------------------------------------------------
 
-    def _checkout(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        instead = "commit or stash first; git diff shows what would be lost"
-        names = [option.partition("=")[0] for option in options]
-        creates = "--orphan" in names or any(name[:2] != "--" and set(name) & {"b", "B"} for name in names)
-        if has_flag([_before_letter(option, "bB") for option in options], "f", "force"):
-            return _danger("git checkout --force throws away uncommitted changes", instead)
-        if any(name.startswith("--pathspec-from-f") for name in names):
-            return _danger("git checkout of paths throws away their uncommitted changes", instead)
-        before, separator, after = _around_double_dash(arguments)
-        if separator and after and not creates:
-            return _danger("git checkout -- throws away uncommitted changes of these files", instead)
-        if has_flag(options, "p", "patch") or creates:
-            return None
-        _, given = split_options(before, _CHECKOUT_VALUED)
-        if any(name in ("-t", "--track") for name in names) and given[:1] in (["direct"], ["inherit"]):
-            given = given[1:]
-        if "--recurse-submodules" in names and given[:1] in (["checkout"], ["on-demand"]):
-            given = given[1:]
-        if len(given) > 1 or given[:1] in (
-            [
-                ".",
-            ],
-            ["*"],
-            ["./"],
-            [":/"],
-        ):
-            return _danger("git checkout of paths throws away their uncommitted changes", instead)
-        return None
+    def _cleans(words: Words) -> bool:
+        has_x = any("x" in option.lower() for option in words.options if option[:2] != "--")
+        return not _is_dry(words) and (words.has("f", "force") or has_x)
+
+    def _is_dry(words: Words) -> bool:
+        return words.has("n", "dry-run")
+
+    def _forces_checkout(words: Words) -> bool:
+        return has_flag([_before_letter(option, "bB") for option in words.options], "f", "force")
 
     def _before_letter(option: str, letters: str) -> str:
         """``-qbfeature`` is ``-q`` and a value: what follows the letter is no flag."""
@@ -2742,237 +2703,299 @@ def ralph_guard_families_git():
             return option
         return "-" + option[1:].partition(next((letter for letter in option[1:] if letter in letters), "\0"))[0]
 
-    def _around_double_dash(arguments: list[str]) -> tuple[list[str], bool, list[str]]:
-        if "--" not in arguments:
-            return arguments, False, []
-        at = arguments.index("--")
-        return arguments[:at], True, arguments[at + 1 :]
+    def _creates_branch(words: Words) -> bool:
+        names = _option_names(words)
+        return "--orphan" in names or any(name[:2] != "--" and set(name) & {"b", "B"} for name in names)
 
-    def _switch(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        plain = [option for option in options if option[:2] not in ("-c", "-C")]
-        if has_flag(plain, "f", "force") or has_flag(plain, long="discard-changes"):
-            return _danger("git switch --discard-changes throws away uncommitted changes")
-        return None
+    def _option_names(words: Words) -> list[str]:
+        return [option.partition("=")[0] for option in words.options]
 
-    def _restore(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        valued = (
-            "-s",
-            "--source",
-            "-U",
-            "--unified",
-            "--inter-hunk-context",
-            "--pathspec-from-file",
-            "--conflict",
-        )
-        options, operands = split_options(arguments, valued)
+    def _checks_out_named_files(words: Words) -> bool:
+        _, after = _around_double_dash(words.arguments)
+        return bool(after) and not _creates_branch(words)
+
+    _CHECKOUT_VALUED = ("-b", "-B", "--orphan", "--conflict", "-U", "--unified", "--inter-hunk-context")
+
+    def _checks_out_paths(words: Words) -> bool:
+        if words.has("p", "patch") or _creates_branch(words):
+            return False
+        names = _option_names(words)
+        before, _ = _around_double_dash(words.arguments)
+        _, given = split_options(before, _CHECKOUT_VALUED)
+        if any(name in ("-t", "--track") for name in names) and given[:1] in (["direct"], ["inherit"]):
+            given = given[1:]
+        if "--recurse-submodules" in names and given[:1] in (["checkout"], ["on-demand"]):
+            given = given[1:]
+        return len(given) > 1 or given[:1] in (["."], ["*"], ["./"], [":/"])
+
+    def _discards_on_switch(words: Words) -> bool:
+        plain = [option for option in words.options if option[:2] not in ("-c", "-C")]
+        return has_flag(plain, "f", "force") or has_flag(plain, long="discard-changes")
+
+    _RESTORE_NUMBERS = ("-U", "--unified", "--inter-hunk-context")
+    _RESTORE_VALUED = ("-s", "--source", "--pathspec-from-file", "--conflict", *_RESTORE_NUMBERS)
+
+    def _restores_files(words: Words) -> bool:
+        options, operands = split_options(words.arguments, _RESTORE_VALUED)
         short = [option for option in options if not option.startswith(("-s", "-U"))]
         staged = has_flag(short, "S", "staged")
         worktree = has_flag(short, "W", "worktree")
-        if any(option in ("-U", "--unified", "--inter-hunk-context") for option in options):
-            staged = (
-                staged and worktree
-            )  # git takes the next word as its number: what follows is not what it seems
-            if not staged and "--staged" in arguments:
+        if any(option in _RESTORE_NUMBERS for option in options):
+            # git takes the next word as its number: what follows is not what it seems.
+            staged = staged and worktree
+            if not staged and "--staged" in words.arguments:
                 worktree = True
-        chooses = operands or has_flag(short, "p", "patch") or has_flag(options, long="pathspec-from-file")
         if staged and not worktree:
-            return None
-        cancelled = any(option.startswith(("--no-s", "--no-w")) for option in options)
-        if not chooses or (cancelled and not worktree):
-            return None
-        return _danger(
-            "git restore throws away uncommitted changes of these files",
-            "git restore --staged keeps the files; else commit or stash first",
+            return False
+        is_cancelled = any(option.startswith(("--no-s", "--no-w")) for option in options)
+        chooses = operands or has_flag(short, "p", "patch") or has_flag(options, long="pathspec-from-file")
+        return bool(chooses) and (worktree or not is_cancelled)
+
+    def _forces_push(words: Words) -> bool:
+        forced = [
+            option
+            for option in words.options
+            if not option.startswith("--force-if-includes")
+            and (not option.startswith("--force-with-lease") or "-if-" in option)
+        ]
+        return any(option.startswith("--force") for option in forced) or has_flag(forced, "f", "force")
+
+    def _deletes_on_remote(words: Words) -> bool:
+        return words.has("d", "delete", shortest=3) or any(
+            operand.startswith(":") and len(operand) > 1 for operand in words.operands
         )
 
-    def _push(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        instead = "push without force, or with --force-with-lease on a branch of your own"
-        leased = [option for option in options if not option.startswith("--force-with-lease") or "-if-" in option]
-        leased = [option for option in leased if not option.startswith("--force-if-includes")]
-        if any(option.startswith("--force") for option in leased) or has_flag(leased, "f", "force"):
-            return _danger("git push --force overwrites other people's commits", instead)
-        if has_flag(options, long="mirror", shortest=3) or has_flag(options, long="prune"):
-            return _danger("git push --mirror deletes branches of the remote", instead)
-        if has_flag(options, "d", "delete", shortest=3) or any(
-            operand.startswith(":") and len(operand) > 1 for operand in operands
-        ):
-            return _danger("this deletes a branch or tag of the remote", "leave it, and let the user delete it")
-        if any(operand.startswith("+") or ":+" in operand for operand in operands):
-            return _danger("a refspec with + forces the push", instead)
-        if call.rules.has_pack("strict") and any(
-            operand.rpartition(":")[2] in ("main", "master") for operand in operands[1:]
-        ):
-            return _danger("this pushes to the main branch", "push a branch and open a pull request")
-        return None
+    def _pushes_to_main(words: Words) -> bool:
+        return _is_strict(words) and any(
+            operand.rpartition(":")[2] in ("main", "master") for operand in words.operands[1:]
+        )
 
-    def _branch(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if has_flag(options, "D") or (
-            has_flag(options, "d", "delete", shortest=3) and has_flag(options, "f", "force")
-        ):
-            return _danger(
-                "git branch -D deletes commits that are nowhere else",
-                "git branch -d, which refuses unmerged branches",
-            )
-        if has_flag(options, "f", "force") or has_flag(options, "M") or has_flag(options, "C"):
-            return _danger(
-                "git branch --force moves a branch and may lose commits", "make a branch with a new name"
-            )
-        return None
+    def _is_strict(words: Words) -> bool:
+        return words.call.rules.has_pack("strict")
 
-    def _stash(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if operands[:1] in (["drop"], ["clear"]):
-            return _danger(f"git stash {operands[0]} deletes stashed work", "git stash apply keeps the stash")
-        return None
+    def _starts_rebase(words: Words) -> bool:
+        return _is_strict(words) and not any(option in ("--continue", "--skip") for option in words.options)
 
-    def _tag(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if has_flag(options, "d", "delete", shortest=3):
-            return _danger("git tag -d deletes a tag", "leave it, and let the user delete it")
-        if has_flag(options, "f", "force") and operands:
-            return _danger("git tag --force moves a tag", "make a tag with a new name")
-        return None
+    def _aborts(words: Words) -> bool:
+        return words.has(long="abort", shortest=2)
 
-    def _remove(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if (
-            has_flag(options, "f", "force")
-            and not has_flag(options, "n", "dry-run")
-            and not has_flag(options, long="cached")
-        ):
-            return _danger(
-                "git rm --force deletes files with uncommitted changes", "git rm without --force, or --cached"
-            )
-        return None
+    # --- the rules -------------------------------------------------------------------------------------------------
 
-    def _worktree(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if operands[:1] == ["remove"] and has_flag(options, "f", "force"):
-            return _danger(
-                "git worktree remove --force deletes uncommitted work", "git worktree remove, which refuses then"
-            )
-        return None
+    _COMMIT_FIRST = "commit or stash the work first (git stash push -u), then ask the user"
+    _SEE_DIFF = "commit or stash first; git diff shows what would be lost"
+    _PUSH_GENTLY = "push without force, or with --force-with-lease on your own branch"
+    _LEAVE_IT = "leave it for the user to delete"
+    _SAFE_DELETE = "use git branch -d, which refuses unmerged branches"
+    _RESOLVE = "resolve the conflicts, or ask the user"
+    _LEAVE_TO_GC = "leave it to git gc"
 
-    def _abort(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if has_flag(options, long="abort", shortest=2):
-            return _danger(
-                "aborting a merge may throw away uncommitted changes", "resolve the conflicts, or ask the user"
-            )
-        return None
-
-    def _reflog(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if operands[:1] in (["expire"], ["delete"]) and not has_flag(options, "n", "dry-run"):
-            return _danger("without the reflog lost commits cannot be found again", "leave it to git gc")
-        return None
-
-    def _collect(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if any(option in ("--prune=now", "--prune=all") for option in options):
-            return _danger("this deletes commits that could still be brought back", "git gc without --prune")
-        return None
-
-    def _update_ref(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if has_flag(options, "d"):
-            return _danger(
-                "git update-ref -d deletes a branch or tag", "git branch -d, which refuses unmerged branches"
-            )
-        return None
-
-    def _checkout_index(
-        call: Call, arguments: list[str], options: list[str], operands: list[str]
-    ) -> Danger | None:
-        if has_flag(options, "f", "force"):
-            return _danger("git checkout-index --force overwrites uncommitted changes")
-        return None
-
-    def _read_tree(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if has_flag(options, long="reset"):
-            return _danger("git read-tree --reset overwrites uncommitted changes")
-        return None
-
-    def _rewrite(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        return _danger("this rewrites the history of the repository", "make a new commit that undoes the change")
-
-    def _submodule(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if operands[:1] in (["deinit"], ["update"]) and has_flag(options, "f", "force"):
-            return _danger(f"git submodule {operands[0]} --force throws away changes in submodules")
-        return None
-
-    def _prune(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if has_flag(options, "n", "dry-run"):
-            return None
-        return _danger("git prune deletes commits that could still be brought back", "leave it to git gc")
-
-    def _rebase(call: Call, arguments: list[str], options: list[str], operands: list[str]) -> Danger | None:
-        if has_flag(options, long="abort", shortest=2):
-            return _danger(
-                "aborting a rebase throws away what was resolved so far", "resolve the conflicts, or ask the user"
-            )
-        if call.rules.has_pack("strict") and not any(option in ("--continue", "--skip") for option in options):
-            return _danger("git rebase rewrites commits", "git merge keeps them")
-        return None
-
-    def _strict_commit(
-        call: Call, arguments: list[str], options: list[str], operands: list[str]
-    ) -> Danger | None:
-        if call.rules.has_pack("strict") and has_flag(options, long="amend"):
-            return _danger("git commit --amend rewrites a commit", "make a new commit")
-        return None
-
-    _Rule = Callable[[Call, list[str], list[str], list[str]], "Danger | None"]
-    _RULES: dict[str, _Rule] = {
-        "reset": _reset,
-        "clean": _clean,
-        "checkout": _checkout,
-        "switch": _switch,
-        "restore": _restore,
-        "push": _push,
-        "send-pack": _push,
-        "branch": _branch,
-        "stash": _stash,
-        "tag": _tag,
-        "rm": _remove,
-        "worktree": _worktree,
-        "merge": _abort,
-        "cherry-pick": _abort,
-        "am": _abort,
-        "rebase": _rebase,
-        "commit": _strict_commit,
-        "reflog": _reflog,
-        "gc": _collect,
-        "update-ref": _update_ref,
-        "checkout-index": _checkout_index,
-        "read-tree": _read_tree,
-        "filter-branch": _rewrite,
-        "filter-repo": _rewrite,
-        "submodule": _submodule,
-        "prune": _prune,
+    _PUSH = (
+        Rule(_forces_push, "git push --force can overwrite other people's commits", _PUSH_GENTLY),
+        Rule(
+            lambda words: words.has(long="mirror", shortest=3) or words.has(long="prune"),
+            "git push --mirror or --prune deletes branches on the remote",
+            _PUSH_GENTLY,
+        ),
+        Rule(_deletes_on_remote, "this deletes a branch or tag on the remote", _LEAVE_IT),
+        Rule(
+            lambda words: any(operand.startswith("+") or ":+" in operand for operand in words.operands),
+            "a refspec with + forces the push",
+            _PUSH_GENTLY,
+        ),
+        Rule(_pushes_to_main, "this pushes to the main branch", "push a branch and open a pull request"),
+    )
+    _ABORT = (Rule(_aborts, "aborting a merge may discard uncommitted changes", _RESOLVE),)
+    _REWRITE = (
+        Rule(
+            lambda words: True,
+            "this rewrites the history of the repository",
+            "make a new commit that undoes the change",
+        ),
+    )
+    _RULES: dict[str, tuple[Rule, ...]] = {
+        "reset": (
+            Rule(
+                lambda words: words.has(long="hard", shortest=2),
+                "git reset --hard discards uncommitted changes",
+                _COMMIT_FIRST,
+            ),
+            Rule(
+                lambda words: words.has(long="merge", shortest=2),
+                "git reset --merge discards uncommitted changes",
+                _COMMIT_FIRST,
+            ),
+        ),
+        "clean": (
+            Rule(
+                _cleans,
+                "git clean deletes untracked files",
+                "list them with git clean -n, then rm the ones to delete by name",
+            ),
+        ),
+        "checkout": (
+            Rule(_forces_checkout, "git checkout --force discards uncommitted changes", _SEE_DIFF),
+            Rule(
+                lambda words: any(name.startswith("--pathspec-from-f") for name in _option_names(words)),
+                "git checkout of paths discards their uncommitted changes",
+                _SEE_DIFF,
+            ),
+            Rule(
+                _checks_out_named_files, "git checkout -- discards uncommitted changes to these files", _SEE_DIFF
+            ),
+            Rule(_checks_out_paths, "git checkout of paths discards their uncommitted changes", _SEE_DIFF),
+        ),
+        "switch": (
+            Rule(_discards_on_switch, "git switch --discard-changes discards uncommitted changes", _COMMIT_FIRST),
+        ),
+        "restore": (
+            Rule(
+                _restores_files,
+                "git restore discards uncommitted changes to these files",
+                "use git restore --staged, which keeps the files, or commit or stash first",
+            ),
+        ),
+        "push": _PUSH,
+        "send-pack": _PUSH,
+        "branch": (
+            Rule(
+                lambda words: (
+                    words.has("D") or (words.has("d", "delete", shortest=3) and words.has("f", "force"))
+                ),
+                "git branch -D can lose commits that are nowhere else",
+                _SAFE_DELETE,
+            ),
+            Rule(
+                lambda words: words.has("f", "force") or words.has("M") or words.has("C"),
+                "git branch --force moves a branch and may lose commits",
+                "make a branch with a new name",
+            ),
+        ),
+        "stash": (
+            Rule(
+                lambda words: words.verb in ("drop", "clear"),
+                "git stash {verb} deletes stashed work",
+                "use git stash apply, which keeps the stash",
+            ),
+        ),
+        "tag": (
+            Rule(lambda words: words.has("d", "delete", shortest=3), "git tag -d deletes a tag", _LEAVE_IT),
+            Rule(
+                lambda words: words.has("f", "force") and words.operands,
+                "git tag --force moves a tag",
+                "make a tag with a new name",
+            ),
+        ),
+        "rm": (
+            Rule(
+                lambda words: words.has("f", "force") and not _is_dry(words) and not words.has(long="cached"),
+                "git rm --force deletes files with uncommitted changes",
+                "use git rm without --force, or with --cached",
+            ),
+        ),
+        "worktree": (
+            Rule(
+                lambda words: words.verb == "remove" and words.has("f", "force"),
+                "git worktree remove --force deletes uncommitted work",
+                "use git worktree remove without --force, which refuses to",
+            ),
+        ),
+        "merge": _ABORT,
+        "cherry-pick": _ABORT,
+        "am": _ABORT,
+        "rebase": (
+            Rule(_aborts, "aborting a rebase discards what was resolved so far", _RESOLVE),
+            Rule(_starts_rebase, "git rebase rewrites commits", "use git merge, which keeps them"),
+        ),
+        "commit": (
+            Rule(
+                lambda words: _is_strict(words) and words.has(long="amend"),
+                "git commit --amend rewrites a commit",
+                "make a new commit",
+            ),
+        ),
+        "reflog": (
+            Rule(
+                lambda words: words.verb in ("expire", "delete") and not _is_dry(words),
+                "without the reflog, lost commits cannot be found again",
+                _LEAVE_TO_GC,
+            ),
+        ),
+        "gc": (
+            Rule(
+                lambda words: any(option in ("--prune=now", "--prune=all") for option in words.options),
+                "this deletes commits that could still be recovered",
+                "use git gc without --prune",
+            ),
+        ),
+        "prune": (
+            Rule(
+                lambda words: not _is_dry(words),
+                "git prune deletes commits that could still be recovered",
+                _LEAVE_TO_GC,
+            ),
+        ),
+        "update-ref": (
+            Rule(lambda words: words.has("d"), "git update-ref -d deletes a branch or tag", _SAFE_DELETE),
+        ),
+        "checkout-index": (
+            Rule(
+                lambda words: words.has("f", "force"),
+                "git checkout-index --force overwrites uncommitted changes",
+                _COMMIT_FIRST,
+            ),
+        ),
+        "read-tree": (
+            Rule(
+                lambda words: words.has(long="reset"),
+                "git read-tree --reset overwrites uncommitted changes",
+                _COMMIT_FIRST,
+            ),
+        ),
+        "submodule": (
+            Rule(
+                lambda words: words.verb in ("deinit", "update") and words.has("f", "force"),
+                "git submodule {verb} --force discards changes in submodules",
+                _COMMIT_FIRST,
+            ),
+        ),
+        "filter-branch": _REWRITE,
+        "filter-repo": _REWRITE,
     }
     return locals()
 
 def ralph_guard_families_other_vcs():
-    """Mercurial and Subversion: throwing away uncommitted work."""
+    """Mercurial, Subversion and Jujutsu: discarding uncommitted work."""
 
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.families.rule"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.options"); split_options = _m["split_options"]
 
     def check_other_vcs(call: Call) -> Danger | None:
-        if call.program not in ("hg", "svn", "jj"):
+        discards = _DISCARDS.get(call.program)
+        if discards is None:
             return None
-        options, operands = split_options(call.arguments)
-        verb = operands[0] if operands else ""
-        discards = {
-            "hg": (verb in ("update", "up", "checkout", "co") and has_flag(options, "C", "clean"))
-            or (verb == "revert" and has_flag(options, "a", "all"))
-            or verb in ("strip", "purge", "rollback"),
-            "svn": (verb == "revert" and has_flag(options, "R", "recursive"))
-            or (verb == "cleanup" and has_flag(options, long="remove-unversioned")),
-            "jj": operands[:2] == ["op", "abandon"],
-        }
-        if discards[call.program]:
-            return Danger(
-                "git", f"{call.program} {verb} throws away changes", "commit the work first, or ask the user"
-            )
-        return None
+        rule = Rule(discards, "{program} {verb} discards changes", "commit the work first, or ask the user")
+        return find_danger("git", (rule,), Words(call, call.arguments, *split_options(call.arguments)))
+
+    def _hg_discards(words: Words) -> bool:
+        return (
+            words.verb in ("strip", "purge", "rollback")
+            or (words.verb == "revert" and words.has("a", "all"))
+            or (words.verb in ("update", "up", "checkout", "co") and words.has("C", "clean"))
+        )
+
+    def _svn_discards(words: Words) -> bool:
+        return (words.verb == "revert" and words.has("R", "recursive")) or (
+            words.verb == "cleanup" and words.has(long="remove-unversioned")
+        )
+
+    def _jj_discards(words: Words) -> bool:
+        return words.operands[:2] == ["op", "abandon"]
+
+    _DISCARDS = {"hg": _hg_discards, "svn": _svn_discards, "jj": _jj_discards}
     return locals()
 
 def ralph_guard_families_permissions():
-    """Permissions and ownership: opened to everybody, or changed for a whole tree of the system."""
+    """Permissions and ownership: opened to everyone, or changed for a whole tree of the system."""
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
@@ -2992,7 +3015,7 @@ def ralph_guard_families_permissions():
             if _SETUID_MODE.fullmatch(mode):
                 return Danger(
                     "permissions",
-                    f"chmod {mode} lets a program run as its owner",
+                    f"chmod {mode} lets a program run with its owner's rights",
                     "run it as the user who needs it",
                 )
             if _OPEN_MODE.fullmatch(mode) and (
@@ -3000,8 +3023,8 @@ def ralph_guard_families_permissions():
             ):
                 return Danger(
                     "permissions",
-                    f"chmod {mode} lets everybody write there",
-                    "chmod u+rwX on the files that need it",
+                    f"chmod {mode} makes files writable by everyone",
+                    "use chmod u+rwX on the files that need it",
                 )
         for path in paths:
             place = call.place(path)
@@ -3017,7 +3040,7 @@ def ralph_guard_families_permissions():
     return locals()
 
 def ralph_guard_families_publish():
-    """Optional pack: publishing packages for everybody, and removing installed ones."""
+    """Optional pack: publishing packages, and removing installed software."""
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
@@ -3061,7 +3084,7 @@ def ralph_guard_families_publish():
         ):
             return Danger(
                 "publish",
-                f"{call.program} {operands[0]} publishes, and that cannot be taken back",
+                f"{call.program} {operands[0]} publishes, which cannot be undone",
                 "ask the user to release it",
             )
         removes = _REMOVERS.get(call.program)
@@ -3069,7 +3092,7 @@ def ralph_guard_families_publish():
             return Danger(
                 "publish",
                 f"{call.program} removes installed software",
-                "work in an environment of the project's own",
+                "use an environment that belongs to the project",
             )
         return None
     return locals()
@@ -3102,14 +3125,52 @@ def ralph_guard_families_remote():
             )
         if call.program == "scp" and operands and _SYSTEM_TARGET.fullmatch(operands[-1]):
             return Danger(
-                "remote", "this overwrites system files of another machine", "copy to a home directory there"
+                "remote",
+                "this overwrites system files on another machine",
+                "copy to a home directory on that machine",
             )
         if call.program == "ssh-add" and has_flag(options, "d") | has_flag(options, "D"):
-            return Danger("remote", "this removes keys from the user's agent", "leave them")
+            return Danger("remote", "this removes keys from the user's ssh agent", "leave them as they are")
         if call.program == "ssh-keygen" and has_flag(options, "R"):
-            return Danger("remote", "this forgets a known host", "leave it")
+            return Danger("remote", "this removes a known host", "leave it as it is")
         if call.program == "ssh" and any("rm /etc" in word or "rm -f /etc" in word for word in operands):
-            return Danger("remote", "this removes system files of another machine", "ask the user to do it")
+            return Danger("remote", "this removes system files on another machine", "ask the user to do it")
+        return None
+    return locals()
+
+def ralph_guard_families_rule():
+    """A rule on the options and operands of one program: a row in the table of its family."""
+
+    from typing import NamedTuple
+
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]
+
+    class Words(NamedTuple):
+        call: Call
+        arguments: list[str]
+        options: list[str]
+        operands: list[str]
+
+        def has(self, short: str = "", long: str = "", *, shortest: int = 4) -> bool:
+            return has_flag(self.options, short, long, shortest=shortest)
+
+        @property
+        def verb(self) -> str:
+            """The first operand: ``drop`` of ``git stash drop``."""
+            return self.operands[0] if self.operands else ""
+
+    class Rule(NamedTuple):
+        applies: Callable[[Words], object]
+        what: str
+        """May name ``{program}`` and ``{verb}``."""
+        instead: str
+
+    def find_danger(family: str, rules: Iterable[Rule], words: Words) -> Danger | None:
+        for rule in rules:
+            if rule.applies(words):
+                what = rule.what.format(program=words.call.program, verb=words.verb)
+                return Danger(family, what, rule.instead)
         return None
     return locals()
 
@@ -3141,7 +3202,7 @@ def ralph_guard_families_secrets():
                 return Danger(
                     "network",
                     f"{call.program} gives another machine a shell",
-                    "use curl to a host that the user named",
+                    "use curl with a host that the user named",
                 )
         for path in _sent_files(call):
             if is_secret_file(path):
@@ -3241,7 +3302,8 @@ def ralph_guard_families_services():
     _CLIENT_CODE = LazyPattern(
         r"\.(?:delete(?:Index|Object|By|_index|_customer)?\w*|cancel|clearObjects|clearIndex)\s*\("
     )
-    _ASK_THE_USER = "ask the user to do it"
+    _TEXT_SHOWERS = words_in("git grep rg sed awk echo cat")
+    _ASK = "ask the user to do it"
 
     def check_services(call: Call) -> Danger | None:
         words = call.arguments
@@ -3254,23 +3316,15 @@ def ralph_guard_families_services():
         if call.program in ("nsupdate",) or (
             call.program == "dig" and "axfr" in [word.lower() for word in words]
         ):
-            return Danger("services", "this changes or copies a whole DNS zone", _ASK_THE_USER)
+            return Danger("services", "this changes or copies a DNS zone", _ASK)
         if call.program == "socat" and re.search(r"(?m)^\s*(?:disable|shutdown|del)\b", call.input_text):
-            return Danger("services", "this takes servers out of service", _ASK_THE_USER)
+            return Danger("services", "this takes servers out of service", _ASK)
         if call.program in ("service", "systemctl", "rc-service") and {"stop", "disable", "mask"} & set(words):
-            return Danger("services", "this stops a service", _ASK_THE_USER)
+            return Danger("services", "this stops a service", _ASK)
         if call.program == "rm" and any(word.startswith("/etc/") for word in words):
-            return Danger("services", "this removes a service's settings", _ASK_THE_USER)
-        if _CLIENT_CODE.search(" ".join((call.program, *words))) and call.program not in (
-            "git",
-            "grep",
-            "rg",
-            "sed",
-            "awk",
-            "echo",
-            "cat",
-        ):
-            return Danger("services", "this deletes data of a service", _ASK_THE_USER)
+            return Danger("services", "this removes a service's settings", _ASK)
+        if _CLIENT_CODE.search(" ".join((call.program, *words))) and call.program not in _TEXT_SHOWERS:
+            return Danger("services", "this deletes a service's data", _ASK)
         return None
 
     def _check_request(call: Call) -> Danger | None:
@@ -3279,9 +3333,9 @@ def ralph_guard_families_services():
             (word for word in words[:2] if word.isupper()), ""
         )
         if method.upper() == "DELETE":
-            return Danger("services", "this deletes something through an API", _ASK_THE_USER)
+            return Danger("services", "this deletes something through an API", _ASK)
         if any(_PATHS.search(word) for word in words):
-            return Danger("services", "this deletes or closes something through an API", _ASK_THE_USER)
+            return Danger("services", "this deletes or closes something through an API", _ASK)
         return None
 
     def _check_tool(call: Call) -> Danger | None:
@@ -3290,197 +3344,152 @@ def ralph_guard_families_services():
             return None
         if call.program in ("haproxy", "nginx", "traefik"):
             stops = any(word in ("-st", "-sf", "stop", "quit") for word in arguments)
-            return Danger("services", f"this stops {call.program}", _ASK_THE_USER) if stops else None
+            return Danger("services", f"this stops {call.program}", _ASK) if stops else None
         method = value_of_option(arguments, ("-X", "--method"))
         if method is not None and method.upper() == "DELETE":
-            return Danger("services", "this deletes something through an API", _ASK_THE_USER)
+            return Danger("services", "this deletes something through an API", _ASK)
         words = (
             command_words(arguments)
             if call.program != "java"
             else [word for word in arguments if not word.startswith("-")]
         )
         if destructive_word(words, _SERVICE_VERBS) or any(_SERVICE_FLAGS.fullmatch(word) for word in arguments):
-            return Danger("services", f"{call.program} {' '.join(words[:3])} takes something away", _ASK_THE_USER)
+            return Danger("services", f"{call.program} {' '.join(words[:3])} deletes or disables something", _ASK)
         return None
     return locals()
 
 def ralph_guard_families_system():
     """The machine itself: power, processes, accounts, firewall, scheduled jobs."""
 
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
-
-    _ASK = "ask the user to do it"
-    _POWER = frozenset(["shutdown", "reboot", "halt", "poweroff"])
-    _ACCOUNTS = frozenset(["userdel", "deluser", "groupdel", "delgroup"])
-    _GROUPING = frozenset(["usermod", "adduser", "useradd", "gpasswd"])
-    _POWERFUL = frozenset(["sudo", "wheel", "root", "admin", "adm", "shadow", "disk"])
-    _VITAL_UNITS = (
-        "ssh",
-        "sshd",
-        "network",
-        "networking",
-        "networkmanager",
-        "systemd-networkd",
-        "firewalld",
-        "dbus",
-        "systemd-",
-    )
+    _m = _module("ralph.guard.families.rule"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
 
     def check_system(call: Call) -> Danger | None:
-        rule = _SYSTEM_RULES.get(call.program)
-        if rule is None:
+        rules = _RULES_OF_PROGRAM.get(call.program)
+        if rules is None:
             return None
         options, operands = split_options(call.arguments)
-        if (
-            any(option in ("--help", "--version", "-h", "-V") for option in options)
-            and call.program != "shutdown"
-        ):
+        asks_for_help = any(option in ("--help", "--version", "-h", "-V") for option in options)
+        if asks_for_help and call.program != "shutdown":
             return None
-        what = rule(call, options, [operand.lower() for operand in operands])
-        return Danger("system", what, _ASK) if what else None
+        lowered = [operand.lower() for operand in operands]
+        return find_danger("system", rules, Words(call, call.arguments, options, lowered))
 
-    def _power(call: Call, options: list[str], operands: list[str]) -> str:
-        if "--help" in options or has_flag(options, "c") or has_flag(options, long="show"):
-            return ""
-        return f"{call.program} stops the machine"
+    def _rule(applies: Callable[[Words], object], what: str) -> Rule:
+        return Rule(applies, what, "ask the user to do it")
 
-    def _systemctl(call: Call, options: list[str], operands: list[str]) -> str:
-        if not operands:
-            return ""
-        if operands[0] in ("poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate"):
-            return f"systemctl {operands[0]} stops the machine"
-        if operands[0] in ("stop", "disable", "mask") and any(
-            unit.startswith(_VITAL_UNITS) for unit in operands[1:]
-        ):
-            return f"systemctl {operands[0]} of {operands[1]} may lock everybody out"
-        return ""
+    def _always(words: Words) -> bool:
+        return True
 
-    def _init(call: Call, options: list[str], operands: list[str]) -> str:
-        return (
-            "this changes the run level and stops the machine"
-            if operands[:1] in (["0"], ["1"], ["6"], ["s"])
-            else ""
+    _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
+    _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
+    """Units whose names begin so."""
+    _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
+
+    def _stops_vital_unit(words: Words) -> bool:
+        return words.verb in ("stop", "disable", "mask") and any(
+            unit.startswith(_VITAL_UNITS) for unit in words.operands[1:]
         )
 
-    def _kill(call: Call, options: list[str], operands: list[str]) -> str:
-        targets = [word for word in call.arguments if not word.startswith("-") or word in ("-1",)]
-        signals = [word for word in call.arguments if word.startswith("-") and word != "-1"]
-        everything = call.arguments[-1:] == ["-1"] and (len(call.arguments) > 1 or bool(signals))
-        if everything or "1" in targets:
-            return "this ends every process, or the first one"
-        return ""
+    def _kills_everything(words: Words) -> bool:
+        arguments = words.arguments
+        everything = arguments[-1:] == ["-1"] and len(arguments) > 1
+        return everything or "1" in words.arguments
 
-    def _killall(call: Call, options: list[str], operands: list[str]) -> str:
-        if call.program == "pkill" and (
-            has_flag(options, "u") or any(word in (".", ".*", "") for word in operands)
-        ):
-            return "this ends all processes of a user"
-        if call.program in ("killall5",) or (call.program == "killall" and has_flag(options, "u")):
-            return "this ends all processes"
-        return ""
+    def _makes_powerful(words: Words) -> bool:
+        return bool({name for word in words.operands for name in word.split(",")} & _POWERFUL_GROUPS)
 
-    def _firewall(call: Call, options: list[str], operands: list[str]) -> str:
-        if call.program == "ufw" and operands[-1:] in (["disable"], ["reset"]):
-            return f"ufw {operands[-1]} opens the machine to the network"
-        if call.program == "nft" and operands[:2] == ["flush", "ruleset"]:
-            return "this removes the firewall's rules"
-        flushes = has_flag(options, "F") or has_flag(options, "X") or has_flag(options, long="flush")
-        drops = "-P" in options and bool({"drop", "accept"} & set(operands))
-        if call.program in ("iptables", "ip6tables", "ebtables") and (flushes or drops):
-            return "this removes the firewall's rules or cuts the network"
-        return ""
+    def _opens_firewall(words: Words) -> bool:
+        flushes = words.has("F") or words.has("X") or words.has(long="flush")
+        return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
 
-    def _jobs(call: Call, options: list[str], operands: list[str]) -> str:
-        replaces = bool(operands) and not has_flag(options, "l")
-        return "this replaces or deletes every scheduled job" if replaces or has_flag(options, "r") else ""
+    def _says(*verbs: str) -> Callable[[Words], bool]:
+        """Its first operand is one of these."""
+        return lambda words: words.verb in verbs
 
-    def _accounts(call: Call, options: list[str], operands: list[str]) -> str:
-        if call.program == "passwd":
-            return "this changes an account's password" if has_flag(options, "d") or "root" in operands else ""
-        if call.program == "chpasswd":
-            return "this changes passwords"
-        if call.program in _GROUPING:
-            given = {name for word in operands for name in word.split(",")} & _POWERFUL
-            return f"this gives an account the rights of {min(given)}" if given else ""
-        if call.program == "dscl":
-            return "this deletes an account" if "-delete" in call.arguments else ""
-        return f"{call.program} deletes an account" if operands else ""
+    def _names(*wanted: str) -> Callable[[Words], bool]:
+        """One of its words is one of these; Windows does not care about case."""
+        return lambda words: bool({word.lower() for word in words.arguments} & set(wanted))
 
-    def _kernel(call: Call, options: list[str], operands: list[str]) -> str:
-        if call.program == "swapoff":
-            return "swapoff -a may freeze the machine" if has_flag(options, "a") else ""
-        if call.program == "umount":
-            return "umount -a takes away every file system" if has_flag(options, "a") or "/" in operands else ""
-        if call.program == "mount":
-            remounts = any("remount" in word for word in call.arguments)
-            return "remounting a system directory may stop the machine" if remounts else ""
-        if call.program == "setenforce":
-            return "this turns off SELinux" if operands[:1] in (["0"], ["permissive"]) else ""
-        if call.program == "csrutil":
-            return "this turns off the system's protection" if operands[:1] == ["disable"] else ""
-        if call.program == "spctl":
-            return "this turns off the system's protection" if has_flag(options, long="master-disable") else ""
-        if call.program == "nvram":
-            return "this clears the firmware's settings" if has_flag(options, "c") else ""
-        if call.program == "tmutil":
-            return "this deletes backups" if operands[:1] and operands[0].startswith("delete") else ""
-        if call.program == "modprobe":
-            return "this takes a driver away from the running machine" if has_flag(options, "r", "remove") else ""
-        if call.program in ("rmmod", "efibootmgr"):
-            changes = has_flag(options, "B") if call.program == "efibootmgr" else bool(operands)
-            return "this may stop the machine from starting or working" if changes else ""
-        return ""
-
-    def _history(call: Call, options: list[str], operands: list[str]) -> str:
-        return (
-            "history -c deletes the user's shell history"
-            if has_flag(options, "c") or has_flag(options, "d")
-            else ""
-        )
-
-    def _windows(call: Call, options: list[str], operands: list[str]) -> str:
-        words = {word.lower() for word in call.arguments}
-        if call.program == "vssadmin":
-            return "this deletes the backups of the system" if "delete" in words else ""
-        if call.program == "bcdedit":
-            return "this changes how the system starts" if words & {"/set", "/delete", "/deletevalue"} else ""
-        if call.program == "reg":
-            return "this deletes registry keys" if "delete" in words else ""
-        return f"{call.program} stops the machine or destroys its disks"
-
-    _SYSTEM_RULES = {
-        **dict.fromkeys(_POWER, _power),
-        **dict.fromkeys(_ACCOUNTS, _accounts),
-        **dict.fromkeys(("passwd", "chpasswd", "dscl", *_GROUPING), _accounts),
-        **dict.fromkeys(("iptables", "ip6tables", "ebtables", "nft", "ufw"), _firewall),
-        **dict.fromkeys(("killall", "pkill", "killall5"), _killall),
-        **dict.fromkeys(
-            ("vssadmin", "bcdedit", "reg", "stop-computer", "restart-computer", "clear-disk", "format-volume"),
-            _windows,
+    _POWER = (
+        _rule(
+            lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
+            "{program} stops the machine",
         ),
-        **dict.fromkeys(
-            (
-                "swapoff",
-                "umount",
-                "mount",
-                "setenforce",
-                "csrutil",
-                "spctl",
-                "nvram",
-                "tmutil",
-                "rmmod",
-                "modprobe",
-                "efibootmgr",
+    )
+    _RUN_LEVEL = (_rule(_says("0", "1", "6", "s"), "this changes the run level and stops the machine"),)
+    _FIREWALL = (_rule(_opens_firewall, "this removes the firewall's rules or cuts off the network"),)
+    _ACCOUNT_REMOVAL = (_rule(lambda words: words.operands, "{program} deletes an account"),)
+    _GROUP_CHANGE = (_rule(_makes_powerful, "this gives an account administrator rights"),)
+    _PROTECTION = "this turns off the system's protection"
+    _WINDOWS_POWER = (_rule(_always, "{program} stops the machine or destroys its disks"),)
+
+    _RULES_OF_PROGRAM: dict[str, tuple[Rule, ...]] = {
+        **dict.fromkeys(("shutdown", "reboot", "halt", "poweroff"), _POWER),
+        **dict.fromkeys(("init", "telinit"), _RUN_LEVEL),
+        "systemctl": (
+            _rule(lambda words: words.verb in _STOPPING_TARGETS, "systemctl {verb} stops the machine"),
+            _rule(_stops_vital_unit, "systemctl {verb} of this unit may lock everyone out"),
+        ),
+        "kill": (_rule(_kills_everything, "this kills every process, or the first one"),),
+        "pkill": (
+            _rule(
+                lambda words: words.has("u") or any(word in (".", ".*", "") for word in words.operands),
+                "this kills all of a user's processes",
             ),
-            _kernel,
         ),
-        "systemctl": _systemctl,
-        "init": _init,
-        "telinit": _init,
-        "kill": _kill,
-        "crontab": _jobs,
-        "history": _history,
+        "killall": (_rule(lambda words: words.has("u"), "this kills all of a user's processes"),),
+        "killall5": (_rule(_always, "this kills all processes"),),
+        **dict.fromkeys(("iptables", "ip6tables", "ebtables"), _FIREWALL),
+        "nft": (
+            _rule(lambda words: words.operands[:2] == ["flush", "ruleset"], "this removes the firewall's rules"),
+        ),
+        "ufw": (
+            _rule(
+                lambda words: words.operands[-1:] in (["disable"], ["reset"]),
+                "this opens the machine to the network",
+            ),
+        ),
+        "crontab": (
+            _rule(
+                lambda words: (words.operands and not words.has("l")) or words.has("r"),
+                "this replaces or deletes every scheduled job",
+            ),
+        ),
+        **dict.fromkeys(("userdel", "deluser", "groupdel", "delgroup"), _ACCOUNT_REMOVAL),
+        **dict.fromkeys(("usermod", "adduser", "useradd", "gpasswd"), _GROUP_CHANGE),
+        "passwd": (
+            _rule(lambda words: words.has("d") or "root" in words.operands, "this changes an account's password"),
+        ),
+        "chpasswd": (_rule(_always, "this changes passwords"),),
+        "dscl": (_rule(lambda words: "-delete" in words.arguments, "this deletes an account"),),
+        "swapoff": (_rule(lambda words: words.has("a"), "swapoff -a may freeze the machine"),),
+        "umount": (
+            _rule(lambda words: words.has("a") or "/" in words.operands, "this unmounts every file system"),
+        ),
+        "mount": (
+            _rule(
+                lambda words: any("remount" in word for word in words.arguments),
+                "remounting a system directory may stop the machine",
+            ),
+        ),
+        "setenforce": (_rule(_says("0", "permissive"), "this turns off SELinux"),),
+        "csrutil": (_rule(_says("disable"), _PROTECTION),),
+        "spctl": (_rule(lambda words: words.has(long="master-disable"), _PROTECTION),),
+        "nvram": (_rule(lambda words: words.has("c"), "this clears the firmware's settings"),),
+        "tmutil": (_rule(lambda words: words.verb.startswith("delete"), "this deletes backups"),),
+        "modprobe": (
+            _rule(lambda words: words.has("r", "remove"), "this takes a driver away from the running machine"),
+        ),
+        "rmmod": (_rule(lambda words: words.operands, "this may stop the machine from working"),),
+        "efibootmgr": (_rule(lambda words: words.has("B"), "this may stop the machine from starting"),),
+        "history": (
+            _rule(lambda words: words.has("c") or words.has("d"), "history -c deletes the user's shell history"),
+        ),
+        "vssadmin": (_rule(_names("delete"), "this deletes the system's backups"),),
+        "bcdedit": (_rule(_names("/set", "/delete", "/deletevalue"), "this changes how the system starts"),),
+        "reg": (_rule(_names("delete"), "this deletes registry keys"),),
+        **dict.fromkeys(("stop-computer", "restart-computer", "clear-disk", "format-volume"), _WINDOWS_POWER),
     }
     return locals()
 
@@ -3490,16 +3499,9 @@ def ralph_guard_git_call():
     from typing import NamedTuple
 
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
 
-    _GIT_VALUED = (
-        "-C",
-        "--git-dir",
-        "--work-tree",
-        "--namespace",
-        "--super-prefix",
-        "--exec-path",
-        "--attr-source",
-    )
+    _GIT_VALUED = words_in("-C --git-dir --work-tree --namespace --super-prefix --exec-path --attr-source")
 
     class GitWords(NamedTuple):
         subcommand: str
@@ -3556,10 +3558,8 @@ def ralph_guard_git_call():
             return None
         config: dict[str, str] = {}
         for number in range(int(count)):
-            key, value = (
-                environment.get(f"GIT_CONFIG_KEY_{number}"),
-                environment.get(f"GIT_CONFIG_VALUE_{number}"),
-            )
+            key = environment.get(f"GIT_CONFIG_KEY_{number}")
+            value = environment.get(f"GIT_CONFIG_VALUE_{number}")
             if not key or value is None or UNKNOWN in key or INPUT in key:
                 return None
             config[key.lower()] = value
@@ -3579,15 +3579,15 @@ def ralph_guard_guard():
     _m = _module("ralph.guard.walk"); DangerFound = _m["DangerFound"]; Tally = _m["Tally"]; Walk = _m["Walk"]
 
     _DASHES = dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")
-    """Signs that look like a hyphen: a person who copies the command reads an option."""
-    _SHORTER = "split it into shorter commands that can be read"
+    """Characters that look like a hyphen: whoever copies the command reads an option."""
+    _SHORTER = "split it into shorter commands"
 
     def judge(command: str, rules: GuardRules = DEFAULT_RULES) -> Judgement:
         if command.strip() in rules.allow:
             return ALLOWED
         if len(command) > MAX_COMMAND_CHARS:
-            return _unreadable("the command is too long to be judged")
-        # A stray one of our own signs must not pass for what we put there.
+            return _unreadable("the command is too long to judge")
+        # The guard's own marks must not pass for ones that it put there.
         text = (
             command.translate(_DASHES)
             .replace(UNKNOWN, "\ufffd")
@@ -3605,7 +3605,7 @@ def ralph_guard_guard():
         except RecursionError:
             return _unreadable(TOO_DEEP)
         except Exception as error:
-            # Fails closed: a mistake of ours must not let a command through, nor stop the agent's session.
+            # Fails closed: a bug in the guard must neither let a command through nor stop the agent's session.
             return _unreadable(f"the guard could not read the command ({type(error).__name__})")
         return ALLOWED
 
@@ -3614,7 +3614,7 @@ def ralph_guard_guard():
     return locals()
 
 def ralph_guard_judgement():
-    """What the guard answers, and what the user may tell it."""
+    """The guard's answer, and what the user may set."""
 
     from enum import StrEnum
     from typing import NamedTuple
@@ -3645,7 +3645,7 @@ def ralph_guard_judgement():
         return Judgement(GuardDecision.BLOCK, f"{danger.what}. Instead: {danger.instead}.", danger.family)
 
     PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
-    """Optional families; ``all`` stands for every one of them."""
+    """Optional families; ``all`` turns on every one."""
 
     class GuardRules(NamedTuple):
         """What the user chose."""
@@ -3701,11 +3701,11 @@ def ralph_guard_lazy_pattern():
     return locals()
 
 def ralph_guard_limits():
-    """How much the guard reads before it says that a command cannot be judged."""
+    """How much the guard reads before it refuses a command as too complex to judge."""
 
     MAX_COMMAND_CHARS = 200_000
     MAX_TEXT_CHARS = 200_000
-    """Of a text within the command that a shell or an interpreter will read."""
+    """Of a text within the command that a shell or an interpreter reads."""
     MAX_NODES = 30_000
     """Parts of words and commands in one text."""
     MAX_NESTING = 25
@@ -3720,18 +3720,18 @@ def ralph_guard_limits():
     MAX_FIND_COMMANDS = 100
     MAX_PARALLEL_VALUES = 50
     MAX_ARGUMENT_CHARS = 2_000
-    """Of one call in the code of another language."""
+    """Of one call in code of another language."""
     MAX_SEARCHED_CHARS = 300_000
-    """Arguments of all calls in such a code, one after the other."""
+    """Arguments of all calls in such code together."""
 
-    TOO_DEEP = "the command is nested too deep"
-    TOO_LONG = "a word of the command is too long"
+    TOO_DEEP = "the command is nested too deeply"
+    TOO_LONG = "a word in the command is too long"
     TOO_MANY_PARTS = "the command has too many parts"
     TOO_MANY_PROGRAMS = "the command starts too many programs"
     TOO_MANY_WORDS = "the command expands to too many words"
 
     class TooComplex(Exception):
-        """The command is nested too deep, too long, or expands to too much to be judged."""
+        """The command is nested too deeply, too long, or expands to too much to be judged."""
     return locals()
 
 def ralph_guard_marks():
@@ -3856,11 +3856,11 @@ def ralph_guard_places():
         SYSTEM = "a system directory"
         DEVICE = "a device"
         PROJECT = "the whole working directory"
-        HISTORY = "the repository's .git"
+        HISTORY = "the repository's history"
         INSIDE = "the project's own files"
         TEMPORARY = "a temporary file"
         OUTSIDE = "a path outside the working directory"
-        UNKNOWN = "a path that is not known before it runs"
+        UNKNOWN = "a path that is unknown until it runs"
 
     VITAL = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE, Place.PROJECT, Place.HISTORY])
     """Recursive removal is never right here, forced or not."""
@@ -3966,7 +3966,7 @@ def ralph_guard_places():
     )
 
     def is_vital_file(path: str, cwd: str) -> bool:
-        """Overwriting it locks people out, opens a door, or stops the machine."""
+        """Overwriting it locks people out, lets people in, or stops the machine."""
         whole = join_path(cwd, path)
         return bool(_VITAL_FILES.fullmatch(whole)) or is_disk(whole)
 
@@ -3983,7 +3983,7 @@ def ralph_guard_places():
     )
 
     def is_startup_file(path: str) -> bool:
-        """What every shell of the user reads first."""
+        """What every shell of the user's reads first."""
         return bool(_STARTUP_FILES.fullmatch(path))
 
     def is_disk(path: str) -> bool:
@@ -4035,8 +4035,8 @@ def ralph_guard_program_lists():
 
     SETUP_TOOLS = words_in(
         "ssh-agent direnv brew pyenv rbenv nodenv goenv jenv zoxide fnm starship mise rtx asdf opam conda "
-        "mamba micromamba dircolors thefuck atuin keychain gpg-agent docker-machine minikube register-python- "
-        "argcomplete luarocks vault-env oh-my-posh nodebrew swiftenv perlbrew plenv xdg-user-dirs lesspipe "
+        "mamba micromamba dircolors thefuck atuin keychain gpg-agent docker-machine minikube "
+        "register-python-argcomplete luarocks vault-env oh-my-posh nodebrew swiftenv perlbrew plenv xdg-user-dirs lesspipe "
         "tset fasd navi devbox pkgx volta sdk"
     )
     """Programs made to print shell code that is then run: ``eval "$(pyenv init -)"``."""
@@ -4067,10 +4067,10 @@ def ralph_guard_programs_builtins():
         name = start.words[0]
         body = start.scope.functions[name]
         inner = start.scope.with_arguments(start.words[1:])
-        # Within itself it is unknown: a second call is a loop without end, or a fork bomb.
+        # Within itself it is unknown: a second call is an endless loop, or a fork bomb.
         inner.functions[name] = _ENDLESS
         if body is _ENDLESS:
-            refuse("system", f"the function {name} calls itself without end", "write a loop with an end")
+            refuse("system", f"the function {name} calls itself endlessly", "write a loop that ends")
         walk_script(walk.deeper(), body, inner, start.feed)
         start.scope.cwd = inner.cwd
 
@@ -4120,7 +4120,7 @@ def ralph_guard_programs_carriers():
         commands: list[list[str]]
         """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
         may_gain_actions: bool
-        """Foreign words stand where ``-delete`` could be."""
+        """Words from stdin stand where ``-delete`` could be."""
 
     _FIND_VALUED = words_in(
         "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size "
@@ -4163,9 +4163,9 @@ def ralph_guard_programs_carriers():
 
     def start_find(walk: Walk, start: Start) -> None:
         find = read_find(start.words[1:])
-        instead = "list the files with -print first, then rm those that are named"
+        instead = "list the files with -print first, then rm them by name"
         if find.may_gain_actions:
-            refuse_hidden("words from stdin may become actions of find")
+            refuse_hidden("words from stdin may become find actions")
         places = {walk.place_of(root, start.scope) for root in find.roots}
         is_computed = start.source is not None and bool(scripts_of(start.source))
         is_plain = not any(set(root) & {*"*?[", UNKNOWN, INPUT} or ".." in root for root in find.roots)
@@ -4256,8 +4256,8 @@ def ralph_guard_programs_carriers():
     _PARALLEL_VALUED = words_in(
         "-j -n -N -L -I -a -S -C -E -P -s --jobs --max-args --max-replace-args --results --joblog --delay "
         "--timeout --retries --arg-file --colsep --workdir --wd --tmpdir --sshlogin --halt --load --memfree "
-        "--nice --tagstring --rpl --env --basefile --return --block --recstart --recend --delimiter -d --max- "
-        "procs --header --shuf-seed --tempdir"
+        "--nice --tagstring --rpl --env --basefile --return --block --recstart --recend --delimiter -d "
+        "--max-procs --header --shuf-seed --tempdir"
     )
     _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
 
@@ -4301,7 +4301,7 @@ def ralph_guard_programs_carriers():
     def start_parallel(walk: Walk, start: Start) -> None:
         parallel = read_parallel(start.words[1:])
         if parallel.reads_commands:
-            refuse_hidden("parallel runs commands that come on stdin")
+            refuse_hidden("parallel runs commands from stdin")
         if parallel.is_dry:
             return
         cwd = start.scope.cwd
@@ -4510,26 +4510,15 @@ def ralph_guard_programs_git_helpers():
 
     _m = _module("ralph.guard.git_call"); read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_words = _m["split_words"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_words = _m["split_words"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); join_path = _m["join_path"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.walk"); Start = _m["Start"]; refuse_hidden = _m["refuse_hidden"]
 
-    _GIT_PROGRAM_KEYS = frozenset(
-        [
-            "core.pager",
-            "core.editor",
-            "core.fsmonitor",
-            "core.askpass",
-            "diff.external",
-            "credential.helper",
-            "sequence.editor",
-            "gpg.program",
-        ]
+    _PROGRAM_KEYS = words_in(
+        "core.pager core.editor core.fsmonitor core.askpass diff.external credential.helper sequence.editor gpg.program"
     )
-    _GIT_NETWORK = frozenset(
-        ["fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule", "fetch-pack", "send-pack"]
-    )
+    _NETWORK_SUBCOMMANDS = words_in("fetch pull push clone ls-remote remote submodule fetch-pack send-pack")
 
     def start_git(walk: Walk, start: Start) -> None:
         words = read_git(start.words[1:])
@@ -4547,12 +4536,12 @@ def ralph_guard_programs_git_helpers():
             if key.startswith("alias.") and value.lstrip().startswith("!"):
                 walk_text(walk, value.lstrip()[1:], start.scope.copy())
                 refuse_hidden("this git alias is a shell command")
-            if key == "core.sshcommand" and key in settings and words.subcommand in _GIT_NETWORK:
+            if key == "core.sshcommand" and key in settings and words.subcommand in _NETWORK_SUBCOMMANDS:
                 refuse_hidden("git's ssh command is set through variables")
-            if key in _GIT_PROGRAM_KEYS and not is_opaque(value):
+            if key in _PROGRAM_KEYS and not is_opaque(value):
                 walk_text(walk, value.lstrip("!"), start.scope.copy())
         if any(INPUT in key for key in (*config, *words.config_from_environment)):
-            refuse_hidden("words from stdin become settings of git")
+            refuse_hidden("words from stdin become git settings")
         is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
         _check_connection("" if is_listing else words.subcommand, config, environment)
         alias = config.get(f"alias.{words.subcommand}")
@@ -4571,12 +4560,12 @@ def ralph_guard_programs_git_helpers():
         walk.ask_families(start._replace(scope=scope))
 
     def _check_connection(subcommand: str, config: dict[str, str], environment: Mapping[str, str]) -> None:
-        if subcommand not in _GIT_NETWORK:
+        if subcommand not in _NETWORK_SUBCOMMANDS:
             return
         variables = ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_PROXY_COMMAND")
         for command in (config.get("core.sshcommand"), *map(environment.get, variables)):
             if command and base_name(command.split()[0] if command.split() else "") != "ssh":
-                refuse_hidden("git connects through a program of the command line's own")
+                refuse_hidden("git connects through a program named in this command")
 
     def _walk_inner_commands(walk: Walk, subcommand: str, arguments: list[str], scope: Scope) -> None:
         """Commands that git itself runs: ``bisect run``, ``rebase --exec``, ``submodule foreach``, an alias being set."""
@@ -4652,7 +4641,7 @@ def ralph_guard_programs_handlers():
         start = start._replace(words=words)
         name = words[0]
         if INPUT in name or NO_CHARACTER in name:
-            refuse_hidden("the program that runs comes from stdin or cannot be read")
+            refuse_hidden("the program's name comes from stdin or cannot be read")
         if name in start.scope.functions:
             call_function(walk, start)
             return
@@ -4727,7 +4716,7 @@ def ralph_guard_programs_interpreters():
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_vital_file = _m["is_vital_file"]
     _m = _module("ralph.guard.programs.code"); looks_like_commands = _m["looks_like_commands"]; read_code = _m["read_code"]
     _m = _module("ralph.guard.programs.shells"); fetches = _m["fetches"]; refuse_unread = _m["refuse_unread"]
@@ -4749,16 +4738,8 @@ def ralph_guard_programs_interpreters():
     _NODE = Interpreter(
         "node",
         ("-e", "--eval", "-p", "--print", "-pe"),
-        (
-            "-r",
-            "--require",
-            "--import",
-            "--loader",
-            "--experimental-loader",
-            "--title",
-            "--env-file",
-            "-C",
-            "--conditions",
+        tuple(
+            words_in("-r --require --import --loader --experimental-loader --title --env-file -C --conditions")
         ),
     )
     _AWK = Interpreter("awk", ("-e", "--source"), ("-f", "--file", "-v", "-F", "--assign", "--field-separator"))
@@ -4794,7 +4775,7 @@ def ralph_guard_programs_interpreters():
         """The script file, ``-`` for stdin, or nothing."""
         reads_stdin: bool
         may_gain_code: bool
-        """Foreign words stand where code or options are read."""
+        """Words from stdin stand where code or options are read."""
 
     def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSource:
         codes: list[str] = []
@@ -4868,7 +4849,7 @@ def ralph_guard_programs_interpreters():
         language = interpreter.language
         source = read_interpreter(interpreter, start.words[1:])
         if source.may_gain_code:
-            refuse_hidden(f"words from stdin become code of {base_name(start.words[0])}")
+            refuse_hidden(f"words from stdin become code for {base_name(start.words[0])}")
         for code in source.codes:
             if is_opaque(code):
                 _run_code_from(walk, start, language, None, "network" if fetches(start) else "file")
@@ -4884,7 +4865,7 @@ def ralph_guard_programs_interpreters():
         walk.ask_families(start)
 
     def _run_code_from(walk: Walk, start: Start, language: str, text: str | None, origin: str) -> None:
-        """Code that does not stand in the command: known, or from somewhere. A file is the user's affair."""
+        """Code that is not in the command itself: known, or from somewhere. A file that exists already is not read."""
         if text is not None and not is_opaque(text):
             _walk_code(walk, start, language, text)
         elif origin in ("network", "decoder"):
@@ -4897,22 +4878,22 @@ def ralph_guard_programs_interpreters():
         if found.gives_shell_away:
             refuse("network", "this code gives another machine a shell", "use a client that the user named")
         if found.runs_fetched:
-            what = "this code runs what it gets from another machine"
-            refuse("network", what, "save it to a file and read it before it is run")
+            what = "this code runs what it downloads"
+            refuse("network", what, "save it to a file and read it before you run it")
         if found.forks_endlessly:
-            refuse("system", "this starts processes without end", "start as many as needed")
+            refuse("system", "this starts processes endlessly", "start only as many as needed")
         for script in found.scripts:
             if is_opaque(script) or INPUT in script:
-                refuse_hidden("this code runs a command that is not known beforehand")
+                refuse_hidden("this code runs a command that is not known in advance")
             walk_text(walk, script, scope.copy())
         for words in found.calls:
             walk.start(walk, Start(words, scope.copy()))
         for tree in found.removed_trees:
             if tree is None or walk.place_of(tree, scope) is not Place.INSIDE:
-                refuse("files", "this code removes a whole folder", "remove named files inside the project")
+                refuse("files", "this code removes a whole directory", "remove files inside the project by name")
         for path in found.removed_files:
             if walk.place_of(path, scope) not in HARMLESS | {Place.OUTSIDE}:
-                refuse("files", f"this code removes {path}", "remove named files inside the project")
+                refuse("files", f"this code removes {path}", "remove files inside the project by name")
         for path in found.written_files:
             if is_vital_file(path, scope.cwd):
                 refuse("files", f"this code overwrites {path}", "write inside the project")
@@ -4991,7 +4972,7 @@ def ralph_guard_programs_shells():
         return ShellWords(None, rest[0], tuple(rest[1:]), checks_only, is_interactive, startup_file)
 
     def run_text(walk: Walk, start: Start, text: str | None, origin: str, arguments: Sequence[str] = ()) -> None:
-        """A script that does not stand in the command: known, or from somewhere."""
+        """A script that is not in the command itself: known, or from somewhere."""
         if text is None or is_opaque(text):
             refuse_unread(origin)
         walk_text(walk, text, start.scope.with_arguments(arguments))
@@ -5000,10 +4981,10 @@ def ralph_guard_programs_shells():
         if origin == "network":
             refuse(
                 "network",
-                "this runs what another machine sends, unread",
-                "save it to a file, read it, then run the file by its name",
+                "this runs code straight from the network",
+                "save it to a file, read it, then run the file by name",
             )
-        refuse_hidden("this runs a script that cannot be read beforehand")
+        refuse_hidden("this runs a script that cannot be read in advance")
 
     def fetches(start: Start) -> bool:
         """Something in its words comes from another machine."""
@@ -5027,7 +5008,7 @@ def ralph_guard_programs_shells():
                     run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
         elif shell.script:
             if is_opaque(shell.script):
-                refuse_hidden("this runs a script whose name is not known")
+                refuse_hidden("this runs a script whose name is unknown")
             written = start.scope.written(shell.script)
             if written is not None:
                 run_text(walk, start, written, "file", shell.arguments)
@@ -5057,7 +5038,7 @@ def ralph_guard_programs_shells():
             and name.replace("_", "a").isalnum()
             and is_opaque(" ".join(inner.value_of(name)))
         ):
-            refuse_hidden(f"this runs whatever {command} holds")
+            refuse_hidden(f"this runs whatever {command} contains")
         walk_text(walk, code, inner, start.feed)
 
     def start_eval(walk: Walk, start: Start) -> None:
@@ -5072,7 +5053,7 @@ def ralph_guard_programs_shells():
             return
         if fetches(start):
             refuse_unread("network")
-        refuse_hidden("eval runs text that is not known beforehand")
+        refuse_hidden("eval runs text that is not known in advance")
 
     def start_source(walk: Walk, start: Start) -> None:
         scripts = process_files(start.source)
@@ -5083,7 +5064,7 @@ def ralph_guard_programs_shells():
             return
         _, operands = split_options(start.words[1:], ("-p",))
         if any(is_opaque(word) for word in (*operands[:1], *start.words[1:3])):
-            refuse_hidden("this runs a script whose name is not known")
+            refuse_hidden("this runs a script whose name is unknown")
         written = start.scope.written(operands[0]) if operands else None
         if written is not None:
             run_text(walk, start, written, "file")
@@ -5092,7 +5073,7 @@ def ralph_guard_programs_shells():
         _, operands = split_options(start.words[1:])
         if len(operands) > 1 and operands[0] != "-":
             if is_partly_opaque(operands[0]):
-                refuse_hidden("trap runs text that is not known beforehand")
+                refuse_hidden("trap runs text that is not known in advance")
             walk_text(walk, operands[0], start.scope)
 
     def _prints_setup_code(script: Script) -> bool:
@@ -6715,6 +6696,7 @@ def ralph_guard_verbs():
         "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
         " --kubeconfig --cluster -s -H --host -c --config -p --port -u --user --bootstrap-server --zookeeper -o -C --chdir --server -w --workspace"
     )
+    _QUESTIONS = words_in("--help -h help --version --dry-run --dryrun --dry-run=client --dry-run=server")
 
     def command_words(arguments: list[str]) -> list[str]:
         """The words before the first option behind them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
@@ -6739,20 +6721,7 @@ def ralph_guard_verbs():
         return ""
 
     def is_only_asking(arguments: list[str]) -> bool:
-        return any(
-            word
-            in (
-                "--help",
-                "-h",
-                "help",
-                "--dry-run",
-                "--dryrun",
-                "--version",
-                "--dry-run=client",
-                "--dry-run=server",
-            )
-            for word in arguments
-        )
+        return not _QUESTIONS.isdisjoint(arguments)
     return locals()
 
 def ralph_guard_walk():
@@ -6832,7 +6801,7 @@ def ralph_guard_walk():
                 raise TooComplex(TOO_MANY_PROGRAMS)
 
         def allows(self, words: list[str]) -> bool:
-            """By a pattern of the user's, for one simple command."""
+            """Whether the user has allowed it, by a pattern for one simple command."""
             if not self.rules.allow:
                 return False
             command = " ".join(words)
@@ -6860,7 +6829,7 @@ def ralph_guard_walk():
 
     def refuse_hidden(what: str) -> NoReturn:
         """What runs cannot be read beforehand."""
-        refuse("hidden", what, "write the command out so that it can be read")
+        refuse("hidden", what, "write the command out in full so that it can be read")
 
     def refuse_if(danger: Danger | None) -> None:
         if danger is not None:
@@ -7631,6 +7600,7 @@ _MODULES = {
     "ralph.guard.families.permissions": ralph_guard_families_permissions,
     "ralph.guard.families.publish": ralph_guard_families_publish,
     "ralph.guard.families.remote": ralph_guard_families_remote,
+    "ralph.guard.families.rule": ralph_guard_families_rule,
     "ralph.guard.families.secrets": ralph_guard_families_secrets,
     "ralph.guard.families.services": ralph_guard_families_services,
     "ralph.guard.families.system": ralph_guard_families_system,

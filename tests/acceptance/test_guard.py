@@ -42,7 +42,7 @@ def test_a_dangerous_command_is_denied_with_a_reason(project: Project) -> None:
     ran = guard(project, "cd src; sudo rm -rf /")
 
     assert ran.returncode == 1
-    assert ran.stdout.startswith("block: removing / removes the root of the file system. Instead: ")
+    assert ran.stdout.startswith("block: this removes /, the root of the file system. Instead: ")
 
 
 def test_a_command_may_be_given_as_several_words(project: Project) -> None:

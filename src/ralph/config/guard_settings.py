@@ -1,4 +1,4 @@
-"""The settings of the guard, which judges shell commands of unsandboxed agents."""
+"""The settings of the guard, which judges the shell commands of agents that are not sandboxed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class GuardSettings:
     allow: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="strings"),
         (),
-        "Commands that are always allowed: a whole command line word for word, or one simple command with `*` for any text.",
+        "Commands that are always allowed: an exact command line, or one simple command in which `*` stands for any text.",
     )
     packs: tuple[str, ...] = setting(
         ListOf(Choice(*PACKS, "all"), of="strings"),
         (),
-        "Families to look for besides the usual ones; `all` for every one of them.",
+        "Optional families to turn on; `all` turns on every one.",
     )

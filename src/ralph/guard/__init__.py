@@ -1,1 +1,1 @@
-"""The guard: is a shell command dangerous? A seat belt, not a wall. Start at ``guard.judge``."""
+"""Judges shell commands before an agent runs them (``guard.judge``): a seat belt, not a wall. Pure, standard library only."""

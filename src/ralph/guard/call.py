@@ -1,4 +1,4 @@
-"""One program call as the families see it: wrappers gone, words expanded."""
+"""One program call as the families see it: wrappers removed, words expanded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Call(NamedTuple):
     is_torn: bool = False
     """Something was left open in the text: what is read here may not be what runs."""
     input_text: str = ""
-    """What is known to come on stdin."""
+    """What comes on stdin, if known."""
 
     def place(self, path: str) -> Place:
         return place_of(path, self.cwd, self.rules.cwd)
@@ -31,6 +31,6 @@ class Call(NamedTuple):
         return any(INPUT in argument for argument in self.arguments)
 
     def may_gain_options(self) -> bool:
-        """Foreign words stand where options are still read."""
+        """Words from stdin stand where options are still read."""
         before = self.arguments[: self.arguments.index("--")] if "--" in self.arguments else self.arguments
         return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)

@@ -6,16 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralph.guard.marks import INPUT, UNKNOWN
+from ralph.guard.options import words_in
 
-_GIT_VALUED = (
-    "-C",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--super-prefix",
-    "--exec-path",
-    "--attr-source",
-)
+_GIT_VALUED = words_in("-C --git-dir --work-tree --namespace --super-prefix --exec-path --attr-source")
 
 
 class GitWords(NamedTuple):
@@ -76,10 +69,8 @@ def settings_from_environment(environment: Mapping[str, str]) -> dict[str, str] 
         return None
     config: dict[str, str] = {}
     for number in range(int(count)):
-        key, value = (
-            environment.get(f"GIT_CONFIG_KEY_{number}"),
-            environment.get(f"GIT_CONFIG_VALUE_{number}"),
-        )
+        key = environment.get(f"GIT_CONFIG_KEY_{number}")
+        value = environment.get(f"GIT_CONFIG_VALUE_{number}")
         if not key or value is None or UNKNOWN in key or INPUT in key:
             return None
         config[key.lower()] = value

@@ -12,16 +12,16 @@ from ralph.guard.shell.scripts import read_script
 from ralph.guard.walk import DangerFound, Tally, Walk
 
 _DASHES = dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")
-"""Signs that look like a hyphen: a person who copies the command reads an option."""
-_SHORTER = "split it into shorter commands that can be read"
+"""Characters that look like a hyphen: whoever copies the command reads an option."""
+_SHORTER = "split it into shorter commands"
 
 
 def judge(command: str, rules: GuardRules = DEFAULT_RULES) -> Judgement:
     if command.strip() in rules.allow:
         return ALLOWED
     if len(command) > MAX_COMMAND_CHARS:
-        return _unreadable("the command is too long to be judged")
-    # A stray one of our own signs must not pass for what we put there.
+        return _unreadable("the command is too long to judge")
+    # The guard's own marks must not pass for ones that it put there.
     text = (
         command.translate(_DASHES)
         .replace(UNKNOWN, "\ufffd")
@@ -39,7 +39,7 @@ def judge(command: str, rules: GuardRules = DEFAULT_RULES) -> Judgement:
     except RecursionError:
         return _unreadable(TOO_DEEP)
     except Exception as error:
-        # Fails closed: a mistake of ours must not let a command through, nor stop the agent's session.
+        # Fails closed: a bug in the guard must neither let a command through nor stop the agent's session.
         return _unreadable(f"the guard could not read the command ({type(error).__name__})")
     return ALLOWED
 

@@ -1,4 +1,4 @@
-"""What the guard answers, and what the user may tell it."""
+"""The guard's answer, and what the user may set."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def blocked(danger: Danger) -> Judgement:
 
 
 PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
-"""Optional families; ``all`` stands for every one of them."""
+"""Optional families; ``all`` turns on every one."""
 
 
 class GuardRules(NamedTuple):

@@ -1,10 +1,10 @@
-"""How much the guard reads before it says that a command cannot be judged."""
+"""How much the guard reads before it refuses a command as too complex to judge."""
 
 from __future__ import annotations
 
 MAX_COMMAND_CHARS = 200_000
 MAX_TEXT_CHARS = 200_000
-"""Of a text within the command that a shell or an interpreter will read."""
+"""Of a text within the command that a shell or an interpreter reads."""
 MAX_NODES = 30_000
 """Parts of words and commands in one text."""
 MAX_NESTING = 25
@@ -19,16 +19,16 @@ MAX_PRINTED_CHARS = 50_000
 MAX_FIND_COMMANDS = 100
 MAX_PARALLEL_VALUES = 50
 MAX_ARGUMENT_CHARS = 2_000
-"""Of one call in the code of another language."""
+"""Of one call in code of another language."""
 MAX_SEARCHED_CHARS = 300_000
-"""Arguments of all calls in such a code, one after the other."""
+"""Arguments of all calls in such code together."""
 
-TOO_DEEP = "the command is nested too deep"
-TOO_LONG = "a word of the command is too long"
+TOO_DEEP = "the command is nested too deeply"
+TOO_LONG = "a word in the command is too long"
 TOO_MANY_PARTS = "the command has too many parts"
 TOO_MANY_PROGRAMS = "the command starts too many programs"
 TOO_MANY_WORDS = "the command expands to too many words"
 
 
 class TooComplex(Exception):
-    """The command is nested too deep, too long, or expands to too much to be judged."""
+    """The command is nested too deeply, too long, or expands to too much to be judged."""

@@ -15,11 +15,11 @@ class Place(Enum):
     SYSTEM = "a system directory"
     DEVICE = "a device"
     PROJECT = "the whole working directory"
-    HISTORY = "the repository's .git"
+    HISTORY = "the repository's history"
     INSIDE = "the project's own files"
     TEMPORARY = "a temporary file"
     OUTSIDE = "a path outside the working directory"
-    UNKNOWN = "a path that is not known before it runs"
+    UNKNOWN = "a path that is unknown until it runs"
 
 
 VITAL = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE, Place.PROJECT, Place.HISTORY])
@@ -133,7 +133,7 @@ _VITAL_FILES = LazyPattern(
 
 
 def is_vital_file(path: str, cwd: str) -> bool:
-    """Overwriting it locks people out, opens a door, or stops the machine."""
+    """Overwriting it locks people out, lets people in, or stops the machine."""
     whole = join_path(cwd, path)
     return bool(_VITAL_FILES.fullmatch(whole)) or is_disk(whole)
 
@@ -154,7 +154,7 @@ _STARTUP_FILES = LazyPattern(
 
 
 def is_startup_file(path: str) -> bool:
-    """What every shell of the user reads first."""
+    """What every shell of the user's reads first."""
     return bool(_STARTUP_FILES.fullmatch(path))
 
 

@@ -28,8 +28,8 @@ FETCHERS = words_in(
 
 SETUP_TOOLS = words_in(
     "ssh-agent direnv brew pyenv rbenv nodenv goenv jenv zoxide fnm starship mise rtx asdf opam conda "
-    "mamba micromamba dircolors thefuck atuin keychain gpg-agent docker-machine minikube register-python- "
-    "argcomplete luarocks vault-env oh-my-posh nodebrew swiftenv perlbrew plenv xdg-user-dirs lesspipe "
+    "mamba micromamba dircolors thefuck atuin keychain gpg-agent docker-machine minikube "
+    "register-python-argcomplete luarocks vault-env oh-my-posh nodebrew swiftenv perlbrew plenv xdg-user-dirs lesspipe "
     "tset fasd navi devbox pkgx volta sdk"
 )
 """Programs made to print shell code that is then run: ``eval "$(pyenv init -)"``."""

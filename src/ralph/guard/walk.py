@@ -85,7 +85,7 @@ class Walk(NamedTuple):
             raise TooComplex(TOO_MANY_PROGRAMS)
 
     def allows(self, words: list[str]) -> bool:
-        """By a pattern of the user's, for one simple command."""
+        """Whether the user has allowed it, by a pattern for one simple command."""
         if not self.rules.allow:
             return False
         command = " ".join(words)
@@ -115,7 +115,7 @@ def refuse(family: str, what: str, instead: str) -> NoReturn:
 
 def refuse_hidden(what: str) -> NoReturn:
     """What runs cannot be read beforehand."""
-    refuse("hidden", what, "write the command out so that it can be read")
+    refuse("hidden", what, "write the command out in full so that it can be read")
 
 
 def refuse_if(danger: Danger | None) -> None:

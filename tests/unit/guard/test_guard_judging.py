@@ -173,6 +173,23 @@ def test_absolute_paths_below_the_working_directory_are_the_projects_own() -> No
         assert judge(command, rules).is_blocked, command
 
 
+def test_start_up_files_that_are_hard_to_read_do_not_add_up() -> None:
+    """What a shell reads one day is followed, and followed no deeper the tenth time than the first."""
+    line = "echo 'eval \"$(tool hook)$X\"' >> ~/.bashrc"
+
+    assert not judge("; ".join([line] * 20)).is_blocked
+    assert judge("; ".join([line] * 20 + ["echo 'rm -rf /' >> ~/.bashrc"])).family == "files"
+
+
+def test_an_option_with_a_value_is_not_taken_for_the_command_that_parallel_runs() -> None:
+    assert judge("parallel --max-procs 4 crontab ::: -r").family == "system"
+    assert not judge("parallel --max-procs 4 gzip ::: a b").is_blocked
+
+
+def test_a_tool_that_is_made_to_print_shell_code_may_be_evaluated() -> None:
+    assert not judge('eval "$(register-python-argcomplete pipx)"').is_blocked
+
+
 def test_signs_that_the_guard_uses_itself_mean_nothing_in_a_command() -> None:
     assert judge("rm -rf / \ue000 \ue001").is_blocked
     assert not judge("echo \ue000\ue001").is_blocked

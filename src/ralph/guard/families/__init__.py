@@ -1,1 +1,1 @@
-"""What is dangerous, one family of programs a file. Each knows words only; the shell was read before."""
+"""What is dangerous: one module for each family of programs, all listed in ``catalogue``. A new rule goes into its family."""

@@ -1,4 +1,4 @@
-"""Optional pack: backups, the last place where anything is left."""
+"""Optional pack: backups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_backup(call: Call) -> Danger | None:
     if destructive_word(words, verbs):
         return Danger(
             "backup",
-            f"{call.program} {' '.join(words[:2])} deletes from the backup or the remote",
+            f"{call.program} {' '.join(words[:2])} deletes backups or remote files",
             "ask the user to do it",
         )
     return None

@@ -1,4 +1,4 @@
-"""All families: those that are always on, and the packs that the user chooses."""
+"""All families: those that are always on, and the packs that the user turns on."""
 
 from __future__ import annotations
 

@@ -42,12 +42,12 @@ def check_cloud(call: Call) -> Danger | None:
     if verb:
         return Danger(
             "cloud",
-            f"{call.program} {' '.join(words[:3])} destroys or changes what is running",
+            f"{call.program} {' '.join(words[:3])} destroys or changes running resources",
             "ask the user to do it",
         )
     syncs = {"sync", "rsync", "mirror"} & set(words + call.arguments[:3])
     if syncs and any(word in _SYNCS for word in call.arguments):
-        return Danger("cloud", "this deletes what the source does not have", "sync without deleting")
+        return Danger("cloud", "this deletes whatever the source does not have", "sync without deleting")
     if call.program in ("terraform", "tofu") and any(
         word in ("-destroy", "--destroy") for word in call.arguments
     ):

@@ -19,7 +19,7 @@ def check_containers(call: Call) -> Danger | None:
     if call.program in _CLUSTERS:
         verb = destructive_word(words[:3], _CLUSTER_VERBS)
         return (
-            Danger("containers", f"{call.program} {verb} takes away what is running", "ask the user to do it")
+            Danger("containers", f"{call.program} {verb} takes down what is running", "ask the user to do it")
             if verb
             else None
         )
@@ -28,9 +28,11 @@ def check_containers(call: Call) -> Danger | None:
 
 def _check_engine(call: Call, words: list[str]) -> Danger | None:
     options, _ = split_options(call.arguments)
-    instead = "name what is to go, and only what this project made"
+    instead = "remove only what this project created, by name"
     if "prune" in words:
-        return Danger("containers", "prune deletes containers, images or volumes of other projects", instead)
+        return Danger(
+            "containers", "prune also deletes containers, images or volumes of other projects", instead
+        )
     if words[:1] == ["volume"] and {"rm", "remove"} & set(words[1:2]):
         return Danger("containers", "this deletes a volume with its data", "ask the user to do it")
     removes = words[:1] in (["rm"], ["rmi"]) or words[:2] in (["container", "rm"], ["image", "rm"])
@@ -40,6 +42,6 @@ def _check_engine(call: Call, words: list[str]) -> Danger | None:
         return Danger("containers", "this stops what is running", instead)
     if "down" in words[:2] and has_flag(options, "v", "volumes"):
         return Danger(
-            "containers", "this deletes the volumes with their data", "docker compose down without -v"
+            "containers", "this deletes volumes with their data", "use docker compose down without -v"
         )
     return None

@@ -1,6 +1,6 @@
-"""Databases. Dropping a table or database of a server, and what says that it is production, is always looked for.
+"""Databases. Always on: dropping a table or database on a server, and anything that mentions production.
 
-The rest, which is everyday work on a database of one's own, is a pack.
+The rest is everyday work on a database of one's own, so it is an optional pack.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WITH_HOST = _CLIENTS | {"dropdb", "dropuser", "mysqladmin"}
 _LOCAL = words_in("sqlite3 duckdb")
 """Databases in a file: the project's own."""
 _PRODUCTION = LazyPattern(r"(?i)\bprod(?:uction)?\b")
-_BACKUP_FIRST = "take a backup and ask the user; a SELECT shows what would go"
+_BACKUP_FIRST = "take a backup and ask the user; a SELECT shows what would be lost"
 
 
 def check_databases(call: Call) -> Danger | None:

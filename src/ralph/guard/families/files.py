@@ -1,66 +1,46 @@
-"""Files: removing, overwriting and formatting what cannot be brought back."""
+"""Files: removing, overwriting and formatting what cannot be restored."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ralph.guard.call import Call
+from ralph.guard.families.rule import Rule, Words, find_danger
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
-from ralph.guard.options import has_flag, split_options, value_of_option
+from ralph.guard.marks import INPUT, UNKNOWN
+from ralph.guard.options import has_flag, split_options, value_of_option, words_in
 from ralph.guard.places import HARMLESS, VITAL, Place, is_disk, is_personal_file, is_vital_file
 
 _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
+_LET_INSTALL = "write to a file inside the project and let the user install it"
+_USE_RM = "remove the file with rm"
 _FORMATTERS = LazyPattern(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
-_PARTITIONERS = frozenset(["fdisk", "gdisk", "sgdisk", "cfdisk", "sfdisk", "parted"])
-_VOLUME_REMOVERS = frozenset(["pvremove", "vgremove", "lvremove"])
 
 
 def check_files(call: Call) -> Danger | None:
-    program = call.program
-    if program in (
-        "rm",
-        "grm",
-        "rimraf",
-        "unlink",
-        "srm",
-        "trash",
-        "del",
-        "erase",
-        "rd",
-        "remove-item",
-        "ri",
-    ):
-        return _check_removal(call)
-    if program in ("shred", "wipe", "scrub"):
-        return _check_shred(call)
-    if program == "dd":
-        return _check_dd(call)
-    if program in ("mv", "cp", "ln", "install", "rsync", "gmv", "gcp"):
-        return _check_move(call)
-    if program == "truncate":
-        return _check_overwriting(
-            call, split_options(call.arguments, ("-s", "-r", "--size"))[1], "truncating"
-        )
-    if program == "sed" and any(word.startswith(("-i", "--in-place")) for word in call.arguments):
-        return _check_overwriting(call, call.arguments, "editing")
-    if program == "tee":
-        return _check_overwriting(call, split_options(call.arguments)[1], "writing to")
-    return _check_disks(call)
+    check = _CHECKS.get(call.program)
+    return check(call) if check is not None else _check_formatting(call)
+
+
+def _danger(what: str, instead: str) -> Danger:
+    return Danger("files", what, instead)
+
+
+def _shown(path: str) -> str:
+    """A path for a message; what is not known is said so."""
+    text = re.sub(f"[{UNKNOWN}{INPUT}]+", "…", path)
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def check_written_file(path: str, cwd: str, *, appends: bool = False) -> Danger | None:
     """The target of ``>``."""
     if is_vital_file(path, cwd) or (is_personal_file(path, cwd) and not appends):
-        return Danger(
-            "files",
-            f"this overwrites {path}",
-            "write to a file inside the project and let the user install it",
-        )
+        return _danger(f"this overwrites {path}", _LET_INSTALL)
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
-        return Danger(
-            "network", "this opens a connection through the shell", "use curl to a host that the user named"
-        )
+        what = "this opens a network connection through the shell"
+        return Danger("network", what, "use curl with a host that the user named")
     return None
 
 
@@ -77,20 +57,17 @@ def _check_removal(call: Call) -> Danger | None:
     places = [(operand, call.place(operand)) for operand in operands if operand]
     for operand, place in places:
         if is_personal_file(operand, call.cwd):
-            return Danger("files", f"this removes {_shown(operand)}, which is the user's own", _NAME_PATHS)
+            return _danger(f"this removes {_shown(operand)}, a personal file of the user's", _NAME_PATHS)
         if _is_too_much(place, is_recursive=is_recursive, is_forced=is_forced, is_torn=call.is_torn):
-            return Danger("files", f"removing {_shown(operand)} removes {place.value}", _NAME_PATHS)
+            return _danger(f"this removes {_shown(operand)}, {place.value}", _NAME_PATHS)
     if is_recursive and call.has_input:
-        return Danger(
-            "files", "this removes whatever comes on stdin, recursively", "list it first, then " + _NAME_PATHS
-        )
+        what = "this removes whatever comes on stdin, recursively"
+        return _danger(what, "list it first, then " + _NAME_PATHS)
     only_input = bool(operands) and all(place is Place.UNKNOWN for _, place in places)
     if call.may_gain_options() and (
         (only_input and not is_forced) or any(place not in HARMLESS | {Place.UNKNOWN} for _, place in places)
     ):
-        return Danger(
-            "files", "words from stdin may become options of this removal", "put -- before the names"
-        )
+        return _danger("words from stdin may become options of this command", "put -- before the names")
     return None
 
 
@@ -124,20 +101,14 @@ def _is_too_much(place: Place, *, is_recursive: bool, is_forced: bool, is_torn: 
 def _check_shred(call: Call) -> Danger | None:
     _, operands = split_options(call.arguments, ("-n", "-s", "--iterations", "--size"))
     if operands:
-        return Danger(
-            "files",
-            f"{call.program} destroys {_shown(operands[0])} beyond recovery",
-            "use rm on the named file",
-        )
+        return _danger(f"{call.program} destroys {_shown(operands[0])} beyond recovery", _USE_RM)
     return None
 
 
 def _check_dd(call: Call) -> Danger | None:
     for word in call.arguments:
         if word.startswith("of=") and is_vital_file(word[3:], call.cwd):
-            return Danger(
-                "files", f"dd overwrites {_shown(word[3:])}", "write to an image file inside the project"
-            )
+            return _danger(f"dd overwrites {_shown(word[3:])}", "write to an image file inside the project")
     return None
 
 
@@ -156,71 +127,111 @@ def _check_move(call: Call) -> Danger | None:
     assert last is not None
     if call.program in ("mv", "gmv"):
         if last == "/dev/null":
-            return Danger("files", "moving to /dev/null destroys the file", "use rm on the named file")
+            return _danger("moving to /dev/null destroys the file", _USE_RM)
         for source in sources:
-            if call.place(source) in VITAL:
-                return Danger(
-                    "files", f"moving {_shown(source)} takes away {call.place(source).value}", _NAME_PATHS
-                )
+            place = call.place(source)
+            if place in VITAL:
+                return _danger(f"this moves away {_shown(source)}, {place.value}", _NAME_PATHS)
     if is_vital_file(last, call.cwd):
-        return Danger(
-            "files",
-            f"this overwrites {_shown(last)}",
-            "write to a file inside the project and let the user install it",
-        )
+        return _danger(f"this overwrites {_shown(last)}", _LET_INSTALL)
     deletes = call.program == "rsync" and any(
         option.startswith(("--del", "--remove-source")) for option in options
     )
     if deletes and call.place(last) in VITAL:
-        return Danger(
-            "files", f"rsync --delete empties {_shown(last)}", "sync without --delete, or into a new folder"
-        )
+        instead = "sync without --delete, or into a new directory"
+        return _danger(f"rsync --delete empties {_shown(last)}", instead)
     return None
+
+
+def _check_truncation(call: Call) -> Danger | None:
+    return _check_overwriting(call, split_options(call.arguments, ("-s", "-r", "--size"))[1], "truncating")
+
+
+def _check_editing(call: Call) -> Danger | None:
+    in_place = any(word.startswith(("-i", "--in-place")) for word in call.arguments)
+    return _check_overwriting(call, call.arguments, "editing") if in_place else None
+
+
+def _check_tee(call: Call) -> Danger | None:
+    return _check_overwriting(call, split_options(call.arguments)[1], "writing to")
 
 
 def _check_overwriting(call: Call, paths: list[str], doing: str) -> Danger | None:
     for path in paths:
         if is_vital_file(path, call.cwd):
-            return Danger(
-                "files", f"{doing} {_shown(path)} harms the machine", "write to a file inside the project"
+            return _danger(
+                f"{doing} {_shown(path)} can break the machine", "write to a file inside the project"
             )
     return None
 
 
-def _check_disks(call: Call) -> Danger | None:
+def _check_formatting(call: Call) -> Danger | None:
+    rules = _FORMAT_RULES if _FORMATTERS.fullmatch(call.program) else _DISK_RULES.get(call.program)
+    if rules is None:
+        return None
     options, operands = split_options(call.arguments, ("-t", "-L", "-U", "-N", "-b", "-m"))
-    disks = [operand for operand in operands if is_disk(operand)]
-    instead = "work on an image file inside the project"
-    if _FORMATTERS.fullmatch(call.program) and disks:
-        return Danger("files", f"{call.program} erases {disks[0]}", instead)
-    if call.program in _PARTITIONERS and disks and not has_flag(options, "l", "list"):
-        return Danger("files", f"{call.program} changes the partitions of {disks[0]}", instead)
-    if call.program in _VOLUME_REMOVERS and operands:
-        return Danger("files", f"{call.program} removes a volume", "ask the user to do it")
-    if call.program == "cryptsetup" and {"luksformat", "erase", "luksErase", "luksFormat"} & set(operands):
-        return Danger("files", "cryptsetup destroys what is on the volume", instead)
-    if call.program in ("zfs", "zpool") and "destroy" in operands:
-        return Danger("files", f"{call.program} destroy cannot be undone", "take a snapshot and ask the user")
-    if (
-        call.program == "diskutil"
-        and operands
-        and operands[0].lower().startswith(("erase", "zero", "secureerase", "partition", "reformat"))
-    ):
-        return Danger("files", f"diskutil {operands[0]} erases a disk", instead)
-    if call.program == "hdparm" and any(
-        "security-erase" in option or "trim-sector" in option for option in options
-    ):
-        return Danger("files", "hdparm erases the disk", instead)
-    if call.program == "nvme" and operands[:1] in (["format"], ["sanitize"]):
-        return Danger("files", "nvme erases the disk", instead)
-    if call.program == "format" and operands and re.fullmatch(r"[A-Za-z]:", operands[0]):
-        return Danger("files", f"format erases {operands[0]}", instead)
-    if call.program == "badblocks" and has_flag(options, "w"):
-        return Danger("files", "badblocks -w overwrites the disk", instead)
-    return None
+    return find_danger("files", rules, Words(call, call.arguments, options, operands))
 
 
-def _shown(path: str) -> str:
-    """A path for a message; what is not known is said so."""
-    text = re.sub("[\ue000\ue001]+", "…", path)
-    return text if len(text) <= 80 else text[:79] + "…"
+def _names_disk(words: Words) -> bool:
+    return any(is_disk(operand) for operand in words.operands)
+
+
+def _rule(applies: Callable[[Words], object], what: str) -> Rule:
+    return Rule(applies, what, "work on an image file inside the project")
+
+
+_FORMAT_RULES = (_rule(_names_disk, "{program} erases a disk"),)
+_PARTITION_RULES = (
+    _rule(
+        lambda words: _names_disk(words) and not words.has("l", "list"),
+        "{program} changes the partitions of a disk",
+    ),
+)
+_VOLUME_RULES = (Rule(lambda words: words.operands, "{program} removes a volume", "ask the user to do it"),)
+_ZFS_RULES = (
+    Rule(
+        lambda words: "destroy" in words.operands,
+        "{program} destroy cannot be undone",
+        "take a snapshot and ask the user",
+    ),
+)
+_DISK_RULES: dict[str, tuple[Rule, ...]] = {
+    **dict.fromkeys(("fdisk", "gdisk", "sgdisk", "cfdisk", "sfdisk", "parted"), _PARTITION_RULES),
+    **dict.fromkeys(("pvremove", "vgremove", "lvremove"), _VOLUME_RULES),
+    **dict.fromkeys(("zfs", "zpool"), _ZFS_RULES),
+    "cryptsetup": (
+        _rule(
+            lambda words: {"luksformat", "erase", "luksErase", "luksFormat"} & set(words.operands),
+            "cryptsetup destroys the data on the volume",
+        ),
+    ),
+    "diskutil": (
+        _rule(
+            lambda words: words.verb.lower().startswith(
+                ("erase", "zero", "secureerase", "partition", "reformat")
+            ),
+            "diskutil {verb} erases a disk",
+        ),
+    ),
+    "hdparm": (
+        _rule(
+            lambda words: any(
+                "security-erase" in option or "trim-sector" in option for option in words.options
+            ),
+            "hdparm erases the disk",
+        ),
+    ),
+    "nvme": (_rule(lambda words: words.verb in ("format", "sanitize"), "nvme {verb} erases the disk"),),
+    "format": (_rule(lambda words: re.fullmatch(r"[A-Za-z]:", words.verb), "format erases {verb}"),),
+    "badblocks": (_rule(lambda words: words.has("w"), "badblocks -w overwrites the disk"),),
+}
+_CHECKS: dict[str, Callable[[Call], Danger | None]] = {
+    **dict.fromkeys(words_in("rm grm rimraf unlink srm trash del erase rd remove-item ri"), _check_removal),
+    **dict.fromkeys(words_in("shred wipe scrub"), _check_shred),
+    **dict.fromkeys(words_in("mv cp ln install rsync gmv gcp"), _check_move),
+    "dd": _check_dd,
+    "truncate": _check_truncation,
+    "sed": _check_editing,
+    "tee": _check_tee,
+}

@@ -1,4 +1,4 @@
-"""Permissions and ownership: opened to everybody, or changed for a whole tree of the system."""
+"""Permissions and ownership: opened to everyone, or changed for a whole tree of the system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_permissions(call: Call) -> Danger | None:
         if _SETUID_MODE.fullmatch(mode):
             return Danger(
                 "permissions",
-                f"chmod {mode} lets a program run as its owner",
+                f"chmod {mode} lets a program run with its owner's rights",
                 "run it as the user who needs it",
             )
         if _OPEN_MODE.fullmatch(mode) and (
@@ -30,8 +30,8 @@ def check_permissions(call: Call) -> Danger | None:
         ):
             return Danger(
                 "permissions",
-                f"chmod {mode} lets everybody write there",
-                "chmod u+rwX on the files that need it",
+                f"chmod {mode} makes files writable by everyone",
+                "use chmod u+rwX on the files that need it",
             )
     for path in paths:
         place = call.place(path)

@@ -1,4 +1,4 @@
-"""Optional pack: publishing packages for everybody, and removing installed ones."""
+"""Optional pack: publishing packages, and removing installed software."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_publish(call: Call) -> Danger | None:
     ):
         return Danger(
             "publish",
-            f"{call.program} {operands[0]} publishes, and that cannot be taken back",
+            f"{call.program} {operands[0]} publishes, which cannot be undone",
             "ask the user to release it",
         )
     removes = _REMOVERS.get(call.program)
@@ -54,6 +54,6 @@ def check_publish(call: Call) -> Danger | None:
         return Danger(
             "publish",
             f"{call.program} removes installed software",
-            "work in an environment of the project's own",
+            "use an environment that belongs to the project",
         )
     return None

@@ -29,12 +29,14 @@ def check_remote(call: Call) -> Danger | None:
         )
     if call.program == "scp" and operands and _SYSTEM_TARGET.fullmatch(operands[-1]):
         return Danger(
-            "remote", "this overwrites system files of another machine", "copy to a home directory there"
+            "remote",
+            "this overwrites system files on another machine",
+            "copy to a home directory on that machine",
         )
     if call.program == "ssh-add" and has_flag(options, "d") | has_flag(options, "D"):
-        return Danger("remote", "this removes keys from the user's agent", "leave them")
+        return Danger("remote", "this removes keys from the user's ssh agent", "leave them as they are")
     if call.program == "ssh-keygen" and has_flag(options, "R"):
-        return Danger("remote", "this forgets a known host", "leave it")
+        return Danger("remote", "this removes a known host", "leave it as it is")
     if call.program == "ssh" and any("rm /etc" in word or "rm -f /etc" in word for word in operands):
-        return Danger("remote", "this removes system files of another machine", "ask the user to do it")
+        return Danger("remote", "this removes system files on another machine", "ask the user to do it")
     return None

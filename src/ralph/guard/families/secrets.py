@@ -29,7 +29,7 @@ def check_secrets(call: Call) -> Danger | None:
             return Danger(
                 "network",
                 f"{call.program} gives another machine a shell",
-                "use curl to a host that the user named",
+                "use curl with a host that the user named",
             )
     for path in _sent_files(call):
         if is_secret_file(path):

@@ -28,7 +28,8 @@ _PATHS = LazyPattern(
 _CLIENT_CODE = LazyPattern(
     r"\.(?:delete(?:Index|Object|By|_index|_customer)?\w*|cancel|clearObjects|clearIndex)\s*\("
 )
-_ASK_THE_USER = "ask the user to do it"
+_TEXT_SHOWERS = words_in("git grep rg sed awk echo cat")
+_ASK = "ask the user to do it"
 
 
 def check_services(call: Call) -> Danger | None:
@@ -42,23 +43,15 @@ def check_services(call: Call) -> Danger | None:
     if call.program in ("nsupdate",) or (
         call.program == "dig" and "axfr" in [word.lower() for word in words]
     ):
-        return Danger("services", "this changes or copies a whole DNS zone", _ASK_THE_USER)
+        return Danger("services", "this changes or copies a DNS zone", _ASK)
     if call.program == "socat" and re.search(r"(?m)^\s*(?:disable|shutdown|del)\b", call.input_text):
-        return Danger("services", "this takes servers out of service", _ASK_THE_USER)
+        return Danger("services", "this takes servers out of service", _ASK)
     if call.program in ("service", "systemctl", "rc-service") and {"stop", "disable", "mask"} & set(words):
-        return Danger("services", "this stops a service", _ASK_THE_USER)
+        return Danger("services", "this stops a service", _ASK)
     if call.program == "rm" and any(word.startswith("/etc/") for word in words):
-        return Danger("services", "this removes a service's settings", _ASK_THE_USER)
-    if _CLIENT_CODE.search(" ".join((call.program, *words))) and call.program not in (
-        "git",
-        "grep",
-        "rg",
-        "sed",
-        "awk",
-        "echo",
-        "cat",
-    ):
-        return Danger("services", "this deletes data of a service", _ASK_THE_USER)
+        return Danger("services", "this removes a service's settings", _ASK)
+    if _CLIENT_CODE.search(" ".join((call.program, *words))) and call.program not in _TEXT_SHOWERS:
+        return Danger("services", "this deletes a service's data", _ASK)
     return None
 
 
@@ -68,9 +61,9 @@ def _check_request(call: Call) -> Danger | None:
         (word for word in words[:2] if word.isupper()), ""
     )
     if method.upper() == "DELETE":
-        return Danger("services", "this deletes something through an API", _ASK_THE_USER)
+        return Danger("services", "this deletes something through an API", _ASK)
     if any(_PATHS.search(word) for word in words):
-        return Danger("services", "this deletes or closes something through an API", _ASK_THE_USER)
+        return Danger("services", "this deletes or closes something through an API", _ASK)
     return None
 
 
@@ -80,15 +73,15 @@ def _check_tool(call: Call) -> Danger | None:
         return None
     if call.program in ("haproxy", "nginx", "traefik"):
         stops = any(word in ("-st", "-sf", "stop", "quit") for word in arguments)
-        return Danger("services", f"this stops {call.program}", _ASK_THE_USER) if stops else None
+        return Danger("services", f"this stops {call.program}", _ASK) if stops else None
     method = value_of_option(arguments, ("-X", "--method"))
     if method is not None and method.upper() == "DELETE":
-        return Danger("services", "this deletes something through an API", _ASK_THE_USER)
+        return Danger("services", "this deletes something through an API", _ASK)
     words = (
         command_words(arguments)
         if call.program != "java"
         else [word for word in arguments if not word.startswith("-")]
     )
     if destructive_word(words, _SERVICE_VERBS) or any(_SERVICE_FLAGS.fullmatch(word) for word in arguments):
-        return Danger("services", f"{call.program} {' '.join(words[:3])} takes something away", _ASK_THE_USER)
+        return Danger("services", f"{call.program} {' '.join(words[:3])} deletes or disables something", _ASK)
     return None

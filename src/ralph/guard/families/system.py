@@ -2,192 +2,148 @@
 
 from __future__ import annotations
 
-from ralph.guard.call import Call
-from ralph.guard.judgement import Danger
-from ralph.guard.options import has_flag, split_options
+from collections.abc import Callable
 
-_ASK = "ask the user to do it"
-_POWER = frozenset(["shutdown", "reboot", "halt", "poweroff"])
-_ACCOUNTS = frozenset(["userdel", "deluser", "groupdel", "delgroup"])
-_GROUPING = frozenset(["usermod", "adduser", "useradd", "gpasswd"])
-_POWERFUL = frozenset(["sudo", "wheel", "root", "admin", "adm", "shadow", "disk"])
-_VITAL_UNITS = (
-    "ssh",
-    "sshd",
-    "network",
-    "networking",
-    "networkmanager",
-    "systemd-networkd",
-    "firewalld",
-    "dbus",
-    "systemd-",
-)
+from ralph.guard.call import Call
+from ralph.guard.families.rule import Rule, Words, find_danger
+from ralph.guard.judgement import Danger
+from ralph.guard.options import split_options, words_in
 
 
 def check_system(call: Call) -> Danger | None:
-    rule = _SYSTEM_RULES.get(call.program)
-    if rule is None:
+    rules = _RULES_OF_PROGRAM.get(call.program)
+    if rules is None:
         return None
     options, operands = split_options(call.arguments)
-    if (
-        any(option in ("--help", "--version", "-h", "-V") for option in options)
-        and call.program != "shutdown"
-    ):
+    asks_for_help = any(option in ("--help", "--version", "-h", "-V") for option in options)
+    if asks_for_help and call.program != "shutdown":
         return None
-    what = rule(call, options, [operand.lower() for operand in operands])
-    return Danger("system", what, _ASK) if what else None
+    lowered = [operand.lower() for operand in operands]
+    return find_danger("system", rules, Words(call, call.arguments, options, lowered))
 
 
-def _power(call: Call, options: list[str], operands: list[str]) -> str:
-    if "--help" in options or has_flag(options, "c") or has_flag(options, long="show"):
-        return ""
-    return f"{call.program} stops the machine"
+def _rule(applies: Callable[[Words], object], what: str) -> Rule:
+    return Rule(applies, what, "ask the user to do it")
 
 
-def _systemctl(call: Call, options: list[str], operands: list[str]) -> str:
-    if not operands:
-        return ""
-    if operands[0] in ("poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate"):
-        return f"systemctl {operands[0]} stops the machine"
-    if operands[0] in ("stop", "disable", "mask") and any(
-        unit.startswith(_VITAL_UNITS) for unit in operands[1:]
-    ):
-        return f"systemctl {operands[0]} of {operands[1]} may lock everybody out"
-    return ""
+def _always(words: Words) -> bool:
+    return True
 
 
-def _init(call: Call, options: list[str], operands: list[str]) -> str:
-    return (
-        "this changes the run level and stops the machine"
-        if operands[:1] in (["0"], ["1"], ["6"], ["s"])
-        else ""
+_STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
+_VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
+"""Units whose names begin so."""
+_POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
+
+
+def _stops_vital_unit(words: Words) -> bool:
+    return words.verb in ("stop", "disable", "mask") and any(
+        unit.startswith(_VITAL_UNITS) for unit in words.operands[1:]
     )
 
 
-def _kill(call: Call, options: list[str], operands: list[str]) -> str:
-    targets = [word for word in call.arguments if not word.startswith("-") or word in ("-1",)]
-    signals = [word for word in call.arguments if word.startswith("-") and word != "-1"]
-    everything = call.arguments[-1:] == ["-1"] and (len(call.arguments) > 1 or bool(signals))
-    if everything or "1" in targets:
-        return "this ends every process, or the first one"
-    return ""
+def _kills_everything(words: Words) -> bool:
+    arguments = words.arguments
+    everything = arguments[-1:] == ["-1"] and len(arguments) > 1
+    return everything or "1" in words.arguments
 
 
-def _killall(call: Call, options: list[str], operands: list[str]) -> str:
-    if call.program == "pkill" and (
-        has_flag(options, "u") or any(word in (".", ".*", "") for word in operands)
-    ):
-        return "this ends all processes of a user"
-    if call.program in ("killall5",) or (call.program == "killall" and has_flag(options, "u")):
-        return "this ends all processes"
-    return ""
+def _makes_powerful(words: Words) -> bool:
+    return bool({name for word in words.operands for name in word.split(",")} & _POWERFUL_GROUPS)
 
 
-def _firewall(call: Call, options: list[str], operands: list[str]) -> str:
-    if call.program == "ufw" and operands[-1:] in (["disable"], ["reset"]):
-        return f"ufw {operands[-1]} opens the machine to the network"
-    if call.program == "nft" and operands[:2] == ["flush", "ruleset"]:
-        return "this removes the firewall's rules"
-    flushes = has_flag(options, "F") or has_flag(options, "X") or has_flag(options, long="flush")
-    drops = "-P" in options and bool({"drop", "accept"} & set(operands))
-    if call.program in ("iptables", "ip6tables", "ebtables") and (flushes or drops):
-        return "this removes the firewall's rules or cuts the network"
-    return ""
+def _opens_firewall(words: Words) -> bool:
+    flushes = words.has("F") or words.has("X") or words.has(long="flush")
+    return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
 
 
-def _jobs(call: Call, options: list[str], operands: list[str]) -> str:
-    replaces = bool(operands) and not has_flag(options, "l")
-    return "this replaces or deletes every scheduled job" if replaces or has_flag(options, "r") else ""
+def _says(*verbs: str) -> Callable[[Words], bool]:
+    """Its first operand is one of these."""
+    return lambda words: words.verb in verbs
 
 
-def _accounts(call: Call, options: list[str], operands: list[str]) -> str:
-    if call.program == "passwd":
-        return "this changes an account's password" if has_flag(options, "d") or "root" in operands else ""
-    if call.program == "chpasswd":
-        return "this changes passwords"
-    if call.program in _GROUPING:
-        given = {name for word in operands for name in word.split(",")} & _POWERFUL
-        return f"this gives an account the rights of {min(given)}" if given else ""
-    if call.program == "dscl":
-        return "this deletes an account" if "-delete" in call.arguments else ""
-    return f"{call.program} deletes an account" if operands else ""
+def _names(*wanted: str) -> Callable[[Words], bool]:
+    """One of its words is one of these; Windows does not care about case."""
+    return lambda words: bool({word.lower() for word in words.arguments} & set(wanted))
 
 
-def _kernel(call: Call, options: list[str], operands: list[str]) -> str:
-    if call.program == "swapoff":
-        return "swapoff -a may freeze the machine" if has_flag(options, "a") else ""
-    if call.program == "umount":
-        return "umount -a takes away every file system" if has_flag(options, "a") or "/" in operands else ""
-    if call.program == "mount":
-        remounts = any("remount" in word for word in call.arguments)
-        return "remounting a system directory may stop the machine" if remounts else ""
-    if call.program == "setenforce":
-        return "this turns off SELinux" if operands[:1] in (["0"], ["permissive"]) else ""
-    if call.program == "csrutil":
-        return "this turns off the system's protection" if operands[:1] == ["disable"] else ""
-    if call.program == "spctl":
-        return "this turns off the system's protection" if has_flag(options, long="master-disable") else ""
-    if call.program == "nvram":
-        return "this clears the firmware's settings" if has_flag(options, "c") else ""
-    if call.program == "tmutil":
-        return "this deletes backups" if operands[:1] and operands[0].startswith("delete") else ""
-    if call.program == "modprobe":
-        return "this takes a driver away from the running machine" if has_flag(options, "r", "remove") else ""
-    if call.program in ("rmmod", "efibootmgr"):
-        changes = has_flag(options, "B") if call.program == "efibootmgr" else bool(operands)
-        return "this may stop the machine from starting or working" if changes else ""
-    return ""
-
-
-def _history(call: Call, options: list[str], operands: list[str]) -> str:
-    return (
-        "history -c deletes the user's shell history"
-        if has_flag(options, "c") or has_flag(options, "d")
-        else ""
-    )
-
-
-def _windows(call: Call, options: list[str], operands: list[str]) -> str:
-    words = {word.lower() for word in call.arguments}
-    if call.program == "vssadmin":
-        return "this deletes the backups of the system" if "delete" in words else ""
-    if call.program == "bcdedit":
-        return "this changes how the system starts" if words & {"/set", "/delete", "/deletevalue"} else ""
-    if call.program == "reg":
-        return "this deletes registry keys" if "delete" in words else ""
-    return f"{call.program} stops the machine or destroys its disks"
-
-
-_SYSTEM_RULES = {
-    **dict.fromkeys(_POWER, _power),
-    **dict.fromkeys(_ACCOUNTS, _accounts),
-    **dict.fromkeys(("passwd", "chpasswd", "dscl", *_GROUPING), _accounts),
-    **dict.fromkeys(("iptables", "ip6tables", "ebtables", "nft", "ufw"), _firewall),
-    **dict.fromkeys(("killall", "pkill", "killall5"), _killall),
-    **dict.fromkeys(
-        ("vssadmin", "bcdedit", "reg", "stop-computer", "restart-computer", "clear-disk", "format-volume"),
-        _windows,
+_POWER = (
+    _rule(
+        lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
+        "{program} stops the machine",
     ),
-    **dict.fromkeys(
-        (
-            "swapoff",
-            "umount",
-            "mount",
-            "setenforce",
-            "csrutil",
-            "spctl",
-            "nvram",
-            "tmutil",
-            "rmmod",
-            "modprobe",
-            "efibootmgr",
+)
+_RUN_LEVEL = (_rule(_says("0", "1", "6", "s"), "this changes the run level and stops the machine"),)
+_FIREWALL = (_rule(_opens_firewall, "this removes the firewall's rules or cuts off the network"),)
+_ACCOUNT_REMOVAL = (_rule(lambda words: words.operands, "{program} deletes an account"),)
+_GROUP_CHANGE = (_rule(_makes_powerful, "this gives an account administrator rights"),)
+_PROTECTION = "this turns off the system's protection"
+_WINDOWS_POWER = (_rule(_always, "{program} stops the machine or destroys its disks"),)
+
+_RULES_OF_PROGRAM: dict[str, tuple[Rule, ...]] = {
+    **dict.fromkeys(("shutdown", "reboot", "halt", "poweroff"), _POWER),
+    **dict.fromkeys(("init", "telinit"), _RUN_LEVEL),
+    "systemctl": (
+        _rule(lambda words: words.verb in _STOPPING_TARGETS, "systemctl {verb} stops the machine"),
+        _rule(_stops_vital_unit, "systemctl {verb} of this unit may lock everyone out"),
+    ),
+    "kill": (_rule(_kills_everything, "this kills every process, or the first one"),),
+    "pkill": (
+        _rule(
+            lambda words: words.has("u") or any(word in (".", ".*", "") for word in words.operands),
+            "this kills all of a user's processes",
         ),
-        _kernel,
     ),
-    "systemctl": _systemctl,
-    "init": _init,
-    "telinit": _init,
-    "kill": _kill,
-    "crontab": _jobs,
-    "history": _history,
+    "killall": (_rule(lambda words: words.has("u"), "this kills all of a user's processes"),),
+    "killall5": (_rule(_always, "this kills all processes"),),
+    **dict.fromkeys(("iptables", "ip6tables", "ebtables"), _FIREWALL),
+    "nft": (
+        _rule(lambda words: words.operands[:2] == ["flush", "ruleset"], "this removes the firewall's rules"),
+    ),
+    "ufw": (
+        _rule(
+            lambda words: words.operands[-1:] in (["disable"], ["reset"]),
+            "this opens the machine to the network",
+        ),
+    ),
+    "crontab": (
+        _rule(
+            lambda words: (words.operands and not words.has("l")) or words.has("r"),
+            "this replaces or deletes every scheduled job",
+        ),
+    ),
+    **dict.fromkeys(("userdel", "deluser", "groupdel", "delgroup"), _ACCOUNT_REMOVAL),
+    **dict.fromkeys(("usermod", "adduser", "useradd", "gpasswd"), _GROUP_CHANGE),
+    "passwd": (
+        _rule(lambda words: words.has("d") or "root" in words.operands, "this changes an account's password"),
+    ),
+    "chpasswd": (_rule(_always, "this changes passwords"),),
+    "dscl": (_rule(lambda words: "-delete" in words.arguments, "this deletes an account"),),
+    "swapoff": (_rule(lambda words: words.has("a"), "swapoff -a may freeze the machine"),),
+    "umount": (
+        _rule(lambda words: words.has("a") or "/" in words.operands, "this unmounts every file system"),
+    ),
+    "mount": (
+        _rule(
+            lambda words: any("remount" in word for word in words.arguments),
+            "remounting a system directory may stop the machine",
+        ),
+    ),
+    "setenforce": (_rule(_says("0", "permissive"), "this turns off SELinux"),),
+    "csrutil": (_rule(_says("disable"), _PROTECTION),),
+    "spctl": (_rule(lambda words: words.has(long="master-disable"), _PROTECTION),),
+    "nvram": (_rule(lambda words: words.has("c"), "this clears the firmware's settings"),),
+    "tmutil": (_rule(lambda words: words.verb.startswith("delete"), "this deletes backups"),),
+    "modprobe": (
+        _rule(lambda words: words.has("r", "remove"), "this takes a driver away from the running machine"),
+    ),
+    "rmmod": (_rule(lambda words: words.operands, "this may stop the machine from working"),),
+    "efibootmgr": (_rule(lambda words: words.has("B"), "this may stop the machine from starting"),),
+    "history": (
+        _rule(lambda words: words.has("c") or words.has("d"), "history -c deletes the user's shell history"),
+    ),
+    "vssadmin": (_rule(_names("delete"), "this deletes the system's backups"),),
+    "bcdedit": (_rule(_names("/set", "/delete", "/deletevalue"), "this changes how the system starts"),),
+    "reg": (_rule(_names("delete"), "this deletes registry keys"),),
+    **dict.fromkeys(("stop-computer", "restart-computer", "clear-disk", "format-volume"), _WINDOWS_POWER),
 }

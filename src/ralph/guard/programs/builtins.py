@@ -17,10 +17,10 @@ def call_function(walk: Walk, start: Start) -> None:
     name = start.words[0]
     body = start.scope.functions[name]
     inner = start.scope.with_arguments(start.words[1:])
-    # Within itself it is unknown: a second call is a loop without end, or a fork bomb.
+    # Within itself it is unknown: a second call is an endless loop, or a fork bomb.
     inner.functions[name] = _ENDLESS
     if body is _ENDLESS:
-        refuse("system", f"the function {name} calls itself without end", "write a loop with an end")
+        refuse("system", f"the function {name} calls itself endlessly", "write a loop that ends")
     walk_script(walk.deeper(), body, inner, start.feed)
     start.scope.cwd = inner.cwd
 

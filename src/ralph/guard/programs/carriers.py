@@ -21,7 +21,7 @@ class FindCall(NamedTuple):
     commands: list[list[str]]
     """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
     may_gain_actions: bool
-    """Foreign words stand where ``-delete`` could be."""
+    """Words from stdin stand where ``-delete`` could be."""
 
 
 _FIND_VALUED = words_in(
@@ -67,9 +67,9 @@ def read_find(arguments: list[str]) -> FindCall:
 
 def start_find(walk: Walk, start: Start) -> None:
     find = read_find(start.words[1:])
-    instead = "list the files with -print first, then rm those that are named"
+    instead = "list the files with -print first, then rm them by name"
     if find.may_gain_actions:
-        refuse_hidden("words from stdin may become actions of find")
+        refuse_hidden("words from stdin may become find actions")
     places = {walk.place_of(root, start.scope) for root in find.roots}
     is_computed = start.source is not None and bool(scripts_of(start.source))
     is_plain = not any(set(root) & {*"*?[", UNKNOWN, INPUT} or ".." in root for root in find.roots)
@@ -169,8 +169,8 @@ class ParallelCall(NamedTuple):
 _PARALLEL_VALUED = words_in(
     "-j -n -N -L -I -a -S -C -E -P -s --jobs --max-args --max-replace-args --results --joblog --delay "
     "--timeout --retries --arg-file --colsep --workdir --wd --tmpdir --sshlogin --halt --load --memfree "
-    "--nice --tagstring --rpl --env --basefile --return --block --recstart --recend --delimiter -d --max- "
-    "procs --header --shuf-seed --tempdir"
+    "--nice --tagstring --rpl --env --basefile --return --block --recstart --recend --delimiter -d "
+    "--max-procs --header --shuf-seed --tempdir"
 )
 _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
 
@@ -217,7 +217,7 @@ def _fill(command: list[str], value: str) -> list[str]:
 def start_parallel(walk: Walk, start: Start) -> None:
     parallel = read_parallel(start.words[1:])
     if parallel.reads_commands:
-        refuse_hidden("parallel runs commands that come on stdin")
+        refuse_hidden("parallel runs commands from stdin")
     if parallel.is_dry:
         return
     cwd = start.scope.cwd

@@ -6,27 +6,16 @@ from collections.abc import Mapping
 
 from ralph.guard.git_call import read_git, settings_from_environment
 from ralph.guard.marks import INPUT, is_opaque
-from ralph.guard.options import base_name, split_words
+from ralph.guard.options import base_name, split_words, words_in
 from ralph.guard.places import join_path
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.scope import Scope
 from ralph.guard.walk import Start, Walk, refuse_hidden
 
-_GIT_PROGRAM_KEYS = frozenset(
-    [
-        "core.pager",
-        "core.editor",
-        "core.fsmonitor",
-        "core.askpass",
-        "diff.external",
-        "credential.helper",
-        "sequence.editor",
-        "gpg.program",
-    ]
+_PROGRAM_KEYS = words_in(
+    "core.pager core.editor core.fsmonitor core.askpass diff.external credential.helper sequence.editor gpg.program"
 )
-_GIT_NETWORK = frozenset(
-    ["fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule", "fetch-pack", "send-pack"]
-)
+_NETWORK_SUBCOMMANDS = words_in("fetch pull push clone ls-remote remote submodule fetch-pack send-pack")
 
 
 def start_git(walk: Walk, start: Start) -> None:
@@ -45,12 +34,12 @@ def start_git(walk: Walk, start: Start) -> None:
         if key.startswith("alias.") and value.lstrip().startswith("!"):
             walk_text(walk, value.lstrip()[1:], start.scope.copy())
             refuse_hidden("this git alias is a shell command")
-        if key == "core.sshcommand" and key in settings and words.subcommand in _GIT_NETWORK:
+        if key == "core.sshcommand" and key in settings and words.subcommand in _NETWORK_SUBCOMMANDS:
             refuse_hidden("git's ssh command is set through variables")
-        if key in _GIT_PROGRAM_KEYS and not is_opaque(value):
+        if key in _PROGRAM_KEYS and not is_opaque(value):
             walk_text(walk, value.lstrip("!"), start.scope.copy())
     if any(INPUT in key for key in (*config, *words.config_from_environment)):
-        refuse_hidden("words from stdin become settings of git")
+        refuse_hidden("words from stdin become git settings")
     is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
     _check_connection("" if is_listing else words.subcommand, config, environment)
     alias = config.get(f"alias.{words.subcommand}")
@@ -70,12 +59,12 @@ def start_git(walk: Walk, start: Start) -> None:
 
 
 def _check_connection(subcommand: str, config: dict[str, str], environment: Mapping[str, str]) -> None:
-    if subcommand not in _GIT_NETWORK:
+    if subcommand not in _NETWORK_SUBCOMMANDS:
         return
     variables = ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_PROXY_COMMAND")
     for command in (config.get("core.sshcommand"), *map(environment.get, variables)):
         if command and base_name(command.split()[0] if command.split() else "") != "ssh":
-            refuse_hidden("git connects through a program of the command line's own")
+            refuse_hidden("git connects through a program named in this command")
 
 
 def _walk_inner_commands(walk: Walk, subcommand: str, arguments: list[str], scope: Scope) -> None:

@@ -66,7 +66,7 @@ def start_program(walk: Walk, start: Start) -> None:
     start = start._replace(words=words)
     name = words[0]
     if INPUT in name or NO_CHARACTER in name:
-        refuse_hidden("the program that runs comes from stdin or cannot be read")
+        refuse_hidden("the program's name comes from stdin or cannot be read")
     if name in start.scope.functions:
         call_function(walk, start)
         return

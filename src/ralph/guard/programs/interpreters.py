@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, is_opaque
-from ralph.guard.options import base_name
+from ralph.guard.options import base_name, words_in
 from ralph.guard.places import HARMLESS, Place, is_vital_file
 from ralph.guard.programs.code import looks_like_commands, read_code
 from ralph.guard.programs.shells import fetches, refuse_unread
@@ -31,16 +31,8 @@ _PYTHON = Interpreter("python", ("-c",), ("-m", "-W", "-X", "--check-hash-based-
 _NODE = Interpreter(
     "node",
     ("-e", "--eval", "-p", "--print", "-pe"),
-    (
-        "-r",
-        "--require",
-        "--import",
-        "--loader",
-        "--experimental-loader",
-        "--title",
-        "--env-file",
-        "-C",
-        "--conditions",
+    tuple(
+        words_in("-r --require --import --loader --experimental-loader --title --env-file -C --conditions")
     ),
 )
 _AWK = Interpreter("awk", ("-e", "--source"), ("-f", "--file", "-v", "-F", "--assign", "--field-separator"))
@@ -78,7 +70,7 @@ class CodeSource(NamedTuple):
     """The script file, ``-`` for stdin, or nothing."""
     reads_stdin: bool
     may_gain_code: bool
-    """Foreign words stand where code or options are read."""
+    """Words from stdin stand where code or options are read."""
 
 
 def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSource:
@@ -155,7 +147,7 @@ def start_interpreter(walk: Walk, start: Start, interpreter: Interpreter) -> Non
     language = interpreter.language
     source = read_interpreter(interpreter, start.words[1:])
     if source.may_gain_code:
-        refuse_hidden(f"words from stdin become code of {base_name(start.words[0])}")
+        refuse_hidden(f"words from stdin become code for {base_name(start.words[0])}")
     for code in source.codes:
         if is_opaque(code):
             _run_code_from(walk, start, language, None, "network" if fetches(start) else "file")
@@ -172,7 +164,7 @@ def start_interpreter(walk: Walk, start: Start, interpreter: Interpreter) -> Non
 
 
 def _run_code_from(walk: Walk, start: Start, language: str, text: str | None, origin: str) -> None:
-    """Code that does not stand in the command: known, or from somewhere. A file is the user's affair."""
+    """Code that is not in the command itself: known, or from somewhere. A file that exists already is not read."""
     if text is not None and not is_opaque(text):
         _walk_code(walk, start, language, text)
     elif origin in ("network", "decoder"):
@@ -186,22 +178,22 @@ def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
     if found.gives_shell_away:
         refuse("network", "this code gives another machine a shell", "use a client that the user named")
     if found.runs_fetched:
-        what = "this code runs what it gets from another machine"
-        refuse("network", what, "save it to a file and read it before it is run")
+        what = "this code runs what it downloads"
+        refuse("network", what, "save it to a file and read it before you run it")
     if found.forks_endlessly:
-        refuse("system", "this starts processes without end", "start as many as needed")
+        refuse("system", "this starts processes endlessly", "start only as many as needed")
     for script in found.scripts:
         if is_opaque(script) or INPUT in script:
-            refuse_hidden("this code runs a command that is not known beforehand")
+            refuse_hidden("this code runs a command that is not known in advance")
         walk_text(walk, script, scope.copy())
     for words in found.calls:
         walk.start(walk, Start(words, scope.copy()))
     for tree in found.removed_trees:
         if tree is None or walk.place_of(tree, scope) is not Place.INSIDE:
-            refuse("files", "this code removes a whole folder", "remove named files inside the project")
+            refuse("files", "this code removes a whole directory", "remove files inside the project by name")
     for path in found.removed_files:
         if walk.place_of(path, scope) not in HARMLESS | {Place.OUTSIDE}:
-            refuse("files", f"this code removes {path}", "remove named files inside the project")
+            refuse("files", f"this code removes {path}", "remove files inside the project by name")
     for path in found.written_files:
         if is_vital_file(path, scope.cwd):
             refuse("files", f"this code overwrites {path}", "write inside the project")

@@ -72,7 +72,7 @@ def read_shell(words: list[str]) -> ShellWords:
 
 
 def run_text(walk: Walk, start: Start, text: str | None, origin: str, arguments: Sequence[str] = ()) -> None:
-    """A script that does not stand in the command: known, or from somewhere."""
+    """A script that is not in the command itself: known, or from somewhere."""
     if text is None or is_opaque(text):
         refuse_unread(origin)
     walk_text(walk, text, start.scope.with_arguments(arguments))
@@ -82,10 +82,10 @@ def refuse_unread(origin: str) -> NoReturn:
     if origin == "network":
         refuse(
             "network",
-            "this runs what another machine sends, unread",
-            "save it to a file, read it, then run the file by its name",
+            "this runs code straight from the network",
+            "save it to a file, read it, then run the file by name",
         )
-    refuse_hidden("this runs a script that cannot be read beforehand")
+    refuse_hidden("this runs a script that cannot be read in advance")
 
 
 def fetches(start: Start) -> bool:
@@ -111,7 +111,7 @@ def start_shell(walk: Walk, start: Start) -> None:
                 run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
     elif shell.script:
         if is_opaque(shell.script):
-            refuse_hidden("this runs a script whose name is not known")
+            refuse_hidden("this runs a script whose name is unknown")
         written = start.scope.written(shell.script)
         if written is not None:
             run_text(walk, start, written, "file", shell.arguments)
@@ -143,7 +143,7 @@ def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> 
         and name.replace("_", "a").isalnum()
         and is_opaque(" ".join(inner.value_of(name)))
     ):
-        refuse_hidden(f"this runs whatever {command} holds")
+        refuse_hidden(f"this runs whatever {command} contains")
     walk_text(walk, code, inner, start.feed)
 
 
@@ -159,7 +159,7 @@ def start_eval(walk: Walk, start: Start) -> None:
         return
     if fetches(start):
         refuse_unread("network")
-    refuse_hidden("eval runs text that is not known beforehand")
+    refuse_hidden("eval runs text that is not known in advance")
 
 
 def start_source(walk: Walk, start: Start) -> None:
@@ -171,7 +171,7 @@ def start_source(walk: Walk, start: Start) -> None:
         return
     _, operands = split_options(start.words[1:], ("-p",))
     if any(is_opaque(word) for word in (*operands[:1], *start.words[1:3])):
-        refuse_hidden("this runs a script whose name is not known")
+        refuse_hidden("this runs a script whose name is unknown")
     written = start.scope.written(operands[0]) if operands else None
     if written is not None:
         run_text(walk, start, written, "file")
@@ -181,7 +181,7 @@ def start_trap(walk: Walk, start: Start) -> None:
     _, operands = split_options(start.words[1:])
     if len(operands) > 1 and operands[0] != "-":
         if is_partly_opaque(operands[0]):
-            refuse_hidden("trap runs text that is not known beforehand")
+            refuse_hidden("trap runs text that is not known in advance")
         walk_text(walk, operands[0], start.scope)
 
 

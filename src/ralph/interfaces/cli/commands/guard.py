@@ -29,18 +29,27 @@ MAX_LINE_BYTES = 4_000_000
     },
 )
 @click.argument("words", metavar="COMMAND", nargs=-1, type=click.UNPROCESSED)
-@click.option("--json", "as_json", is_flag=True, help="Print the judgement as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
 @click.option(
-    "--batch", is_flag=True, help="Read JSON lines with `command`, print them with `decision` and `reason`."
+    "--batch",
+    is_flag=True,
+    help="Read JSON lines with `command`; print each with `decision` and `reason` added.",
 )
 @click.option(
-    "--pack", "packs", multiple=True, type=click.Choice([*PACKS, "all"]), help="An optional family, also."
+    "--pack",
+    "packs",
+    multiple=True,
+    type=click.Choice([*PACKS, "all"]),
+    help="Also turn on this optional family; may be given more than once.",
 )
 @click.option(
-    "--cwd", metavar="DIR", default="", help="Where the command would run: paths below it are the project's."
+    "--cwd",
+    metavar="DIR",
+    default="",
+    help="Directory in which the command would run; paths below it belong to the project.",
 )
 @click.option(
-    "--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project whose settings count."
+    "--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project whose settings to use."
 )
 def command(
     words: tuple[str, ...],
@@ -50,9 +59,9 @@ def command(
     cwd: str,
     project_dir: Path | None,
 ) -> int:
-    """Say whether COMMAND is dangerous. Nothing is run.
+    """Say whether the shell command COMMAND is dangerous, without running it.
 
-    Quote it as one argument, so that your own shell leaves it alone. Exits with 0 if it is allowed and 1 if not.
+    Quote it as one argument, so that your own shell leaves it alone. Exit code 0: allowed, 1: blocked.
 
     \b
     Examples:
@@ -61,10 +70,10 @@ def command(
       jq -c '{command: .tool_input.command}' events.jsonl | ralph guard --batch
     """
     if batch and words:
-        message = "--batch reads commands from stdin: give no COMMAND"
+        message = "--batch reads commands from stdin, so COMMAND must not be given"
         raise click.UsageError(message)
     if not batch and not words:
-        message = "give a COMMAND to judge, or --batch"
+        message = "give a COMMAND, or use --batch"
         raise click.UsageError(message)
     rules = _rules(project_dir, packs, cwd)
     if batch:
@@ -135,5 +144,9 @@ def _answer(line: bytes | None, rules: GuardRules) -> dict[str, object]:
 
 
 def _refused(error: str) -> dict[str, object]:
-    """What cannot be read is not allowed."""
-    return {"decision": str(GuardDecision.BLOCK), "reason": f"{error}: it cannot be judged", "error": error}
+    """What cannot be read is blocked."""
+    return {
+        "decision": str(GuardDecision.BLOCK),
+        "reason": f"{error}, so it cannot be judged",
+        "error": error,
+    }
