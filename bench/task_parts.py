@@ -25,7 +25,7 @@ from ralph.domain.tasks.task import Task, TaskStatus
 SPEC = TaskCompletionSpec(
     "The sum is shown on every page",
     ["Products can be added", "Products can be removed"],
-    coder=CompletionCriteria("BUILT", "It is there", "external", {"command": "make test"}, 15),
+    {"coder": CompletionCriteria("BUILT", "It is there", "external", {"command": "make test"}, 15)},
 )
 
 

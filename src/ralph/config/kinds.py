@@ -363,19 +363,25 @@ class Number(Kind[float]):
 
 
 class Named(Kind[Mapping[str, T]]):
-    """An object that has an entry of one kind for each name that a user chose."""
+    """An object that has an entry of one kind for each name that a user chose; ``names``: what these may be."""
 
-    def __init__(self, kind: Kind[T]) -> None:
+    def __init__(self, kind: Kind[T], *, names: Text | None = None) -> None:
         self.kind = kind
+        self.names = names or Text()
         self.expected = f"an object with {kind.expected} for each name"
 
     def read(self, value: object, at: Reading) -> Mapping[str, T]:
         if not isinstance(value, Mapping):
             return cast("Mapping[str, T]", at.unexpected(value, self.expected))
-        return {str(name): self.kind.read(entry, at.inside(str(name))) for name, entry in value.items()}
+        return {
+            self.names.read(name, at.inside(name)): self.kind.read(entry, at.inside(name))
+            for name, entry in value.items()
+        }
 
     def json_schema(self) -> dict[str, object]:
-        return {"type": "object", "additionalProperties": self.kind.json_schema()}
+        names = self.names.json_schema()
+        checked = {"propertyNames": names} if "pattern" in names else {}
+        return {"type": "object", **checked, "additionalProperties": self.kind.json_schema()}
 
     def parse(self, text: str) -> object:
         return _json_or_text(text)

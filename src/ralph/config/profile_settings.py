@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from ralph.config.kinds import (
     Choice,
@@ -13,6 +14,7 @@ from ralph.config.kinds import (
     Named,
     Nullable,
     Number,
+    Reading,
     Table,
     Text,
     Whole,
@@ -55,13 +57,39 @@ class SupervisedSettings:
     )
 
 
+class RoleName(Text):
+    expected = "the name of a role"
+
+    def __init__(self) -> None:
+        super().__init__(filled=True)
+
+    def read(self, value: object, at: Reading) -> str:
+        from ralph.domain.tasks.roles import name_problem  # most settings name none
+
+        if isinstance(value, str) and value.strip() and (wrong := name_problem(value)):
+            return cast(str, at.wrong(wrong))
+        return super().read(value, at)
+
+    def json_schema(self) -> dict[str, object]:
+        from ralph.domain.tasks.roles import ROLE_NAME
+
+        return {"type": "string", "pattern": ROLE_NAME}
+
+
 @dataclass(frozen=True, slots=True)
 class RoleSettings:
-    """A role of `ralph work`. What is left out is as the role's usual values say."""
+    """A role of `ralph work`. What is left out keeps the role's usual value."""
 
     enabled: bool = setting(YesNo(), True, "Let it iterate; false: a single pass.")
     agent: str = setting(Text(), "", "The agent that takes this role; empty: the usual one.")
     model: str = setting(Text(), "", "The model that takes this role; empty: the agent's own choice.")
+    prompt: str = setting(
+        Text(),
+        "",
+        "A file with the role's instructions, relative to the project; empty: the prompt that ships with ralph.",
+    )
+    title: str = setting(Text(), "", "Its title on the board; empty: made from its name.")
+    description: str = setting(Text(), "", "When the role has succeeded; the prompt says so.")
     max_iterations: int | None = setting(
         Nullable(Whole(minimum=1)), None, "Iterations after which it gives up; null: the role's usual number."
     )
@@ -89,11 +117,13 @@ class VerifiedSettings:
         Text(filled=True), "string_match", "The method of a role that says nothing else."
     )
     stages: tuple[str, ...] = setting(
-        ListOf(Text(filled=True), of="strings"),
+        ListOf(RoleName(), of="strings"),
         (),
-        "The roles that a task goes through, in order; empty: coder, reviewer, tester, qa.",
+        "The roles that a task goes through, in order; empty: coder, reviewer, tester, qa. You may name your own.",
     )
-    roles: Mapping[str, RoleSettings] = setting(Named(Table(RoleSettings)), {}, "What differs in a role.")
+    roles: Mapping[str, RoleSettings] = setting(
+        Named(Table(RoleSettings), names=RoleName()), {}, "What differs in a role, or what your own role is."
+    )
     maximum_iterations: int | None = setting(
         Nullable(Whole(minimum=1)), None, "Iterations of all tasks together; null: any number."
     )

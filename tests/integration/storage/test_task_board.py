@@ -30,7 +30,7 @@ from ralph.operations.tasks import TaskAsk, ask_of_task, editable_task, redefine
 from ralph.operations.watch import open_feed
 
 SPEC = TaskCompletionSpec(
-    "totals are right", ["rounds half even"], coder=CompletionCriteria("CODED", max_iterations=7)
+    "totals are right", ["rounds half even"], {"coder": CompletionCriteria("CODED", max_iterations=7)}
 )
 
 

@@ -26,7 +26,7 @@ from ralph.domain.tasks.task import Task, TaskBudget, TaskStatus, cancelled, ite
 from ralph.domain.views.tasks import TaskFilter
 from ralph.errors import StoreError, UsageError
 
-SPEC = TaskCompletionSpec("works", ["fast"], coder=CompletionCriteria("OK", max_iterations=3))
+SPEC = TaskCompletionSpec("works", ["fast"], {"coder": CompletionCriteria("OK", max_iterations=3)})
 
 
 def task(name: str, *needs: str, priority: int = 5, **more: object) -> Task:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ralph.errors import UsageError
+from ralph.adapters.files import read_plain
+from ralph.errors import ConfigError, UsageError
 
 
 def read_prompt_file(path: Path) -> str:
@@ -34,4 +35,33 @@ def read_prompt_file(path: Path) -> str:
     if not text.strip():
         message = f"prompt file is empty: {path}"
         raise UsageError(message, hint="write into it what the agent is to do")
+    return text
+
+
+LARGEST_ROLE_PROMPT = 200_000
+"""Bytes: it goes into every prompt of the role."""
+
+
+def read_role_prompt(path: Path, setting: str) -> str:
+    """The instructions of a role that ``setting`` names a file for. Raises ConfigError."""
+    hint = f"write the file, or change {setting} in .ralph/settings.json"
+    try:
+        data = read_plain(path, LARGEST_ROLE_PROMPT + 1)
+    except FileNotFoundError:
+        message = f"{setting}: there is no file {path}"
+        raise ConfigError(message, hint=hint) from None
+    except OSError as error:
+        message = f"{setting}: {path} cannot be read: {error.strerror or error}"
+        raise ConfigError(message, hint=hint) from None
+    if len(data) > LARGEST_ROLE_PROMPT:
+        message = f"{setting}: {path} is larger than {LARGEST_ROLE_PROMPT // 1000} kB"
+        raise ConfigError(message, hint="shorten it: it goes into every prompt of the role")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        message = f"{setting}: {path} is not UTF-8 text"
+        raise ConfigError(message, hint="save it as UTF-8") from None
+    if not text.strip():
+        message = f"{setting}: {path} is empty"
+        raise ConfigError(message, hint=hint)
     return text

@@ -8,7 +8,6 @@ from typing import Any
 
 from ralph.adapters.storage.task_rows import COLUMNS, task_of
 from ralph.domain.holder import Owner
-from ralph.domain.tasks.completion import Role
 from ralph.domain.tasks.criteria import criteria_for
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskStatus
@@ -59,7 +58,7 @@ class TaskCards:
         if not count:
             return None
         cards = sorted(map(self._card, self._views(_SHOWN, MOST_CARDS)), key=lambda card: card.priority)
-        lanes = [(role, "QA" if role == Role.QA else role.capitalize()) for role in self._roles.roles]
+        lanes = [(role, self._roles.title(role)) for role in self._roles.roles]
         board = laned(CardKind.TASK, "Tasks", (*lanes, *ENDS), cards)
         more = count - len(cards)
         return replace(board, problem=f"{more:,} more are not shown" if more > 0 else "")
@@ -116,7 +115,7 @@ class TaskCards:
 
     def _card(self, view: TaskView) -> Card:
         task = view.task
-        role = task.stage or next(iter(self._roles.roles), Role.CODER.value)
+        role = task.stage or next(iter(self._roles.roles), "")
         is_open = task.status is TaskStatus.OPEN
         waits = f"waits for {', '.join(view.waits_for)}" if view.waits_for else ""
         return Card(

@@ -1,4 +1,4 @@
-"""What "done" means for a task (seed 002): an outcome, acceptance criteria, and how each role's work is verified."""
+"""What "done" means for a task: an outcome, acceptance criteria, and how each role's work is verified."""
 
 from __future__ import annotations
 
@@ -17,16 +17,11 @@ class VerificationMethod(StrEnum):
     MULTI_STAGE = "multi_stage"  #: several of these
 
 
-class Role(StrEnum):
-    """The roles of the seed, in the order in which a task goes through them. Settings may add others."""
-
-    CODER = "coder"
-    REVIEWER = "reviewer"
-    TESTER = "tester"
-    QA = "qa"
+SPEC_KEYS = ("outcome", "acceptance_criteria")
+"""What a spec has besides the criteria of its roles."""
 
 
-def method_named(name: str) -> str:
+def named_method(name: str) -> str:
     """A built-in method as its member; a custom one (``package.module:Class``, or an entry point) as given."""
     return next((method for method in VerificationMethod if method == name), name)
 
@@ -42,7 +37,7 @@ class CompletionCriteria:
     max_iterations: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "verification_method", method_named(self.verification_method))
+        object.__setattr__(self, "verification_method", named_method(self.verification_method))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -66,53 +61,30 @@ class CompletionCriteria:
 
 @dataclass(frozen=True, slots=True)
 class TaskCompletionSpec:
-    """The whole of it. ``others`` are criteria of roles that settings added."""
+    """The whole of it. ``criteria`` by role; a role that is not there is left to its defaults."""
 
     outcome: str
     acceptance_criteria: Sequence[str]
-    coder: CompletionCriteria | None = None
-    reviewer: CompletionCriteria | None = None
-    tester: CompletionCriteria | None = None
-    qa: CompletionCriteria | None = None
-    others: Mapping[str, CompletionCriteria] = field(default_factory=dict)
+    criteria: Mapping[str, CompletionCriteria] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "acceptance_criteria", tuple(self.acceptance_criteria))
 
-    def get_criteria_for_agent(self, agent_type: str) -> CompletionCriteria | None:
-        """The task's own criteria for a role; None if it leaves them to the defaults."""
-        return self.criteria.get(agent_type)
-
-    @property
-    def criteria(self) -> dict[str, CompletionCriteria]:
-        """By role, the seed's roles first."""
-        own = {role.value: getattr(self, role.value) for role in Role}
-        return {role: criteria for role, criteria in (own | dict(self.others)).items() if criteria}
-
-    @classmethod
-    def of(
-        cls, outcome: str, acceptance_criteria: Sequence[str], criteria: Mapping[str, CompletionCriteria]
-    ) -> TaskCompletionSpec:
-        """With criteria by role, whichever roles there are."""
-        own = {role.value: criteria[role.value] for role in Role if role.value in criteria}
-        others = {role: value for role, value in criteria.items() if role not in own}
-        return cls(outcome, acceptance_criteria, **own, others=others)
-
     def to_dict(self) -> dict[str, Any]:
-        result: dict[str, Any] = {
+        return {
             "outcome": self.outcome,
             "acceptance_criteria": list(self.acceptance_criteria),
+            **{role: criteria.to_dict() for role, criteria in self.criteria.items()},
         }
-        return result | {role: criteria.to_dict() for role, criteria in self.criteria.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TaskCompletionSpec:
-        return cls.of(
+        return cls(
             data["outcome"],
             data["acceptance_criteria"],
             {
                 role: CompletionCriteria.from_dict(criteria)
                 for role, criteria in data.items()
-                if role not in ("outcome", "acceptance_criteria") and criteria
+                if role not in SPEC_KEYS and criteria
             },
         )

@@ -19,12 +19,12 @@ def criteria_for(task: Task, role: str, defaults: CompletionDefaults | None = No
 
     Whatever cannot be run as asked falls back to what can: ``external`` without a command to ``semantic`` on the
     acceptance criteria, ``multi_stage`` without stages to a command, if there is one, and ``semantic``. A task
-    without any spec is believed by its promise, as the seed says; ``concerns_about`` names it.
+    without any spec is believed by its promise, as a prompt alone would be; ``concerns_about`` names it.
     """
     defaults = defaults or CompletionDefaults()
     row = defaults.of(role)
     spec = task.completion_spec
-    own = (spec.get_criteria_for_agent(role) if spec else None) or CompletionCriteria()
+    own = (spec.criteria.get(role) if spec else None) or CompletionCriteria()
     method = own.verification_method or _implied(own.verification_config) or row.method or defaults.method
     # The role's config belongs to the role's method: a command of its own says nothing about another method.
     config = {**(row.config if method == row.method else {}), **own.verification_config}
@@ -35,11 +35,15 @@ def criteria_for(task: Task, role: str, defaults: CompletionDefaults | None = No
     limit = own.max_iterations or row.max_iterations or defaults.max_iterations
     return CompletionCriteria(
         promise=own.promise or row.promise or STAGE_COMPLETE,
-        description=own.description or f"Complete {role} stage for: {task.title}",
+        description=own.description or row.description or usual_description(task, role),
         verification_method=method,
         verification_config=config,
         max_iterations=limit if defaults.loops(role) else 1,
     )
+
+
+def usual_description(task: Task, role: str) -> str:
+    return f"Complete {role} stage for: {task.title}"
 
 
 def concerns_about(task: Task) -> tuple[str, ...]:
@@ -84,7 +88,7 @@ def _command_of(task: Task, defaults: CompletionDefaults) -> dict[str, Any]:
     """The command that says most about the whole task: the tester's, else the coder's."""
     spec = task.completion_spec
     for role in ("tester", "coder"):
-        own = spec.get_criteria_for_agent(role) if spec else None
+        own = spec.criteria.get(role) if spec else None
         for config in (own.verification_config if own else {}, defaults.of(role).config):
             found = expanded(config)
             if found.get("command"):

@@ -1,4 +1,4 @@
-"""Tasks as people and agents write them: a list, ``tasks:``, or a single ``task:`` (seed 002)."""
+"""Tasks as people and agents write them: a list, ``tasks:``, or a single ``task:``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ralph.domain.proof.verification_config import IsMethod, read_config, read_method
-from ralph.domain.tasks.completion import CompletionCriteria, Role, TaskCompletionSpec
+from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
+from ralph.domain.tasks.roles import ROLES
 from ralph.domain.tasks.task import DEFAULT_PRIORITY, Task, TaskBudget
 from ralph.domain.text.reader import LARGEST_NUMBER, KeyPath, Problem, Reader, kind_of, nearest
 
-# A task's state, as `to_dict` writes it: whoever imports a task begins it anew.
+# A task's state, as `to_dict` writes it: whoever imports a task starts it over.
 STATE_KEYS = (
     "status", "stage", "used", "iteration", "iterations", "rejections", "remarks", "reason", "branch",
     "base_commit", "created_at", "updated_at",
@@ -27,9 +28,9 @@ def _no_method(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What names there are besides the seed's: roles of the settings, methods of installed packages."""
+    """The names a task may use: roles of the settings, methods of installed packages."""
 
-    roles: Collection[str] = tuple(role.value for role in Role)
+    roles: Collection[str] = tuple(ROLES)
     is_method: IsMethod = _no_method
 
 
@@ -159,7 +160,7 @@ def read_spec(reader: Reader, known: Known) -> TaskCompletionSpec:
             near = nearest(key, reader.seen)
             hint = f"did you mean {near}?" if near else f"roles: {', '.join(known.roles)}"
             reader.wrong(key, f"unknown role {key!r}", hint)
-    return TaskCompletionSpec.of(outcome, criteria, roles)
+    return TaskCompletionSpec(outcome, criteria, roles)
 
 
 def read_criteria(reader: Reader, known: Known) -> CompletionCriteria:

@@ -1,13 +1,13 @@
-"""coder → reviewer → tester → qa: each role must be accepted before the next one sees the task (seed 002)."""
+"""coder → reviewer → tester → qa, or whichever roles the settings name: each must be accepted before the next one sees the task."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.decision import Acceptance
-from ralph.domain.tasks.completion import Role
 from ralph.domain.tasks.criteria import criteria_for
-from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.domain.tasks.roles import ROLES, CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskStatus
 
 
@@ -25,18 +25,19 @@ class Step:
 class Pipeline:
     """A role that rejects or gives up sends the task back to the first, at most ``max_rejections`` times.
 
-    ``finished``: what a task is that the last role accepted; ACCEPTED where its branch is still to be merged.
+    ``templates``: what each role is told. ``finished``: what a task is that the last role accepted; ACCEPTED where its branch is still to be merged.
     """
 
-    roles: tuple[str, ...] = tuple(role.value for role in Role)
+    roles: tuple[str, ...] = tuple(ROLES)
     defaults: CompletionDefaults = field(default_factory=CompletionDefaults)
+    templates: Mapping[str, str] = field(default_factory=dict)
     max_rejections: int = 3
     finished: TaskStatus = TaskStatus.DONE
 
     def next_step(self, item: Task) -> Step | None:
         if item.status is not TaskStatus.OPEN:
             return None
-        # A role that the settings no longer have begins anew: nothing is skipped by changing them.
+        # A role that the settings no longer have starts over: changing them skips nothing.
         role = item.stage if item.stage in self.roles else self.roles[0]
         criteria = criteria_for(item, role, self.defaults)
         return Step(role, promise=criteria.promise, limit=criteria.max_iterations)

@@ -1,4 +1,4 @@
-"""The prompts of a pipeline: the role's own words about the task, then seed 002's section on what "done" means."""
+"""The prompts of a pipeline: what the role is told about the task, then the section on what "done" means."""
 
 from __future__ import annotations
 
@@ -45,10 +45,18 @@ The loop will continue until genuine completion or iteration {{MAX}}.
 REJECTING = """- If the work of an earlier role is at fault, send it back: `<reject>what is wrong, and where</reject>`
 """
 NO_SPEC_OUTCOME = "Complete the assigned task."
+INSTRUCTIONS = """Do what your role is there for. If an earlier role made a mistake, send the task back with `<reject>…</reject>`."""
+
+
+def template_with(generic: str, own: str) -> str:
+    """A role's template: its own text, put into the generic one unless it tells of the task itself."""
+    return (
+        own if "{{DESCRIPTION}}" in own else generic.replace("{{INSTRUCTIONS}}", own.strip() or INSTRUCTIONS)
+    )
 
 
 def objective(template: str, task: Task, *, role: str, branch: str) -> str:
-    """What the role is told about the task, from its template."""
+    """The template, filled with what is known about the task."""
     remarks = "\n".join(f"- {remark}" for remark in task.remarks)
     return fill(
         template,

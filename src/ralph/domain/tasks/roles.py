@@ -1,20 +1,24 @@
-"""What holds for a role where a task says nothing (seed 002's tables)."""
+"""The roles a task goes through, as data: what each is told, what it must show, and what holds where a task says nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ralph.domain.proof.verification_config import IsMethod, read_config, read_method
-from ralph.domain.tasks.completion import Role, VerificationMethod
+from ralph.domain.tasks.completion import SPEC_KEYS, VerificationMethod
 from ralph.domain.text.reader import KeyPath, Problem, Reader
+
+ROLE_NAME = r"^\w[\w-]*$"
 
 
 @dataclass(frozen=True, slots=True)
-class RoleDefaults:
-    """One row of the role table; what is empty is left to the global defaults.
+class Role:
+    """What is left empty is taken from the global defaults.
 
+    ``prompt``: a file of the project; empty: the template that ships with ralph. ``title``: as the board has it.
     ``enabled`` false: a single pass, no loop. ``config`` is the verification's (a command, a template …).
     """
 
@@ -23,14 +27,18 @@ class RoleDefaults:
     max_iterations: int | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     enabled: bool = True
+    description: str = ""
+    title: str = ""
+    prompt: str = ""
 
 
-ROLE_DEFAULTS: Mapping[str, RoleDefaults] = {
-    Role.CODER.value: RoleDefaults("IMPLEMENTATION_COMPLETE", VerificationMethod.EXTERNAL, 15),
-    Role.REVIEWER.value: RoleDefaults("REVIEW_PASSED", VerificationMethod.SEMANTIC, 5),
-    Role.TESTER.value: RoleDefaults("TESTS_PASSED", VerificationMethod.EXTERNAL, 10),
-    Role.QA.value: RoleDefaults("QA_PASSED", VerificationMethod.MULTI_STAGE, 5),
+ROLES: Mapping[str, Role] = {
+    "coder": Role("IMPLEMENTATION_COMPLETE", VerificationMethod.EXTERNAL, 15),
+    "reviewer": Role("REVIEW_PASSED", VerificationMethod.SEMANTIC, 5),
+    "tester": Role("TESTS_PASSED", VerificationMethod.EXTERNAL, 10),
+    "qa": Role("QA_PASSED", VerificationMethod.MULTI_STAGE, 5, title="QA"),
 }
+"""The roles that ship with ralph, in their order; ``profiles/templates/<name>.md`` is what each is told."""
 
 STAGE_COMPLETE = "STAGE_COMPLETE"
 """The promise of a role that has none of its own."""
@@ -38,69 +46,62 @@ STAGE_COMPLETE = "STAGE_COMPLETE"
 
 @dataclass(frozen=True, slots=True)
 class CompletionDefaults:
-    """Role table and global defaults. ``roles`` in the order of the pipeline."""
+    """The roles in the order of the pipeline, and what holds for those that leave something out."""
 
     enabled: bool = True
     max_iterations: int = 10
     method: str = VerificationMethod.STRING_MATCH
-    roles: Mapping[str, RoleDefaults] = field(default_factory=lambda: dict(ROLE_DEFAULTS))
+    roles: Mapping[str, Role] = field(default_factory=lambda: dict(ROLES))
 
-    def of(self, role: str) -> RoleDefaults:
-        return self.roles.get(role, RoleDefaults())
+    def of(self, role: str) -> Role:
+        return self.roles.get(role, Role())
 
     def loops(self, role: str) -> bool:
         """False: one session, and its verification decides."""
         return self.enabled and self.of(role).enabled
 
+    def title(self, role: str) -> str:
+        """``security-reviewer`` → ``Security reviewer``, unless the role has a title of its own."""
+        words = role.replace("-", " ").replace("_", " ").strip()
+        return self.of(role).title or words[:1].upper() + words[1:] or role
+
+
+def name_problem(name: str) -> str:
+    """Why a role cannot have this name; empty if it can."""
+    if not re.fullmatch(ROLE_NAME, name):
+        return f"{name!r} cannot be the name of a role: use letters, digits, - and _"
+    return (
+        f"{name!r} cannot be the name of a role: a task's spec has a key of that name"
+        if name in SPEC_KEYS
+        else ""
+    )
+
 
 WHERE: KeyPath = ("profiles", "verified")
 
 
-def read_defaults(
-    section: Mapping[str, Any], is_method: IsMethod = lambda name: False
-) -> tuple[CompletionDefaults, list[Problem]]:
-    """``section`` is ``profiles.verified`` as it stands in the settings; keys of others are left to them.
+def stage_problems(stages: Sequence[str], named: Collection[str]) -> list[Problem]:
+    """What is wrong with the order of the roles; ``named`` are those that have settings of their own."""
+    twice = [name for name in dict.fromkeys(stages) if stages.count(name) > 1]
+    stray = [name for name in named if name not in stages]
+    return [
+        *(Problem((*WHERE, "stages"), f"{name} appears twice") for name in twice),
+        *(
+            Problem((*WHERE, "roles", name), "is not among the stages", f"stages: {', '.join(stages)}")
+            for name in stray
+        ),
+    ]
 
-    A role's ``command`` and ``template`` are short for those of its ``verificationConfig``.
-    ``stages`` names the roles in their order; one that is not the seed's needs no more than its name.
-    """
+
+def verification_problems(defaults: CompletionDefaults, is_method: IsMethod) -> list[Problem]:
+    """Methods that nobody offers, and configs that do not fit their method."""
     problems: list[Problem] = []
-    reader = Reader(section, WHERE, problems)
-    table = reader.inside("roles") or Reader({}, WHERE, problems)
-    order = reader.texts("stages") or tuple(dict.fromkeys([*(role.value for role in Role), *table.value]))
-    for name in table.value:
-        if name not in order:
-            table.wrong(name, "is not among the stages", f"stages: {', '.join(order)}")
-    for name in order:
-        if order.count(name) > 1:
-            reader.wrong("stages", f"{name} stands twice")
-            break
-        if not name.isidentifier() or name in ("outcome", "acceptance_criteria", "others"):
-            reader.wrong("stages", f"{name!r} cannot be a role's name", "letters, digits and _")
-    defaults = CompletionDefaults(
-        enabled=reader.flag("enabled") is not False,
-        max_iterations=reader.whole("defaultMaxIterations", least=1) or CompletionDefaults().max_iterations,
-        method=read_method(reader, "defaultVerification", is_method) or CompletionDefaults().method,
-        roles={name: _role(table.inside(name), ROLE_DEFAULTS.get(name), is_method) for name in order},
+    read_method(
+        Reader({"defaultVerification": defaults.method}, WHERE, problems), "defaultVerification", is_method
     )
-    return defaults, problems
-
-
-def _role(reader: Reader | None, usual: RoleDefaults | None, is_method: IsMethod) -> RoleDefaults:
-    row = usual or RoleDefaults()
-    if reader is None:
-        return row
-    method = read_method(reader, "verification", is_method)
-    given = reader.inside("verificationConfig")
-    short = {key: text for key in ("command", "template") if (text := reader.text(key))}
-    config = dict(given.value) | short if given is not None else short
-    if config:
-        read_config(Reader(config, reader.path, reader.problems), method or row.method, is_method)
-    return replace(
-        row,
-        promise=reader.text("promise", one_line=True) or row.promise,
-        method=method or row.method,
-        max_iterations=reader.whole("maxIterations", least=1) or row.max_iterations,
-        config=config or row.config,
-        enabled=reader.flag("enabled") is not False,
-    )
+    for name, role in defaults.roles.items():
+        path = (*WHERE, "roles", name)
+        method = read_method(Reader({"verification": role.method}, path, problems), "verification", is_method)
+        if role.config:
+            read_config(Reader(role.config, (*path, "verificationConfig"), problems), method, is_method)
+    return problems

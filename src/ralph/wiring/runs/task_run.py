@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from ralph.adapters.actions.leftovers import CommitLeftovers
 from ralph.adapters.checks.custom_method import CustomMethod
@@ -46,7 +45,6 @@ from ralph.wiring.roles import agents_of_roles, judge_of, other_programs
 TAGS = ("promise", "reject")
 NOTHING = Spend()
 SETTINGS = ("settings.json", "settings.local.json")
-TEMPLATES = Path(__file__).parents[2] / "profiles" / "templates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +121,7 @@ class TaskComposition:
         return fingerprint
 
     def _objective(self, task: Task, role: str) -> str:
-        file = TEMPLATES / f"{role}.md"
-        template = (file if file.is_file() else TEMPLATES / "role.md").read_text(encoding="utf-8")
-        return objective(template, task, role=role, branch=self.worktree.branch)
+        return objective(self.pipeline.templates[role], task, role=role, branch=self.worktree.branch)
 
     def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
         own = kit.launch.settings.profiles.verified
@@ -162,7 +158,8 @@ class TaskComposition:
         own = kit.launch.settings.profiles.verified
         criteria = self.criteria
         commands = [(guardrail.command, ".") for guardrail in kit.launch.guardrails]
-        protect, may_change = [*own.protect], []
+        protect = [*own.protect, *(role.prompt for role in own.roles.values() if role.prompt)]
+        may_change: list[str] = []
         for each in criteria.values():
             commands += [(required.command, required.working_dir) for required in commands_in(each)]
             protect += _texts(each.verification_config, "protect")

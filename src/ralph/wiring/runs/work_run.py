@@ -196,7 +196,7 @@ def prepare_work(
             tuple(tasks),
             max_parallel or settings.profiles.verified.max_parallel,
             target,
-            pipeline_of(settings),
+            pipeline_of(settings, root.workspace),
         ),
         programs=other_programs(settings, root.workspace, environ=environ),
         maximum=settings.profiles.verified.maximum_iterations,

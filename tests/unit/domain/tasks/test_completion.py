@@ -1,4 +1,4 @@
-"""Criteria and specs as values: the seed's fields, there and back."""
+"""Criteria and specs as values: their fields, there and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.tasks.completion import CompletionCriteria, Role, TaskCompletionSpec, VerificationMethod
+from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec, VerificationMethod
 
 CRITERIA = st.builds(
     CompletionCriteria,
@@ -19,10 +19,10 @@ CRITERIA = st.builds(
     max_iterations=st.none() | st.integers(min_value=1),
 )
 SPECS = st.builds(
-    TaskCompletionSpec.of,
+    TaskCompletionSpec,
     st.text(),
     st.lists(st.text()),
-    st.dictionaries(st.sampled_from([*(role.value for role in Role), "security"]), CRITERIA),
+    st.dictionaries(st.sampled_from(["coder", "reviewer", "tester", "qa", "security-reviewer"]), CRITERIA),
 )
 
 
@@ -31,7 +31,7 @@ def test_a_spec_survives_its_way_through_json(spec: TaskCompletionSpec) -> None:
     assert TaskCompletionSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
 
 
-def test_criteria_are_written_with_the_seeds_keys() -> None:
+def test_criteria_are_written_with_the_documented_keys() -> None:
     criteria = CompletionCriteria(
         "AUTH_IMPLEMENTED", "done and committed", VerificationMethod.EXTERNAL, {"command": "make"}, 15
     )
@@ -45,18 +45,15 @@ def test_criteria_are_written_with_the_seeds_keys() -> None:
 
 
 def test_a_spec_is_written_with_the_roles_it_has() -> None:
-    spec = TaskCompletionSpec("works", ["a", "b"], qa=CompletionCriteria("QA_OK"))
+    spec = TaskCompletionSpec("works", ["a", "b"], {"qa": CompletionCriteria("QA_OK")})
     assert list(spec.to_dict()) == ["outcome", "acceptance_criteria", "qa"]
-    assert spec.get_criteria_for_agent("qa") == CompletionCriteria("QA_OK")
-    assert spec.get_criteria_for_agent("coder") is None
-    assert spec.get_criteria_for_agent("nobody") is None
+    assert spec.criteria == {"qa": CompletionCriteria("QA_OK")}
 
 
-def test_criteria_without_a_role_of_the_seed_are_kept_beside_the_others() -> None:
+def test_criteria_of_any_role_are_kept_and_empty_ones_are_none() -> None:
     spec = TaskCompletionSpec.from_dict(
         {"outcome": "o", "acceptance_criteria": ["a"], "security": {"promise": "SAFE"}, "coder": None}
     )
-    assert spec.others == {"security": CompletionCriteria("SAFE")}
     assert spec.criteria == {"security": CompletionCriteria("SAFE")}
 
 

@@ -10,14 +10,14 @@ import pytest
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.completion import VerificationMethod as Method
 from ralph.domain.tasks.criteria import concerns_about, criteria_for
-from ralph.domain.tasks.roles import CompletionDefaults, RoleDefaults
+from ralph.domain.tasks.roles import CompletionDefaults, Role
 from ralph.domain.tasks.task import Task
 
 JUDGED = {"check_for": ["fast", "small"]}
 
 
 def task(**criteria: CompletionCriteria) -> Task:
-    spec = TaskCompletionSpec.of("it works", ["fast", "small"], criteria)
+    spec = TaskCompletionSpec("it works", ["fast", "small"], criteria)
     return Task(id="T-1", title="Do it", completion_spec=spec)
 
 
@@ -75,7 +75,7 @@ def test_an_external_verification_without_a_command_judges_the_criteria() -> Non
 
 
 def test_a_roles_command_from_the_settings_is_used() -> None:
-    row = RoleDefaults("OK", Method.EXTERNAL, 4, {"command": "make test"})
+    row = Role("OK", Method.EXTERNAL, 4, {"command": "make test"})
     criteria = criteria_for(task(), "coder", CompletionDefaults(roles={"coder": row}))
     assert (criteria.verification_method, criteria.verification_config) == (
         Method.EXTERNAL,
@@ -84,7 +84,7 @@ def test_a_roles_command_from_the_settings_is_used() -> None:
 
 
 def test_a_roles_command_says_nothing_about_another_method_of_the_task() -> None:
-    row = RoleDefaults("OK", Method.EXTERNAL, 4, {"command": "make test"})
+    row = Role("OK", Method.EXTERNAL, 4, {"command": "make test"})
     own = CompletionCriteria(verification_method=Method.SEMANTIC)
     criteria = criteria_for(task(coder=own), "coder", CompletionDefaults(roles={"coder": row}))
     assert criteria.verification_config == JUDGED
@@ -146,7 +146,7 @@ def test_a_task_without_a_spec_is_believed_and_named_as_a_concern() -> None:
 
 def test_a_role_whose_loop_is_off_has_a_single_pass() -> None:
     off = CompletionDefaults(enabled=False)
-    one_off = CompletionDefaults(roles={"coder": RoleDefaults(enabled=False)})
+    one_off = CompletionDefaults(roles={"coder": Role(enabled=False)})
     assert criteria_for(task(), "coder", off).max_iterations == 1
     assert criteria_for(task(), "coder", one_off).max_iterations == 1
     assert criteria_for(task(), "qa", one_off).max_iterations == 10

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.domain.tasks.history import StageRecord
-from ralph.domain.tasks.roles import CompletionDefaults, RoleDefaults
+from ralph.domain.tasks.roles import CompletionDefaults, Role
 from ralph.domain.tasks.statistics import ENOUGH, first_pass_rates, suggested_limit, suggestions
 
 
@@ -57,7 +57,7 @@ def test_suggestions_come_in_the_order_of_the_roles() -> None:
     found = suggestions(records)
     assert [one.role for one in found] == ["coder", "qa", "security"]
     assert [one.present for one in found] == [15, 5, 10]
-    rows = CompletionDefaults(roles={"coder": RoleDefaults(max_iterations=3)})
+    rows = CompletionDefaults(roles={"coder": Role(max_iterations=3)})
     assert suggestions(stages([1]), rows)[0].present == 3
 
 

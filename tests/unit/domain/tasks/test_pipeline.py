@@ -12,7 +12,9 @@ from ralph.domain.tasks.task import Task, TaskStatus, iterated
 TASK = Task(
     id="T-1",
     title="t",
-    completion_spec=TaskCompletionSpec("o", ["a"], reviewer=CompletionCriteria("FINE", max_iterations=2)),
+    completion_spec=TaskCompletionSpec(
+        "o", ["a"], {"reviewer": CompletionCriteria("FINE", max_iterations=2)}
+    ),
 )
 
 

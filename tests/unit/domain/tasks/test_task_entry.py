@@ -73,8 +73,8 @@ def test_a_role_may_say_as_little_as_it_likes() -> None:
     assert entries.problems == []
     spec = entries.tasks[0][1].completion_spec
     assert spec is not None
-    assert spec.coder is not None
-    assert (spec.coder.promise, spec.coder.verification_method) == ("OK", "")
+    coder = spec.criteria["coder"]
+    assert (coder.promise, coder.verification_method) == ("OK", "")
 
 
 @pytest.mark.parametrize(

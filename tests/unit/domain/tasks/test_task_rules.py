@@ -36,7 +36,10 @@ TASKS = st.builds(
     metadata=st.dictionaries(st.text(), st.text() | st.integers()),
     completion_spec=st.none()
     | st.builds(
-        TaskCompletionSpec, st.text(), st.lists(st.text()), coder=st.builds(CompletionCriteria, st.text())
+        TaskCompletionSpec,
+        st.text(),
+        st.lists(st.text()),
+        st.fixed_dictionaries({"coder": st.builds(CompletionCriteria, st.text())}),
     ),
     budget=st.builds(TaskBudget, st.none() | st.floats(0.1, 99), st.none() | st.integers(1, 99)),
     status=st.sampled_from(TaskStatus),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
-from ralph.domain.tasks.criteria import concerns_about, criteria_for
+from ralph.domain.tasks.criteria import concerns_about, criteria_for, usual_description
 from ralph.domain.tasks.history import TaskEvent, VerificationRecord
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskBudget
@@ -89,15 +89,14 @@ def _spec(task: Task, marks: Marks, colors: Colors) -> Iterator[str]:
 
 def _roles(task: Task, defaults: CompletionDefaults, colors: Colors) -> Iterator[str]:
     yield ""
-    spec = task.completion_spec
+    width = max(map(len, defaults.roles))
     for role in defaults.roles:
         criteria = criteria_for(task, role, defaults)
-        own = spec.get_criteria_for_agent(role) if spec else None
-        name = f"{colors.bold}{clean_line(role):<9}{colors.off}"
+        name = f"{colors.bold}{clean_line(role):<{width + 1}}{colors.off}"
         promise = f"<promise>{clean_line(criteria.promise)}</promise>"
         yield f"{name} {promise}, at most {criteria.max_iterations} iterations"
-        if own is not None and own.description:
-            yield f"  {clean_line(own.description)}"
+        if criteria.description != usual_description(task, role):
+            yield f"  {clean_line(criteria.description)}"
         yield f"  {clean_line(_verified_by(criteria))}"
 
 

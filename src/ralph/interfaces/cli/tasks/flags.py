@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from ralph.domain.tasks.completion import Role, VerificationMethod
+from ralph.domain.tasks.completion import VerificationMethod
+from ralph.domain.tasks.roles import ROLES
 from ralph.domain.text.reader import KeyPath, Problem
 from ralph.domain.text.safe_text import clean_line, is_text
 from ralph.errors import UsageError
 
-ROLES = tuple(role.value for role in Role)
 _METHODS = "|".join(VerificationMethod)
 
 # Flag of a role → where it stands in the role's criteria.
