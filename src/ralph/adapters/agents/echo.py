@@ -12,12 +12,16 @@ import re
 from collections import deque
 from collections.abc import Iterable
 
+# No possessive quantifiers or atomic groups: early releases of Python 3.11 match them wrongly, and an echo that is not
+# recognised is a false "done". Each pattern is linear without them: no two parts of it can match the same character.
+
 # A word's letters, except that of a written-out line break or tab: ``\n`` stands for white space in a JSON string.
-_WORD: re.Pattern[str] = re.compile(r"(?:(?<!\\)[^\W\d_]|(?<=\\)[^\W\d_nrt])[^\W\d_]*+")
-_BETWEEN = r"(?:[\W\d_]|(?<=\\)[nrt])*+"
-# What closes the echo's last word. Never a "<": that opens a tag of the agent's own.
-_CLOSING: re.Pattern[str] = re.compile(r"(?:\\[nrt]|[^\w\s<]|_)*+")
-_WORDLESS_REST: re.Pattern[str] = re.compile(r"(?:(?![\n<])[\W\d_])*+\n")
+_WORD: re.Pattern[str] = re.compile(r"(?:(?<!\\)[^\W\d_]|(?<=\\)[^\W\d_nrt])[^\W\d_]*")
+_BETWEEN = r"[\W\d_]*"
+_ESCAPED_BLANK = r"(?<=\\)[nrt]"
+# The first character behind an echo that does not close its last word. A "<" opens a tag of the agent's own.
+_AFTER_CLOSING: re.Pattern[str] = re.compile(r"(?<!\\)[^\W_]|(?<=\\)[^\W_nrt]|[\s<]")
+_LETTER_OR_END_OF_LINE: re.Pattern[str] = re.compile(r"[^\W\d_]|[\n<]")
 _OPENING_LETTERS = 8
 _SPARE_CHARS = 64 * 1024
 
@@ -75,13 +79,15 @@ class EchoFilter:
     def _prepare(self) -> re.Pattern[str]:
         """What only output with the first word in it needs; gives the pattern of how an echo opens.
 
-        A few letters more than the first word, or the end of the piece: most false starts end there, cheaply.
+        A few letters more than the first word, or the end of the piece: most false starts end there, cheaply. Behind
+        a written-out line break it looks no further.
         """
         self._borders = _borders(self.letters)
         rest = ""
         for letter in reversed(self.letters[len(self._first) :][:_OPENING_LETTERS]):
-            rest = f"{_BETWEEN}(?:{letter}{rest}|\\Z)"
-        self._opening = re.compile(self._first + rest)
+            rest = f"{_BETWEEN}(?:{letter}{rest}|{_ESCAPED_BLANK}|\\Z)"
+        not_escaped = f"(?<!\\\\{self._first})" if self._first[0] in "nrt" else ""
+        self._opening = re.compile(self._first + not_escaped + rest)
         return self._opening
 
     def _search(self, text: str) -> str:
@@ -153,10 +159,10 @@ class EchoFilter:
 
     def _end_of_echo(self, text: str, position: int) -> int:
         """Behind the marks that close its last word; behind the line, if there is no more on it."""
-        closing = _CLOSING.match(text, position)
-        position = closing.end() if closing else position
-        rest = _WORDLESS_REST.match(text, position) if self._is_at_line_start else None
-        return rest.end() if rest else position
+        behind = _AFTER_CLOSING.search(text, position)
+        position = behind.start() if behind else len(text)
+        rest = _LETTER_OR_END_OF_LINE.search(text, position) if self._is_at_line_start else None
+        return rest.end() if rest and rest[0] == "\n" else position
 
     def _keep(self, kept: list[str], piece: str) -> None:
         if piece:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import msgspec
 
@@ -21,6 +22,11 @@ class Kind(msgspec.Struct, gc=False):
 
 
 LONGEST_REPAIR = 4 * 1024 * 1024
+DEEPEST_REPAIR = 500
+"""Levels of nesting. How many the decoders can take differs between releases of Python."""
+
+# The end of a string is optional, so that one without an end is looked through once.
+_STRING_OR_BRACKET = re.compile(rb'"[^"]*"?|[][{}]')
 
 decode_kind = msgspec.json.Decoder(Kind).decode
 
@@ -31,7 +37,7 @@ def repaired(line: bytes) -> bytes | None:
     Agents written in JavaScript cut strings in the middle of a surrogate pair, and tools print bytes that are
     no UTF-8. The standard library reads both; what cannot be said in UTF-8 becomes a question mark.
     """
-    if len(line) > LONGEST_REPAIR:
+    if len(line) > LONGEST_REPAIR or _is_too_deep(line):
         return None  # as Python objects it would take many times its size
     try:
         value = json.loads(line.decode("utf-8", "replace"))
@@ -40,6 +46,21 @@ def repaired(line: bytes) -> bytes | None:
         return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     except (ValueError, RecursionError):
         return None
+
+
+def _is_too_deep(line: bytes) -> bool:
+    if line.count(b"[") + line.count(b"{") <= DEEPEST_REPAIR:
+        return False
+    depth = 0
+    without_escapes = line.replace(rb"\\", b"").replace(rb"\"", b"")
+    for found in _STRING_OR_BRACKET.finditer(without_escapes):
+        if found[0] in b"[{":
+            depth += 1
+            if depth > DEEPEST_REPAIR:
+                return True
+        elif found[0] in b"]}":
+            depth -= 1
+    return False
 
 
 def noise(line: bytes) -> Noise:

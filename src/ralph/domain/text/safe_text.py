@@ -13,11 +13,11 @@ _BIDI_AND_SURROGATES = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udff
 _HOSTILE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
 _HOSTILE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
 
-# Possessive repeats: linear time on any input.
+# Linear on any input: no two parts of a sequence match the same character, and none runs over the beginning of another.
 _SEQUENCE = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+(?:[@-~]|\Z)"  # CSI: colours, cursor movements
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*+(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, …: titles, clipboard
-    r"|\x1b[ -/]*+[0-~]"  # everything else that begins with ESC
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\Z)"  # CSI: colours, cursor movements
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, …: titles, clipboard
+    r"|\x1b[ -/]*[0-~]"  # everything else that begins with ESC
 )
 _LINE_BREAK = re.compile("\r\n?|[\u2028\u2029]")
 

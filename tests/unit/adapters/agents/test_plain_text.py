@@ -197,6 +197,10 @@ def test_a_text_that_claims_nothing_is_not_looked_for() -> None:
     assert said("\n\n</>\n", " \n", "</>") == "\n\n</>\n"
 
 
+def test_very_many_echoes_are_removed_in_one_line() -> None:
+    assert said("Fix the tests. <r>DONE</r> " * 20_000, "Fix the tests. <r>DONE</r>").strip() == ""
+
+
 def test_half_an_echo_is_the_agents_own_text() -> None:
     half = PROMPT[: PROMPT.index("and stop")]
 
@@ -243,8 +247,20 @@ def test_what_is_held_back_is_bounded() -> None:
         b"Fix " * 2_000,
         b"Fix the tests run make " * 5_000,
         b"1 " * 1_000_000 + b"Fix " * 2_000,
+        b"Fix" + rb"\n" * 1_000_000,
+        rb"Fix\n" * 100_000,
+        (b"Fix" + b" " * 2_000) * 1_000,
     ],
-    ids=["without a word of it", "blank", "false starts", "longer false starts", "false starts after blanks"],
+    ids=[
+        "without a word of it",
+        "blank",
+        "false starts",
+        "longer false starts",
+        "false starts after blanks",
+        "written-out line breaks",
+        "false starts before written-out line breaks",
+        "false starts before blanks",
+    ],
 )
 def test_a_very_long_line_comes_out_as_it_is_in_little_memory(line: bytes) -> None:
     parser = PlainTextParser(PROMPT)

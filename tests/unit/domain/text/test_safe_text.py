@@ -28,6 +28,7 @@ BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069
         pytest.param("a\x1bcb", "ab", id="a reset"),
         pytest.param("a\x1b[3", "a", id="a sequence cut off"),
         pytest.param("a\x1b]0;never ended", "a0;never ended", id="a title without an end hides nothing"),
+        pytest.param("a\x90b\x9d0;t\x9cc", "a\\x90bc", id="a sequence begun in another hides nothing"),
         pytest.param("a\x1b", "a\\x1b", id="a lone escape"),
         pytest.param("rm -rf /\rls     ", "rm -rf /\nls     ", id="a carriage return hides nothing"),
         pytest.param("one\r\ntwo\r\n", "one\ntwo\n", id="lines of Windows"),
@@ -75,7 +76,9 @@ def test_cleaning_twice_changes_nothing_more(text: str) -> None:
     assert clean(clean(text)) == clean(text)
 
 
-@pytest.mark.parametrize("piece", ["\x1b[", "\x1b]", "\x1b[1;", "\x9b0", "\x1b ", "\r", "\x1b]0;x"])
+@pytest.mark.parametrize(
+    "piece", ["\x1b[", "\x1b]", "\x1b[1;", "\x9b0", "\x1b ", "\r", "\x1b]0;x", "\x90", "\x9d0;"]
+)
 def test_cleaning_takes_linear_time(piece: str) -> None:
     started = time.process_time()
     clean(piece * 100_000)
