@@ -1,8 +1,7 @@
-"""``ralph bus``: messages between agents, their children and people (seed 003)."""
+"""``ralph bus``: messages between agents, their children and people."""
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -16,18 +15,17 @@ from ralph.errors import UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option
 
 if TYPE_CHECKING:
-    from ralph.adapters.bus.message_bus import MessageBus
     from ralph.domain.supervision.message import BusMessage, Selection
     from ralph.domain.supervision.message_text import BusReading
+    from ralph.operations.bus import Bus
 
-EVERY = 0.25
 SHOWN_BY_TAIL = 10
 
 HELP = """Post to the message bus of a task or of the project, and read it.
 
-A bus is a file that people can read and any number of processes may post to: TASK-MESSAGE-BUS.md in the task's folder and
-.ralph/PROJECT-MESSAGE-BUS.md. Inside a supervised agent the bus of its task is meant, elsewhere that of the project, unless
---task, --task-dir or --project-bus says otherwise.
+A bus is a file that people can read and any number of processes can post to: TASK-MESSAGE-BUS.md in the task's folder and
+.ralph/PROJECT-MESSAGE-BUS.md. By default it is the bus of the task inside a supervised agent, and the project's bus
+elsewhere; --task, --task-dir and --project-bus choose another.
 
 \b
 Examples:
@@ -71,7 +69,7 @@ def _which_messages(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--since",
             metavar="WHEN",
-            help="Only later ones: 10m, 2h, 3d, an ISO 8601 time, or behind the message with this id.",
+            help="Only later ones: 10m, 2h, 3d, an ISO 8601 time, or the id of a message.",
         ),
         click.option("--json", "as_json", is_flag=True, help="One JSON object per line."),
     )
@@ -101,12 +99,6 @@ def post(
     body: str | None,
 ) -> None:
     """Post BODY, or what comes on standard input, and print the message's id."""
-    from ralph.adapters.bus.message_bus import new_message
-    from ralph.adapters.bus.outbox import Outbox
-    from ralph.adapters.files import make_state_folder
-    from ralph.adapters.storage.database import store_errors
-    from ralph.config.root import STATE_FOLDER
-
     if body is None or body == "-":
         if body is None and sys.stdin.isatty():
             message = "there is nothing to post"
@@ -116,33 +108,7 @@ def post(
         message = "the body is not UTF-8 text"
         raise UsageError(message, hint="convert it, or post the name of a file")
     bus = _bus(task, task_dir, project_bus, project_dir)
-    posted = new_message(
-        kind,
-        body,
-        project=os.environ.get("RALPH_PROJECT_ID", ""),
-        task=task or os.environ.get("RALPH_TASK_ID", ""),
-        run=os.environ.get("RALPH_RUN_ID", ""),
-        parents=parents,
-        now=time.time(),
-    )
-    if mailbox := _mailbox(bus):
-        Outbox(mailbox).put(posted)
-    else:
-        if bus.path.parent.name == STATE_FOLDER:
-            with store_errors(bus.path.parent):
-                make_state_folder(bus.path.parent)
-        if not bus.path.parent.is_dir():
-            message = f"there is no folder for this bus: {bus.path.parent}"
-            raise UsageError(message, hint="`ralph supervise --task ID` makes the task's folder")
-        bus.forward(posted)
-    print(posted.id)
-
-
-def _mailbox(bus: MessageBus) -> Path | None:
-    """In a sandbox the project's bus is read-only: the run outside carries there what is left in the task folder."""
-    task_folder = os.environ.get("TASK_FOLDER", "")
-    is_projects = str(bus.path) == os.environ.get("PROJECT_MESSAGE_BUS", "")
-    return Path(task_folder) if os.environ.get("RALPH_SANDBOX") and task_folder and is_projects else None
+    print(bus.post(kind, body, task=task or "", parents=parents))
 
 
 @command.command("read", context_settings=_CONTEXT)
@@ -196,47 +162,34 @@ def tail(
     page = _Page(bus, as_json=as_json)
     if not bus.path.exists():  # it may come: a task can be watched before it begins
         print(f"ralph: there is no {bus.path} yet; waiting for it", file=sys.stderr)
-    reading = bus.read()
-    _require_known(selection, reading, bus)
-    chosen = selection.of(reading.messages)
-    if number is not None or since is None:
-        last = SHOWN_BY_TAIL if number is None else number
-        chosen = chosen[len(chosen) - min(last, len(chosen)) :]
+    last = SHOWN_BY_TAIL if number is None and since is None else number
     try:
-        while True:
-            page.show(reading, chosen)
-            time.sleep(EVERY)
-            reading = bus.read(reading.settled)
+        for look, reading in enumerate(bus.follow()):
             chosen = [message for message in reading.messages if selection.takes(message)]
+            if look == 0:
+                _require_known(selection, reading, bus)
+                chosen = selection.of(reading.messages)
+                if last is not None:
+                    chosen = chosen[len(chosen) - min(last, len(chosen)) :]
+            page.show(reading, chosen)
     except KeyboardInterrupt:
         return
 
 
-def _bus(task: str | None, task_dir: Path | None, project_bus: bool, project_dir: Path | None) -> MessageBus:
-    from ralph.adapters.bus.message_bus import MessageBus
-    from ralph.domain.supervision.task_folder import (
-        ID_HINT,
-        PROJECT_BUS,
-        TASK_BUS,
-        TASKS_FOLDER,
-        problem_with_id,
-    )
+def _bus(task: str | None, task_dir: Path | None, of_project: bool, project_dir: Path | None) -> Bus:
     from ralph.interfaces.cli.stored_runs import state_folder
+    from ralph.operations.bus import bus_in, own_bus, project_bus, task_bus
 
-    if (task is not None) + (task_dir is not None) + project_bus > 1:
+    if (task is not None) + (task_dir is not None) + of_project > 1:
         message = "only one of --task, --task-dir and --project-bus can be given"
         raise UsageError(message, hint="leave the others out")
     if task_dir is not None:
-        return MessageBus(task_dir.absolute() / TASK_BUS)
+        return bus_in(task_dir)
     if task is not None:
-        if problem := problem_with_id(task, what="task"):
-            raise UsageError(problem, hint=ID_HINT)
-        return MessageBus(state_folder(project_dir) / TASKS_FOLDER / task / TASK_BUS)
-    # What a supervised agent finds in its environment; --project-dir means another project.
-    given = "" if project_dir is not None else os.environ.get("PROJECT_MESSAGE_BUS", "")
-    if project_dir is None and not project_bus:
-        given = os.environ.get("TASK_MESSAGE_BUS", "") or given
-    return MessageBus(Path(given)) if given else MessageBus(state_folder(project_dir) / PROJECT_BUS)
+        return task_bus(state_folder(project_dir), task)
+    if project_dir is not None:  # another project than the one that an agent's environment names
+        return project_bus(state_folder(project_dir))
+    return own_bus(lambda: state_folder(None), of_project=of_project)
 
 
 def _selection(types: tuple[str, ...], since: str | None) -> Selection:
@@ -256,16 +209,16 @@ def _selection(types: tuple[str, ...], since: str | None) -> Selection:
     return Selection(wanted, since=at)
 
 
-def _require_known(selection: Selection, reading: BusReading, bus: MessageBus) -> None:
+def _require_known(selection: Selection, reading: BusReading, bus: Bus) -> None:
     if selection.after_id and all(message.id != selection.after_id for message in reading.messages):
         message = f"there is no message {selection.after_id} on {bus.path}"
-        raise UsageError(message, hint="`ralph bus read` shows those that are there")
+        raise UsageError(message, hint="`ralph bus read` shows the messages")
 
 
 class _Page:
     """Prints messages, and each problem once."""
 
-    def __init__(self, bus: MessageBus, *, as_json: bool) -> None:
+    def __init__(self, bus: Bus, *, as_json: bool) -> None:
         self._path = bus.path
         self._render = _json if as_json else _text
         self._told: set[tuple[int, str]] = set()
