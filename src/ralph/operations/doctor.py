@@ -33,7 +33,7 @@ _LITTLE_SPACE = 1024**3
 _NO_SPACE = 64 * 1024**2
 
 
-async def examination(root: Root, *, environ: Mapping[str, str] = os.environ) -> tuple[Finding, ...]:
+async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tuple[Finding, ...]:
     """All findings, bounded in time: every question at most ten seconds, and many at once."""
     found = inspect(root.state, environ=environ)
     settings = found.settings or Settings()
@@ -51,6 +51,20 @@ async def examination(root: Root, *, environ: Mapping[str, str] = os.environ) ->
         _git(settings, root, asking),
     )
     return (*agents, *sandboxes, git, system, _disk(root), _python(), *_settings(found, settings))
+
+
+def missing_agent(root: Root) -> str:
+    """Why a run here would not find its agent; empty if it would, or if the settings cannot be used."""
+    from ralph.wiring.agents import chosen_agents
+
+    settings = inspect(root.state, environ=os.environ).settings
+    if settings is None:
+        return ""
+    try:
+        chosen_agents(settings, root.workspace)
+    except RalphError as error:
+        return f"{error.message}; {error.hint}"
+    return ""
 
 
 # --- agents ------------------------------------------------------------------------------------------------

@@ -42,11 +42,9 @@ def command(as_json: bool, project_dir: Path | None) -> int:
 
     from ralph.config.root import find_root
     from ralph.domain.views.health import Area, stands_in_the_way
-    from ralph.operations.doctor import examination
-    from ralph.wiring.requirements import require_system
+    from ralph.operations.doctor import examine
 
-    require_system()
-    findings = asyncio.run(examination(find_root(Path.cwd(), project_dir)))
+    findings = asyncio.run(examine(find_root(Path.cwd(), project_dir)))
     in_the_way = stands_in_the_way(findings)
     if as_json:
         print(_json(findings, ready=not in_the_way))

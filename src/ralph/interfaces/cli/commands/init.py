@@ -24,9 +24,9 @@ from ralph.config.secrets import redacted
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.text.reader import Problem
 from ralph.domain.text.strict_json import BadJson, parse_json
-from ralph.errors import RalphError, UsageError
+from ralph.errors import UsageError
 from ralph.interfaces.cli.init_conversation import confirmed, converse, settings_document
-from ralph.interfaces.cli.settings_file import check_writable, write_settings
+from ralph.operations.settings_file import check_writable, write_settings
 
 INTERRUPTED = 130
 
@@ -214,7 +214,9 @@ def _write(root: Root, document: dict[str, object]) -> None:
 
 def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
     """What would keep a run from starting or from proving anything, and how to start one."""
-    if reason := _missing_agent(root):
+    from ralph.operations.doctor import missing_agent
+
+    if reason := missing_agent(root):
         click.echo(f"warning: {reason}", err=True)
     if not document["guardrails"]:
         found = ", ".join(candidates(project_reader(root.workspace)))
@@ -227,20 +229,6 @@ def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
     click.echo(f"Next: ralph run{place} -p {shlex.quote(prompt)}", err=True)
 
 
-def _missing_agent(root: Root) -> str:
-    """Why a run would not find its agent; of the settings as they are now, with the user's own."""
-    from ralph.wiring.agents import chosen_agents
-
-    settings = inspect(root.state, environ=os.environ).settings
-    if settings is None:  # what is wrong with the user's own, a run says
-        return ""
-    try:
-        chosen_agents(settings, root.workspace)
-    except RalphError as error:
-        return f"{error.message}; {error.hint}"
-    return ""
-
-
 def _shown(root: Root, name: str) -> str:
-    """As the seed words it where it is true; the whole path where the project is not the current directory."""
+    """Short where the project is the current directory, else the whole path."""
     return name if root.state == Path.cwd() else os.fspath(root.state / name)

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from ralph.domain.views.runs import LAST
-from ralph.errors import StoreError, UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 HELP = """Write a report of RUN: the outcome, what was asked, each iteration, the checks with their receipts, what was
@@ -42,6 +41,7 @@ def command(run: str, output: Path | None, form: str | None, project_dir: Path |
     import asyncio
 
     from ralph.interfaces.report.writing import Format, format_for, report_text
+    from ralph.operations.output_file import write_output
     from ralph.operations.runs.read import require_record
     from ralph.operations.watch import open_feed
 
@@ -57,23 +57,7 @@ def command(run: str, output: Path | None, form: str | None, project_dir: Path |
     if output is None or str(output) == "-":
         sys.stdout.buffer.write(text.encode())
         return
-    _write(output, text)
+    write_output(output, text)
     # A name that says nothing about the format does not show what is in the file.
     about = f" ({chosen.value}; --format chooses another)" if by_name is None and form is None else ""
     print(f"wrote {output}{about}", file=sys.stderr)
-
-
-def _write(path: Path, text: str) -> None:
-    from ralph.adapters.files import write_atomic
-
-    if path.is_dir():
-        message = f"{path} is a directory"
-        raise UsageError(message, hint="name a file")
-    try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")  # a device or a pipe is written to, not replaced
-        else:
-            write_atomic(path, text)
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror or error}"
-        raise StoreError(message, hint="choose another place with -o") from error

@@ -11,7 +11,7 @@ import pytest
 from ralph.adapters.files import make_state_folder
 from ralph.config.sources import SETTINGS_FILE
 from ralph.errors import ConfigError, StoreError
-from ralph.interfaces.cli.settings_file import check_writable, write_settings
+from ralph.operations.settings_file import check_writable, write_settings
 
 
 def names(root: Path) -> set[str]:
