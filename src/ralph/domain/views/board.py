@@ -1,10 +1,17 @@
-"""The board: tasks, or the stories of a plan, as cards in lanes."""
+"""The board: tasks, or the stories of a plan, as cards in lanes. Which lanes there are, and their titles, is decided here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+from ralph.domain.plan.story import Review
+from ralph.domain.tasks.criteria import criteria_for
+from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.views.tasks import TaskView
 
 
 class CardKind(StrEnum):
@@ -89,10 +96,144 @@ class CardDetail:
     history: tuple[HistoryEntry, ...] = ()
 
 
-def laned(kind: CardKind, title: str, lanes: Iterable[tuple[str, str]], cards: Iterable[Card]) -> Board:
-    """Cards in their lanes, the lanes in the given order; a lane nobody named comes last."""
+# --- lanes ---
+
+Lanes = Sequence[tuple[str, str]]
+"""Key and title of each, in their order."""
+
+ENDS: Lanes = (
+    (TaskStatus.ACCEPTED, "Accepted"),
+    (TaskStatus.DONE, "Done"),
+    (TaskStatus.FAILED, "Failed"),
+    (TaskStatus.CANCELLED, "Cancelled"),
+)
+STORY_LANES: Lanes = (
+    ("todo", "To do"),
+    (Review.NEEDED, "Needs review"),
+    (Review.CHANGES, "Changes requested"),
+    (Review.APPROVED, "Approved"),
+)
+
+
+def task_lanes(roles: CompletionDefaults) -> Lanes:
+    """One for each role whose turn it may be, then one for each way to end."""
+    return (*((role, roles.title(role)) for role in roles.roles), *ENDS)
+
+
+def put_in_lanes(kind: CardKind, title: str, lanes: Lanes, cards: Iterable[Card], problem: str = "") -> Board:
+    """A lane that nobody named comes last."""
     by_lane: dict[str, list[Card]] = {}
     for card in cards:
         by_lane.setdefault(card.lane, []).append(card)
-    named = [Lane(key, name, tuple(by_lane.pop(key, ()))) for key, name in lanes]
-    return Board(kind, title, (*named, *(Lane(key, key, tuple(rest)) for key, rest in by_lane.items())))
+    named = [Lane(str(key), name, tuple(by_lane.pop(key, ()))) for key, name in lanes]
+    others = (Lane(key, key, tuple(rest)) for key, rest in by_lane.items())
+    return Board(kind, title, (*named, *others), problem)
+
+
+# --- tasks ---
+
+
+def task_board(views: Iterable[TaskView], roles: CompletionDefaults, *, hidden: int = 0) -> Board:
+    """``hidden``: how many more there are."""
+    cards = sorted((task_card(view, roles) for view in views), key=lambda card: card.priority)
+    problem = f"{hidden:,} more are not shown" if hidden > 0 else ""
+    return put_in_lanes(CardKind.TASK, "Tasks", task_lanes(roles), cards, problem)
+
+
+def task_card(view: TaskView, roles: CompletionDefaults) -> Card:
+    task = view.task
+    role = task.stage or next(iter(roles.roles), "")
+    is_open = task.status is TaskStatus.OPEN
+    waits = f"waits for {', '.join(view.waits_for)}" if view.waits_for else ""
+    return Card(
+        kind=CardKind.TASK,
+        id=task.id,
+        title=task.title,
+        lane=role if is_open else task.status.value,
+        status=view.state.value,
+        role=role if is_open else "",
+        iteration=task.used if is_open else task.iteration,
+        maximum=_stage_criteria(task, role, roles).maximum if is_open else None,
+        rounds=task.rejections,
+        note=task.reason or waits or (task.remarks[-1] if task.remarks and is_open else ""),
+        priority=task.priority,
+        run_id=view.run_id or "",
+    )
+
+
+def task_detail(
+    view: TaskView, roles: CompletionDefaults, history: tuple[HistoryEntry, ...] = ()
+) -> CardDetail:
+    """With the criteria of the project's roles, and of those that only the task itself has."""
+    task = view.task
+    own = task.completion_spec.criteria if task.completion_spec is not None else {}
+    return CardDetail(
+        card=task_card(view, roles),
+        description="\n\n".join(text for text in (task.outcome, task.description) if text),
+        criteria=task.acceptance_criteria,
+        depends_on=task.dependencies,
+        completion=tuple(_stage_criteria(task, role, roles) for role in dict.fromkeys((*roles.roles, *own))),
+        history=history,
+    )
+
+
+def _stage_criteria(task: Task, role: str, roles: CompletionDefaults) -> StageCriteria:
+    """A spec that makes no sense is shown by its role alone."""
+    try:
+        criteria = criteria_for(task, role, roles)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return StageCriteria(role=role)
+    return StageCriteria(
+        role=role,
+        method=str(criteria.verification_method),
+        promise=criteria.promise,
+        description=criteria.description,
+        maximum=criteria.max_iterations,
+    )
+
+
+# --- stories: entries of a document that may not be valid, since the agent edits it ---
+
+
+def story_board(document: Mapping[str, Any], problem: str = "") -> Board:
+    title = str(document.get("project") or "Plan")
+    cards = sorted(map(story_card, stories_in(document)), key=lambda card: card.priority)
+    return put_in_lanes(CardKind.STORY, title, STORY_LANES, cards, problem)
+
+
+def stories_in(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    stories = document.get("userStories")
+    return [story for story in stories if isinstance(story, Mapping)] if isinstance(stories, list) else []
+
+
+def story_card(story: Mapping[str, Any]) -> Card:
+    review = story.get("reviewStatus")
+    passes = story.get("passes") is True
+    lane = review if isinstance(review, str) and review else Review.APPROVED.value if passes else "todo"
+    return Card(
+        kind=CardKind.STORY,
+        id=str(story.get("id", "")),
+        title=str(story.get("title", "")),
+        lane=lane,
+        status="passes" if passes else "",
+        rounds=_whole(story.get("reviewCount")),
+        note=str(story.get("reviewFeedback") or ""),
+        priority=_whole(story.get("priority")),
+    )
+
+
+def story_detail(story: Mapping[str, Any]) -> CardDetail:
+    return CardDetail(
+        card=story_card(story),
+        description=str(story.get("description") or story.get("notes") or ""),
+        criteria=_texts(story.get("acceptanceCriteria")),
+        depends_on=_texts(story.get("dependsOn")),
+    )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
