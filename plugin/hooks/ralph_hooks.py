@@ -6842,7 +6842,7 @@ def ralph_interfaces_hooks_answers():
     Answer = dict[str, object]
 
     def block(reason: str, *, told: str = "") -> Answer:
-        """Stop: the session goes on, with the reason as its next prompt. UserPromptSubmit: the prompt is not sent."""
+        """Stop: the session continues, with the reason as its next prompt. UserPromptSubmit: the prompt is not sent."""
         answer: Answer = {"decision": "block", "reason": reason}
         return answer | say(told) if told else answer
 
@@ -7069,7 +7069,7 @@ def ralph_interfaces_hooks_loop_files():
     return locals()
 
 def ralph_interfaces_hooks_loop_stop():
-    """Stop in a session that has a loop of its own: go on until the promise is given or the iterations are used up."""
+    """Stop in a session that has a loop of its own: continue until the promise is given or the iterations are used up."""
 
     import json
     from typing import TYPE_CHECKING
@@ -7287,7 +7287,7 @@ def ralph_interfaces_hooks_plan_stop():
         return None
 
     def is_ours(marker: ActiveMarker, environ: Mapping[str, str]) -> bool:
-        """A leftover of a killed run binds nobody, nor does a run that somebody else's session goes on beside."""
+        """A leftover of a killed run binds nobody, nor does a run beside which somebody works in a session of their own."""
         run = environ.get("RALPH_RUN_ID")
         if not run:
             return marker.pid in ancestors()
@@ -7396,10 +7396,10 @@ def ralph_interfaces_hooks_session_files():
     from typing import TYPE_CHECKING
 
     ALERTS = "claude-context-alerts"
-    """Seed 004's name: /tmp/claude-context-alerts-<session>."""
+    """The name that the reviewed profile documents: /tmp/claude-context-alerts-<session>."""
     BLOCKS = "claude-stop-blocks"
     ALERTS_VARIABLE = "CLAUDE_CONTEXT_STATE_FILE"
-    """Another place for the alerts; ``{session}`` in it stands for the session."""
+    """Another place for the alerts; ``{session}`` in it is replaced by the session."""
 
     LONGEST_NOTE = 1_000
     LONGEST_SESSION = 100
@@ -7444,7 +7444,7 @@ def ralph_interfaces_hooks_session_files():
     return locals()
 
 def ralph_interfaces_hooks_session_hook():
-    """SessionStart and SessionEnd: the notes of the session are removed, so that its alerts are armed anew."""
+    """SessionStart and SessionEnd: the notes of the session are removed, so that its alerts are armed again."""
 
     from typing import TYPE_CHECKING
 
@@ -7457,7 +7457,7 @@ def ralph_interfaces_hooks_session_hook():
     return locals()
 
 def ralph_interfaces_hooks_stop_hook():
-    """Stop: seed 004's checks in a session of ``ralph plan run``, then seed 000's loop in a session that has one."""
+    """Stop: the plan's checks in a session of ``ralph plan run``, then the promise loop in a session that has one."""
 
     from typing import TYPE_CHECKING
 

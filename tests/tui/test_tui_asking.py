@@ -65,6 +65,16 @@ def test_nothing_said_is_nothing_asked(shop: Record) -> None:
     play(shop.root, story)
 
 
+def test_a_run_that_is_over_cannot_be_stopped_and_nothing_is_asked(shop: Record) -> None:
+    async def story(viewer: Viewer) -> None:
+        await viewer.sees("✔ completed")
+        await viewer.press("x")
+        await viewer.hears(f"run {EARLIER} is not under way: it is completed")
+        await viewer.misses("Stop run")
+
+    play(shop.root, story, run_id=EARLIER)
+
+
 def test_a_run_that_is_over_cannot_be_paused_and_says_so(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.sees("✔ completed")

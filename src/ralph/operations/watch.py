@@ -145,7 +145,7 @@ def _board_rules(root: Path) -> BoardRules:
 
 
 def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
-    """What was changed in a run's directory. That of a task is gone when its work was taken in: the commits are
+    """What was changed in a run's directory. That of a task no longer exists once its work was merged: the commits are
     in the project's own repository then."""
     path = Path(root)
     is_gone = state_folder is not None and not path.is_dir()
@@ -154,7 +154,7 @@ def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
 
 
 def prompt_of(state_folder: Path, iteration: IterationSummary) -> str:
-    """What was asked in an iteration, secrets masked; the recorded beginning if its file is gone."""
+    """What was asked in an iteration, secrets masked; the recorded beginning if its file was removed."""
     path = Path(iteration.prompt_file)
     try:
         if not path.resolve().is_relative_to((state_folder / "runs").resolve()):

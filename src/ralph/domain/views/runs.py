@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from ralph.domain.holder import Owner, is_stale
+from ralph.domain.loop.asks import Ask
 
 LAST = "last"
 """The name of the newest run, wherever a run is asked for."""
@@ -64,6 +65,13 @@ def reason_of(run: RunView) -> str:
     if run.state is RunState.INTERRUPTED:
         return "its process ended unexpectedly; `ralph resume` continues it"
     return run.reason
+
+
+def possible_asks(run: RunView) -> tuple[Ask, ...]:
+    """What may be asked of it now. One that ended to wait can only be told not to wait any more."""
+    if run.live:
+        return (Ask.UNPAUSE if run.state is RunState.PAUSED else Ask.PAUSE, Ask.STEER, Ask.STOP, Ask.STOP_NOW)
+    return (Ask.STOP,) if run.state is RunState.WAITING else ()
 
 
 def is_alive(owner: Owner | None, *, here: Owner, started_of: Callable[[int], str | None]) -> bool:

@@ -6,7 +6,7 @@ Answer = dict[str, object]
 
 
 def block(reason: str, *, told: str = "") -> Answer:
-    """Stop: the session goes on, with the reason as its next prompt. UserPromptSubmit: the prompt is not sent."""
+    """Stop: the session continues, with the reason as its next prompt. UserPromptSubmit: the prompt is not sent."""
     answer: Answer = {"decision": "block", "reason": reason}
     return answer | say(told) if told else answer
 

@@ -123,7 +123,7 @@ def _function(name: str, source: str) -> str:
 
 
 def _replacement(node: ast.stmt, used: set[str]) -> str | None:
-    """What stands there instead: nothing for what only a type checker needs. None: it stays as it is."""
+    """The replacement: nothing for what only a type checker needs. None: it stays as it is."""
     if _is_for_types(node):
         return ""
     if not isinstance(node, ast.Import | ast.ImportFrom):

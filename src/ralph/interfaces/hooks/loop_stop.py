@@ -1,4 +1,4 @@
-"""Stop in a session that has a loop of its own: go on until the promise is given or the iterations are used up."""
+"""Stop in a session that has a loop of its own: continue until the promise is given or the iterations are used up."""
 
 from __future__ import annotations
 

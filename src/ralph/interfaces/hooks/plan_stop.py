@@ -69,7 +69,7 @@ def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
 
 
 def is_ours(marker: ActiveMarker, environ: Mapping[str, str]) -> bool:
-    """A leftover of a killed run binds nobody, nor does a run that somebody else's session goes on beside."""
+    """A leftover of a killed run binds nobody, nor does a run beside which somebody works in a session of their own."""
     run = environ.get("RALPH_RUN_ID")
     if not run:
         return marker.pid in ancestors()

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 ALERTS = "claude-context-alerts"
-"""Seed 004's name: /tmp/claude-context-alerts-<session>."""
+"""The name that the reviewed profile documents: /tmp/claude-context-alerts-<session>."""
 BLOCKS = "claude-stop-blocks"
 ALERTS_VARIABLE = "CLAUDE_CONTEXT_STATE_FILE"
-"""Another place for the alerts; ``{session}`` in it stands for the session."""
+"""Another place for the alerts; ``{session}`` in it is replaced by the session."""
 
 LONGEST_NOTE = 1_000
 LONGEST_SESSION = 100

@@ -1,4 +1,4 @@
-"""SessionStart and SessionEnd: the notes of the session are removed, so that its alerts are armed anew."""
+"""SessionStart and SessionEnd: the notes of the session are removed, so that its alerts are armed again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stop: seed 004's checks in a session of ``ralph plan run``, then seed 000's loop in a session that has one."""
+"""Stop: the plan's checks in a session of ``ralph plan run``, then the promise loop in a session that has one."""
 
 from __future__ import annotations
 

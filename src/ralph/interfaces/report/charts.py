@@ -1,4 +1,4 @@
-"""Bars as inline SVG: no script, no font, no outside asset; the figures are in the titles for who cannot see them."""
+"""Bars as inline SVG: no script, no font, no outside asset; the figures are in the titles for anyone who cannot see them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ralph.domain.loop.asks import Ask
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.board import Card, CardKind
-from ralph.domain.views.runs import RunView
+from ralph.domain.views.runs import RunView, possible_asks
 from ralph.errors import RalphError
 from ralph.interfaces.tui.dialogs import Question, SteerDialog
 from ralph.operations.runs.ask import Answer, ask
@@ -65,7 +65,14 @@ class Asking(_Base):
         run = self._run_or_say()
         if run is None:
             return
-        answers = {Ask.STOP.value: "After this step", Ask.STOP_NOW.value: "Now", "": "Keep running"}
+        labels = (
+            {Ask.STOP: "After this step", Ask.STOP_NOW: "Now"} if run.live else {Ask.STOP: "Stop waiting"}
+        )
+        answers = {ask.value: label for ask, label in labels.items() if ask in possible_asks(run)}
+        if not answers:
+            self.say(f"run {run.id} is not under way: it is {run.state}")
+            return
+        answers[""] = "Keep running" if run.live else "Keep waiting"
 
         def after(answer: str | None) -> None:
             if answer:

@@ -17,7 +17,7 @@ from ralph.operations.watch import open_feed
 
 
 def open_ui(state_folder: Path, run_id: str | None = None) -> None:
-    """Watch the runs of a project until somebody quits. The runs are other processes and go on.
+    """Watch the runs of a project until somebody quits. The runs are other processes and keep going.
 
     ``run_id`` may be a part of a run's name; None follows what is live. Raises UsageError without a terminal,
     StoreError if the record cannot be read.

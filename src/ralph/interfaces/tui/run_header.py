@@ -1,4 +1,4 @@
-"""The head of the screen: how the run stands, how far it is, what it has spent of what it may, what it waits for."""
+"""The head of the screen: the state of the run, its progress, what it has spent of its limits, what it waits for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Piece = Content | str | tuple[str, str]
 
 
 class RunHeader(Static):
-    """Drawn anew with every look, and every second while something counts."""
+    """Redrawn with every look, and every second while something counts."""
 
     def show(self, look: RunLook | None, *, now: float, problem: str, empty: str) -> None:
         if problem:

@@ -27,4 +27,4 @@ class Line(NamedTuple):
     text: str
     head: int = 0
     indent: int = 0
-    continues: bool = False  # the line before it goes on
+    continues: bool = False  # it continues the line before it

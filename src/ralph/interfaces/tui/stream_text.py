@@ -87,7 +87,7 @@ class StreamText:
         return self._broken(list(self._did(event)))
 
     def _words(self, event: Text) -> list[Line]:
-        """Pieces of one block may come word by word: the line goes on."""
+        """Pieces of one block may come word by word: the line continues."""
         text = clean(event.text[: LONGEST_LINE * TEXT_LINES])
         if not text.strip() and not self._line_is_open:
             return []

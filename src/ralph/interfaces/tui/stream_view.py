@@ -23,7 +23,7 @@ MOST_LINES = 6_000
 SOME_LINES = 4_000
 NEAR_THE_TOP = 3
 LONGEST_JOINED = 20_000
-"""Characters after which a line that comes in pieces is begun anew: an agent may never end one."""
+"""Characters after which a line that comes in pieces is broken: an agent may never end one."""
 
 STYLES = ("text", "heading", "dim", "thought", "tool", "good", "bad", "warn", "claim", "rule")
 KINDS = (None, Kind.WORDS, Kind.TOOLS, Kind.CHECKS)

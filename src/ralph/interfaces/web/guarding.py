@@ -80,7 +80,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """Stands before the application; nothing reaches it that may not."""
+    """In front of the application: nothing reaches it that may not."""
 
     def __init__(self, app: ASGIApp, *, access: Access, public: frozenset[str]) -> None:
         self._app = app

@@ -12,7 +12,7 @@ from ralph.domain.views.board import Board, Card, CardDetail, CardKind
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
 from ralph.domain.views.iterations import FeedEvent, IterationSummary, Timeline
-from ralph.domain.views.runs import RunLabel, RunState, RunView, reason_of
+from ralph.domain.views.runs import RunLabel, RunView, possible_asks, reason_of
 
 LONGEST_TEXT = 4_000
 LONGEST_LINE = 500
@@ -69,7 +69,7 @@ def run_data(run: RunView, label: RunLabel) -> dict[str, Any]:
         "root": line(run.root),
         "state": run.state.value,
         "live": run.live,
-        "can": _can(run),
+        "can": [ask.value for ask in possible_asks(run)],
         "iteration": run.iteration,
         "maximum": run.maximum,
         "cost": run.cost_usd,
@@ -86,13 +86,6 @@ def run_data(run: RunView, label: RunLabel) -> dict[str, Any]:
         "concerns": [line(concern) for concern in run.concerns],
         "parent": run.parent_id,
     }
-
-
-def _can(run: RunView) -> list[str]:
-    """What may be asked of it now."""
-    if run.live:
-        return ["unpause" if run.state is RunState.PAUSED else "pause", "steer", "stop", "stop_now"]
-    return ["stop"] if run.state is RunState.WAITING else []
 
 
 def timeline_data(

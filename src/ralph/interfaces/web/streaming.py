@@ -1,4 +1,4 @@
-"""Server-sent events: every event once, in order, also for who was asleep for an hour."""
+"""Server-sent events: every event once and in order, even for a reader who was asleep for an hour."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ralph.domain.loop.asks import Ask
 from ralph.domain.views import runs as run_choice
 from ralph.domain.views.runs import RunState, RunView
 
@@ -80,3 +81,25 @@ def test_a_live_run_is_neither_resumed_nor_waited_for() -> None:
     assert run_choice.waiting([waits], HERE) == waits
     assert run_choice.waiting([live, waits], HERE) is None
     assert run_choice.to_resume([live], HERE, extended=False) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "live", "asks"),
+    [
+        (RunState.RUNNING, True, {Ask.PAUSE, Ask.STEER, Ask.STOP, Ask.STOP_NOW}),
+        (RunState.WAITING, True, {Ask.PAUSE, Ask.STEER, Ask.STOP, Ask.STOP_NOW}),
+        (RunState.PAUSED, True, {Ask.UNPAUSE, Ask.STEER, Ask.STOP, Ask.STOP_NOW}),
+        (RunState.WAITING, False, {Ask.STOP}),
+        (RunState.INTERRUPTED, False, set()),
+        (RunState.COMPLETED, False, set()),
+        (RunState.CANCELLED, False, set()),
+    ],
+)
+def test_only_what_makes_sense_may_be_asked_of_a_run(state: RunState, live: bool, asks: set[Ask]) -> None:
+    assert set(run_choice.possible_asks(run("one", state, at=1, live=live))) == asks
+
+
+def test_a_run_that_was_cut_off_says_what_to_do_about_it() -> None:
+    cut_off = replace(run("one", RunState.INTERRUPTED, at=1), reason="")
+    assert "ralph resume" in run_choice.reason_of(cut_off)
+    assert run_choice.reason_of(replace(cut_off, state=RunState.FAILED, reason="no disk")) == "no disk"

@@ -10,9 +10,9 @@ SUBCOMMANDS = {
     "new": "Start a plan: prd.md, tasks.json, progress.txt, prompt.md.",
     "draft": "Let the agent draft prd.md and tasks.json, until they are valid.",
     "run": "Work through the plan until every story is approved.",
-    "check": "List every problem of tasks.json.",
-    "status": "Show the stories, their modes and reviews, and what is left.",
-    "archive": "Put a plan away with a summary, and start afresh.",
+    "check": "List every problem in tasks.json.",
+    "status": "Show the stories, their reviews, and what is left to do.",
+    "archive": "Archive the plan with a summary, and start a new one.",
 }
 """Name → short help. The module is ``plans/<name>.py`` and has a ``command``; listing them imports none."""
 

@@ -20,12 +20,12 @@ Examples:
 COMMANDS = {
     "create": "Add one task.",
     "add": "Add the tasks of a YAML or JSON file.",
-    "list": "List tasks: the most urgent first.",
-    "show": "Show all of a task: criteria, verifications, history.",
+    "list": "List tasks, the most urgent first.",
+    "show": "Show everything about a task: criteria, verifications, history.",
     "edit": "Change what a task asks for.",
     "rm": "Remove tasks.",
-    "retry": "Let failed or cancelled tasks be tried once more.",
-    "followup": "Add a task that goes on where another ended.",
+    "retry": "Try failed or cancelled tasks again.",
+    "followup": "Add a task that continues another.",
     "prompt": "Print what an agent needs to know to write tasks.",
     "export": "Write tasks as YAML or JSON that `add` reads.",
 }

@@ -1,4 +1,4 @@
-"""``ralph work``: work on the tasks of the project until they are done (seed 002)."""
+"""``ralph work``: work on the tasks of the project until they are done."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 HELP = """Work on tasks until they are done: those named, or whatever is ready.
 
-Each task gets a git worktree and a branch of its own. It goes through its roles (coder, reviewer, tester, qa); what a role
-says is believed only when its verification passes. Finished work is merged into the branch that is checked out here:
-beside your working tree, verified once more, then by a fast-forward. `ralph work` again goes on with what was left.
+Each task gets its own git worktree and branch, and passes through its roles (coder, reviewer, tester, qa); a role's claim
+counts only when its verification passes. Finished work is merged into the branch that is checked out here: it is merged
+beside your working tree, verified again, then fast-forwarded. Run `ralph work` again to continue with what is left.
 
 \b
 Exit codes: 0 all done · 1 a task failed, or a limit was reached · 2 usage or settings · 4 cannot run
-            5 something waits (a dependency, your own changes) · 130 interrupted
+            5 waiting for something (a dependency, your own changes) · 130 interrupted
 
 \b
 Examples:
@@ -35,11 +35,15 @@ Examples:
     "work", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.argument("tasks", nargs=-1, metavar="[TASK]...")
-@click.option("--max-parallel", type=click.IntRange(min=1), metavar="N", help="Tasks at the same time.")
-@click.option("--agent", metavar="NAME", help="Agent to run; after commas, those that stand in for it.")
+@click.option(
+    "--max-parallel", type=click.IntRange(min=1), metavar="N", help="Tasks to work on at the same time."
+)
+@click.option("--agent", metavar="NAME", help="Agent to run; after a comma, its fallbacks.")
 @iteration_option("Stop after N iterations of all tasks together.")
 @limit_options()
-@click.option("--notify", "notify", metavar="HOW", multiple=True, help="Tell when it ends or waits long.")
+@click.option(
+    "--notify", "notify", metavar="HOW", multiple=True, help="Notify when it ends or waits for long."
+)
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @click.option(

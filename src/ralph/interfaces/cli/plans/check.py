@@ -12,7 +12,7 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, review_options, the_plan
 from ralph.operations.plans import PlanProblems, check_plan, review_rules
 
-HELP = """List every problem of tasks.json. Exits with 2 if there are any.
+HELP = """List every problem in tasks.json. Exits with 2 if there are any.
 
 \b
 Examples:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ralph.config.sources import Flag
     from ralph.operations.plans import Plan
 
-HELP = """Let the agent draft prd.md and tasks.json from a description, or tasks.json from a PRD that is there.
+HELP = """Let the agent draft prd.md and tasks.json from a description, or tasks.json from an existing PRD.
 
-The draft is checked and sent back until it is valid, then shown. Answer y to keep it, n to have the old files back, or
-write what should be different.
+The draft is checked and sent back until it is valid, then shown. Answer y to keep it, n to restore the old files, or
+say what should change.
 
 \b
 Examples:
@@ -40,16 +40,16 @@ Examples:
     type=click.Path(path_type=Path),
     help="A PRD to start from; it becomes the plan's prd.md.",
 )
-@click.option("-y", "--yes", is_flag=True, help="Ask nothing: keep the draft once it is valid.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask: keep the draft once it is valid.")
 @click.option(
     "--rounds",
     metavar="N",
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="Sessions before giving up on a valid draft.",
+    help="Number of sessions after which it gives up.",
 )
-@click.option("--agent", metavar="NAME", help="Agent to run; after commas, those that stand in for it.")
+@click.option("--agent", metavar="NAME", help="Agent to run; after a comma, its fallbacks.")
 @click.option("-m", "--model", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet).")
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @plan_options
@@ -69,8 +69,8 @@ def command(
     from ralph.operations.plan_drafts import drafting
 
     if not is_text(description):
-        message = "the description holds bytes that are not UTF-8 text"
-        raise UsageError(message, hint="write it into a file and give that with --prd")
+        message = "the description is not UTF-8 text"
+        raise UsageError(message, hint="write it to a file and pass that with --prd")
     if not yes and not sys.stdin.isatty():
         message = "a draft is shown for approval, and there is no terminal to ask on"
         raise UsageError(message, hint="add --yes to keep the draft once it is valid")
@@ -124,7 +124,7 @@ def _converse(
         _show(plan)
         if not ask:
             return True, 0
-        answer = click.prompt("Keep this plan? (y, n, or what should be different)", type=str).strip()
+        answer = click.prompt("Keep this plan? (y, n, or what should change)", type=str).strip()
         if answer.lower() in ("y", "yes"):
             return True, 0
         if answer.lower() in ("n", "no"):

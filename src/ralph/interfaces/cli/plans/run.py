@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 HELP = """Work through the plan: one story and one mode per iteration, each with a fresh context.
 
 A story is implemented, then reviewed by a session that did not write it, then fixed if the review asks for it. Only a
-review can pass a story, and only if the plan's verifyCommands, run by ralph itself, pass too. What a session may not
-change (the PRD, criteria, another story's state) is put back and told to the next one.
+review can pass a story, and only if the plan's verifyCommands, run by ralph itself, pass too. If a session
+changes what it may not (the PRD, criteria, another story's state), that is undone and the next session is told.
 
 \b
 Exit codes: 0 every story is approved · 1 limit reached · 2 usage or settings · 4 the agent cannot run
@@ -38,26 +38,26 @@ Examples:
 @click.command("run", help=HELP, context_settings=HELP_NAMES)
 @iteration_option("Stop after N iterations.  [default: 15]", short="-n")
 @click.option("-m", "--model", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet).")
-@click.option(
-    "--skip-review", is_flag=True, help="No reviews: who implements a story passes it, if the commands agree."
-)
+@click.option("--skip-review", is_flag=True, help="Skip reviews: a story passes when its verifyCommands do.")
 @click.option(
     "--review-cap",
     metavar="N",
     type=click.IntRange(min=1),
     help="Max fresh-context reviews per story; then it is approved with a note.  [default: 5]",
 )
-@click.option(
-    "--stay", is_flag=True, help="Stay on the branch that is checked out, whatever branchName says."
-)
+@click.option("--stay", is_flag=True, help="Stay on the current branch, whatever branchName says.")
 @click.option(
     "--as-found",
     is_flag=True,
-    help="Take tasks.json as it is, even if a run was killed while a session wrote it.",
+    help="Trust tasks.json as it is, even if a run was killed while a session was writing it.",
 )
-@click.option("--agent", metavar="NAME", help="Agent to run; after commas, those that stand in for it.")
+@click.option("--agent", metavar="NAME", help="Agent to run; after a comma, its fallbacks.")
 @click.option(
-    "--agent-flag", "agent_flags", metavar="FLAG", multiple=True, help="One more argument for the agent."
+    "--agent-flag",
+    "agent_flags",
+    metavar="FLAG",
+    multiple=True,
+    help="A further argument for the agent; may be repeated.",
 )
 @click.option("--agent-timeout", type=Amount(), metavar="SECONDS", help="End a session that takes longer.")
 @click.option(
@@ -65,10 +65,10 @@ Examples:
     "guardrails",
     metavar="COMMAND",
     multiple=True,
-    help="One more command that must pass before a story is approved; may be repeated.",
+    help="A further command that must pass before a story is approved; may be repeated.",
 )
 @limit_options()
-@click.option("--notify", metavar="HOW", multiple=True, help="Tell when the run ends or waits long.")
+@click.option("--notify", metavar="HOW", multiple=True, help="Notify when the run ends or waits for long.")
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @ui_option

@@ -1,0 +1,1 @@
+"""The commands of ``ralph task``, one per file."""

@@ -1,4 +1,4 @@
-"""The flags that describe a task, and the entry they stand for: the same as one in a file, and judged the same."""
+"""The flags that describe a task, and the entry that they make: as in a file, and judged the same way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ralph.errors import UsageError
 
 _METHODS = "|".join(VerificationMethod)
 
-# Flag of a role → where it stands in the role's criteria.
+# Flag of a role → its place in the role's criteria.
 _OF_ROLE: Mapping[str, tuple[str, ...]] = {
     "promise": ("promise",),
     "description": ("description",),
@@ -48,17 +48,24 @@ def description_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _task_options() -> list[Callable[[Any], Any]]:
     return [
-        click.option("--outcome", metavar="TEXT", help="What is measurably different when it is done."),
+        click.option("--outcome", metavar="TEXT", help="What is measurably different when the task is done."),
         click.option(
-            "--acceptance", multiple=True, metavar="TEXT", help="A criterion; give it once for each."
+            "--acceptance", multiple=True, metavar="TEXT", help="An acceptance criterion; may be repeated."
         ),
-        click.option("--description", metavar="TEXT", help="What is to be done."),
-        click.option("--priority", type=int, metavar="N", help="Smaller first.  [default: 5]"),
-        click.option("--depends-on", multiple=True, metavar="ID", help="A task that must be done before."),
-        click.option("--assignee", metavar="NAME", help="Whose it is; ralph only shows it."),
-        click.option("--max-cost", type=float, metavar="USD", help="What the task may cost in all."),
-        click.option("--max-tokens", type=int, metavar="N", help="How many tokens it may use."),
-        click.option("--max-time", type=float, metavar="SECONDS", help="How long it may be worked on."),
+        click.option("--description", metavar="TEXT", help="What to do."),
+        click.option("--priority", type=int, metavar="N", help="Lower numbers come first.  [default: 5]"),
+        click.option(
+            "--depends-on",
+            multiple=True,
+            metavar="ID",
+            help="A task that must be done first; may be repeated.",
+        ),
+        click.option("--assignee", metavar="NAME", help="Who owns it; only shown, not used."),
+        click.option("--max-cost", type=float, metavar="USD", help="Most that the task may cost."),
+        click.option("--max-tokens", type=int, metavar="N", help="Most tokens that the task may use."),
+        click.option(
+            "--max-time", type=float, metavar="SECONDS", help="Longest time that the task may take."
+        ),
     ]
 
 
@@ -67,18 +74,22 @@ def _role_options() -> list[Callable[[Any], Any]]:
     for role in ROLES:
         found += [
             click.option(
-                f"--{role}-promise", metavar="TEXT", help=f"What the {role} says in its tag when done."
+                f"--{role}-promise",
+                metavar="TEXT",
+                help=f"What the {role} says in its promise tag when done.",
             ),
-            click.option(f"--{role}-description", metavar="TEXT", help=f"When the {role} has succeeded."),
+            click.option(f"--{role}-description", metavar="TEXT", help=f"What success means for the {role}."),
             click.option(
-                f"--{role}-verify", metavar=f"[{_METHODS}]", help=f"How the {role}'s work is proven."
+                f"--{role}-verify", metavar=f"[{_METHODS}]", help=f"How the {role}'s work is verified."
             ),
-            click.option(f"--{role}-verify-cmd", metavar="COMMAND", help="The command of external."),
+            click.option(f"--{role}-verify-cmd", metavar="COMMAND", help="The command that `external` runs."),
             click.option(
-                f"--{role}-verify-template", metavar="NAME", help="A ready-made one, such as pytest."
+                f"--{role}-verify-template", metavar="NAME", help="A ready-made command, such as pytest."
             ),
-            click.option(f"--{role}-verify-config", metavar="JSON", help="All of its config."),
-            click.option(f"--{role}-max-iterations", type=int, metavar="N", help="Its limit."),
+            click.option(f"--{role}-verify-config", metavar="JSON", help="The whole verification config."),
+            click.option(
+                f"--{role}-max-iterations", type=int, metavar="N", help=f"Most iterations of the {role}."
+            ),
         ]
     return found
 
@@ -89,7 +100,7 @@ def entry_from(flags: Mapping[str, Any], base: Mapping[str, Any] | None = None) 
     for flag, path in _OF_TASK.items():
         _put(entry, path, _given(flags, flag))
     for role in ROLES:
-        # The whole config first: what has a flag of its own then stands beside it.
+        # The whole config first: what has a flag of its own is then added to it.
         for flag in sorted(_OF_ROLE, key=lambda name: name != "verify-config"):
             value = _given(flags, f"{role}-{flag}")
             if flag == "verify-config" and value is not None:
@@ -166,7 +177,7 @@ def _parsed(text: str, flag: str) -> Any:
 
 
 def _without_empty(value: dict[str, Any]) -> dict[str, Any]:
-    """An empty text takes back what stood there: then the default holds again."""
+    """An empty text clears a field: the default applies again."""
     kept = {
         key: _without_empty(inner) if isinstance(inner, dict) and key != "metadata" else inner
         for key, inner in value.items()

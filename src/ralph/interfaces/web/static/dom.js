@@ -19,7 +19,7 @@ export function fill(parent, ...children) {
   parent.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
 }
 
-/** Draws anew only if what is to be drawn changed: a page that redraws all the time cannot be clicked or read aloud. */
+/** Redraws only if something changed: a page that redraws all the time cannot be clicked or read aloud. */
 export function redraw(parent, key, draw) {
   if (parent.drawnFor === key) return false;
   parent.drawnFor = key;
