@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from ralph.engine.ports import Judging, When
     from ralph.engine.stop_token import StopToken
     from ralph.errors import RalphError, WorkspaceBusy
-    from ralph.interfaces.library.modes import can_start_mode, end_mode, start_mode
-    from ralph.interfaces.library.promise import (
+    from ralph.operations.modes import can_start_mode, end_mode, start_mode
+    from ralph.operations.promise_loop import (
         clear_ralph_loop_state,
         end_ralph_loop,
         is_ralph_loop_active,
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
         start_ralph_loop,
         write_ralph_loop_state,
     )
-    from ralph.interfaces.library.states import StateManager
-    from ralph.interfaces.library.supervise import supervise
+    from ralph.operations.states import StateManager
+    from ralph.operations.supervise import supervise
     from ralph.wiring.assembly import assemble
     from ralph.wiring.launch import Launch
     from ralph.wiring.runs.prompt_run import Prompt, prepare_run
@@ -90,8 +90,8 @@ _HOMES = {
     "ralph.engine.ports": ("Judging", "When"),
     "ralph.engine.stop_token": ("StopToken",),
     "ralph.errors": ("RalphError", "WorkspaceBusy"),
-    "ralph.interfaces.library.modes": ("can_start_mode", "end_mode", "start_mode"),
-    "ralph.interfaces.library.promise": (
+    "ralph.operations.modes": ("can_start_mode", "end_mode", "start_mode"),
+    "ralph.operations.promise_loop": (
         "clear_ralph_loop_state",
         "end_ralph_loop",
         "is_ralph_loop_active",
@@ -99,20 +99,16 @@ _HOMES = {
         "start_ralph_loop",
         "write_ralph_loop_state",
     ),
-    "ralph.interfaces.library.states": ("StateManager",),
-    "ralph.interfaces.library.supervise": ("supervise",),
-    "ralph.wiring.assembly": ("assemble", "assembled"),
-    "ralph.wiring.launch": ("Launch", "Plan"),
-    "ralph.wiring.runs.prompt_run": ("Prompt", "plan_run", "prepare_run"),
+    "ralph.operations.states": ("StateManager",),
+    "ralph.operations.supervise": ("supervise",),
+    "ralph.wiring.assembly": ("assemble",),
+    "ralph.wiring.launch": ("Launch",),
+    "ralph.wiring.runs.prompt_run": ("Prompt", "prepare_run"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_CALLED_THERE = {
-    "load_settings": "load",
-    # What they were called before: deprecated.
-    "Plan": "Launch",
-    "plan_run": "prepare_run",
-    "assembled": "assemble",
-}
+_CALLED_THERE = {"load_settings": "load"}
+_DEPRECATED = {"Plan": "Launch", "assembled": "assemble", "plan_run": "prepare_run"}
+"""Old name → the name to use instead."""
 
 __all__ = [
     "COMPLETION_TAG_PATTERN",
@@ -137,7 +133,6 @@ __all__ = [
     "ModeCheck",
     "Outcome",
     "Placement",
-    "Plan",
     "Prompt",
     "RalphError",
     "RalphLoopConfig",
@@ -153,7 +148,6 @@ __all__ = [
     "WorkspaceBusy",
     "__version__",
     "assemble",
-    "assembled",
     "build_continuation_prompt",
     "can_start_mode",
     "clear_ralph_loop_state",
@@ -166,7 +160,6 @@ __all__ = [
     "increment_iteration",
     "is_ralph_loop_active",
     "load_settings",
-    "plan_run",
     "prepare_run",
     "read_ralph_loop_state",
     "run_loop",
@@ -178,6 +171,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in _DEPRECATED:
+        import warnings
+
+        warnings.warn(
+            f"ralph.{name} is deprecated: use ralph.{_DEPRECATED[name]}", DeprecationWarning, stacklevel=2
+        )
+        return __getattr__(_DEPRECATED[name])
     if name not in _HOME_OF:
         message = f"module 'ralph' has no attribute {name!r}"
         raise AttributeError(message)

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from ralph import supervise
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.domain.loop.decision import Outcome
 from ralph.engine.loop import RunResult
 from ralph.engine.stop_token import StopToken
 from ralph.errors import ConfigError, UsageError
-from ralph.interfaces.library.supervise import supervise
 from ralph.testing.fake_clock import FakeClock
 
 

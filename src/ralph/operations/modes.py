@@ -1,4 +1,4 @@
-"""Seed 000's mode registry: planning, executing and verifying exclude each other in a workspace."""
+"""Hold a workspace in a mode: planning, executing and verifying exclude each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ralph.adapters.storage.modes import ModeCheck, ModeRegistry
 from ralph.config.root import STATE_FOLDER
 from ralph.domain.holder import Mode
 from ralph.errors import UsageError
-from ralph.interfaces.library.project import inherited_run, project
+from ralph.operations.current_project import inherited_run, project
 
 
 def can_start_mode(mode: Mode | str, *, root: Path | None = None) -> ModeCheck:

@@ -1,4 +1,4 @@
-"""Seed 000's state manager: one named JSON document, of a project or of a user."""
+"""Keep a small state: one named JSON document, of a project or of a user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.storage.state_files import Decode, StateFile, StateLocation, global_folder, local_folder
-from ralph.interfaces.library.project import Report, project, warn
+from ralph.operations.current_project import Report, project, warn
 
 T = TypeVar("T")
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 class StateManager(Generic[T]):
     """``<name>.json`` in ``.ralph/state`` of the project (local) or of the user (global).
 
-    Without ``decode`` and ``encode`` the state is any JSON object, as a dict. The project is found anew at each
+    Without ``decode`` and ``encode`` the state is any JSON object, as a dict. The project is found again at each
     call unless ``root`` names it, so that one manager can serve a program that changes directory.
     """
 

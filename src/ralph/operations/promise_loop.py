@@ -1,4 +1,4 @@
-"""Seed 000's loop for programs that run the agent themselves: state in a file, one loop per workspace."""
+"""Steer a loop of profile ``promise`` from a program that runs the agent itself: state in a file, one loop per workspace."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ralph.domain.promise.loop_state import (
     new_state,
 )
 from ralph.errors import UsageError
-from ralph.interfaces.library.modes import registry
-from ralph.interfaces.library.project import Report, project, warn
+from ralph.operations.current_project import Report, project, warn
+from ralph.operations.modes import registry
 
 MODE_DETAILS = {"mode": RALPH_LOOP_STATE_FILE}
 
@@ -37,7 +37,7 @@ def clear_ralph_loop_state(*, root: Path | None = None, report: Report = warn) -
 
 
 def is_ralph_loop_active(*, root: Path | None = None, report: Report = warn) -> bool:
-    """Also true of a loop whose process died: it can be taken up where it was."""
+    """Also true of a loop whose process died: it can be resumed."""
     state = read_ralph_loop_state(root=root, report=report)
     return state is not None and state.active
 

@@ -1,4 +1,4 @@
-"""What the library's functions work on: the project that is found from the current directory."""
+"""What a program that calls an operation works on: the project found from the current directory."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def inherited_run() -> str:
 
 
 def warn(message: str) -> None:
-    """Where nobody asked to be told: as a Python warning, which a program can filter or log."""
+    """For callers who did not say whom to tell: a Python warning, which a program can filter or log."""
     warnings.warn(message, UserWarning, stacklevel=2)

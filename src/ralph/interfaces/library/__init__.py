@@ -1,1 +1,0 @@
-"""Functions for programs that steer a loop themselves. Import them from ``ralph``."""

@@ -1,0 +1,35 @@
+"""What programs import from ``ralph``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import ralph
+
+
+@pytest.mark.parametrize("name", ralph.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(ralph, name) is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("Plan", "Launch"), ("plan_run", "prepare_run"), ("assembled", "assemble")]
+)
+def test_an_old_name_still_works_and_says_what_to_use(old: str, new: str) -> None:
+    for _ in range(2):  # not only the first time
+        with pytest.warns(DeprecationWarning, match=rf"ralph\.{old} is deprecated: use ralph\.{new}"):
+            assert getattr(ralph, old) is getattr(ralph, new)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = ralph.nothing
+
+
+def test_importing_the_package_imports_nothing_else_of_it() -> None:
+    code = "import sys, ralph; print([name for name in sys.modules if name.startswith('ralph.')])"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "[]"
