@@ -37,7 +37,7 @@ class Merged:
     origins: Mapping[KeyPath, Origin]
 
     def origin(self, path: KeyPath) -> Origin:
-        """What stands inside a list comes from where the list came from."""
+        """What is inside a list comes from where the list came from."""
         if path in self.origins:
             return self.origins[path]
         first_index = next((n for n, step in enumerate(path) if isinstance(step, int)), len(path))
@@ -48,6 +48,9 @@ class Merged:
         while path and path not in self.origins:
             path = path[:-1]
         return self.origins.get(path, DEFAULT)
+
+
+NOTHING = Merged({}, {})
 
 
 def deep_merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:

@@ -35,8 +35,7 @@ def make_demo(directory: Path | None) -> Path:
 
 def prepare_demo(project: Path) -> Launch:
     """With the demo's own settings, whatever RALPH_… the user has."""
-    settings = load(project, environ={}).settings
-    return prepare_run(settings, Root(project, project), Prompt(file=project / "PROMPT.md"))
+    return prepare_run(load(project, environ={}), Root(project, project), Prompt(file=project / "PROMPT.md"))
 
 
 def last_commit(project: Path) -> str:

@@ -1,47 +1,31 @@
-"""Every command that a run will start because somebody's settings say so: the repository is not to be believed blindly."""
+"""Every command that a run will start because somebody's settings say so, and whose: a repository brings settings along."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ralph.config.loading import inspect
 from ralph.wiring.launch import Launch
 
 BUILT_IN_NOTIFIERS = ("bell", "desktop")
 
 
-def named_commands(launch: Launch, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What, and where it comes from. The agent itself is named by the head of the run."""
-    settings = launch.settings
-    uses_scm = settings.scm is not None and launch.profile.uses_scm
-    if not launch.guardrails and not uses_scm and not settings.notify:
-        return tuple(launch.composition.commands())
-    merged = inspect(launch.root.state, environ=environ, flags=launch.flags).merged
-    without_flags = inspect(launch.root.state, environ=environ).merged
+def named_commands(launch: Launch) -> Iterator[str]:
+    """The agent itself is named by the head of the run."""
+    settings, loaded = launch.settings, launch.loaded
     place = (
         ("profiles", launch.profile.name, "guardrails") if launch.profile.own_guardrails else ("guardrails",)
     )
-    older = _commands_at(without_flags.values, place)
-
-    def origin(*path: str) -> str:
-        return merged.origin(path).label
-
-    def of_guardrail(command: str) -> str:
-        """A flag adds to the list, so each entry is asked for by itself."""
-        return (without_flags if command in older else merged).origin(place).label
-
-    def found() -> Iterator[str]:
-        for guardrail in launch.guardrails:
-            yield f"guardrail: {guardrail.command} ({of_guardrail(guardrail.command)})"
-        if settings.scm is not None and uses_scm:
-            for task in settings.scm.tasks:
-                yield f"scm: {settings.scm.command} {task} ({origin('scm', 'tasks')})"
-        for how in settings.notify:
-            if how not in BUILT_IN_NOTIFIERS and not how.startswith(("http://", "https://")):
-                yield f"notify: {how} ({origin('notify')})"
-        yield from launch.composition.commands()
-
-    return tuple(found())
+    configured = _commands_at(loaded.without_flags.values, place)
+    for guardrail in launch.guardrails:
+        # A flag adds to the list, so each entry is looked up by itself.
+        named_by = loaded.without_flags if guardrail.command in configured else loaded.merged
+        yield f"guardrail: {guardrail.command} ({named_by.origin(place)})"
+    if settings.scm is not None and launch.profile.uses_scm:
+        for task in settings.scm.tasks:
+            yield f"scm: {settings.scm.command} {task} ({loaded.origin('scm.tasks')})"
+    for how in settings.notify:
+        if how not in BUILT_IN_NOTIFIERS and not how.startswith(("http://", "https://")):
+            yield f"notify: {how} ({loaded.origin('notify')})"
 
 
 def _commands_at(values: object, path: tuple[str, ...]) -> set[object]:

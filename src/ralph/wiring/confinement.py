@@ -1,13 +1,16 @@
-"""Where the agent of a run is confined to: the sandbox that was asked for, opened for the time of the run."""
+"""The sandbox of a run and the runners of its processes: agents and checks inside it, our own git outside."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph.adapters.processes.redaction import Redactor, secrets_in
+from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.engine.ports import ProcessRunner
 from ralph.wiring.launch import Launch
@@ -33,13 +36,88 @@ class Confinement:
 
         return IsolatedRunner(runner, self.sandbox, tidy=self.tidy)
 
-    def wary(self, runner: ProcessRunner) -> ProcessRunner:
-        """For our own git, outside."""
-        if self.sandbox is None:
-            return runner
-        from ralph.adapters.isolation.runner import WaryRunner
 
-        return WaryRunner(runner, self.tidy)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runners:
+    """``checks`` run what the agent may have written, in the sandbox if there is one; ``outside`` runs our own git.
+
+    ``agent_environment`` is what agents get, ``environment`` our own.
+    """
+
+    checks: ProcessRunner
+    agents: ProcessRunner
+    outside: ProcessRunner
+    confinement: Confinement
+    environment: Mapping[str, str]
+    agent_environment: Mapping[str, str]
+    redactor: Redactor
+
+    @property
+    def is_confined(self) -> bool:
+        """The agent works in a sandbox."""
+        return self.confinement.sandbox is not None
+
+
+def agent_environment(
+    launch: Launch, run_id: str, *, parent_id: str, environ: Mapping[str, str]
+) -> dict[str, str]:
+    environment = {**environ, **launch.settings.agent.environment}
+    # What a supervised parent told its agent is not about the agent of this run.
+    environment.pop("RALPH_ATTEMPT", None)
+    return environment | {
+        "RUN_FOLDER": str((launch.state_folder / "runs" / run_id).absolute()),
+        "RALPH_PARENT_RUN_ID": parent_id,
+    }
+
+
+def redactor_for(launch: Launch, environment: Mapping[str, str]) -> Redactor:
+    defined = (secrets_in(own.environment) for own in launch.settings.agents.values())
+    return Redactor(secrets_in(environment).union(*defined))
+
+
+@asynccontextmanager
+async def open_runners(
+    launch: Launch,
+    run_id: str,
+    *,
+    run_folder: Path,
+    environment: Mapping[str, str],
+    agent_environment: Mapping[str, str],
+    redactor: Redactor,
+    exempt: Callable[[int], bool],
+    report: Callable[[str], None],
+) -> AsyncIterator[Runners]:
+    """With the sandbox open until the block ends. ``exempt``: processes that a session's clean-up leaves alone.
+
+    Raises AgentUnavailable if the sandbox that was asked for is not there.
+    """
+    make = partial(PosixProcessRunner, run_id=run_id, redactor=redactor)
+    own = make(base_environment=environment)
+    confinement = await confinement_of(
+        launch, own, run_id=run_id, run_folder=run_folder, environment=agent_environment, report=report
+    )
+    agents = make(base_environment=agent_environment, ladder=launch.ladder, exempt=exempt)
+    async with open_sandbox(confinement, own):
+        yield Runners(
+            checks=confinement.around(own) if launch.settings.sandbox_checks else own,
+            agents=confinement.around(agents),
+            outside=own if confinement.sandbox is None else _wary(confinement, make, environment),
+            confinement=confinement,
+            environment=environment,
+            agent_environment=agent_environment,
+            redactor=redactor,
+        )
+
+
+def _wary(
+    confinement: Confinement, make: Callable[..., ProcessRunner], environment: Mapping[str, str]
+) -> ProcessRunner:
+    from ralph.adapters.isolation.outside_git import safe_git_variables
+    from ralph.adapters.isolation.runner import WaryRunner
+
+    return WaryRunner(
+        make(base_environment={**environment, **safe_git_variables(environment)}), confinement.tidy
+    )
 
 
 async def confinement_of(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,99 +10,75 @@ from time import localtime, time
 
 from ralph.adapters.actions.scm import ScmAction
 from ralph.adapters.checks.commands import ShellCommands
-from ralph.adapters.clock import SystemClock
-from ralph.adapters.processes.redaction import Redactor, redact_argv
-from ralph.adapters.storage.controls import Controls
-from ralph.adapters.storage.journal import SqliteJournal
+from ralph.adapters.processes.redaction import redact_argv
 from ralph.adapters.workspace.snapshot import GitWorkspace
 from ralph.config.root import git_top
-from ralph.domain.agent.events import Usage
-from ralph.domain.agent.transcript import PriceOf, Transcript
-from ralph.domain.loop.budget import Budget
+from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted, Warned
-from ralph.domain.loop.state import LoopState
 from ralph.engine.budget_meter import Meter
 from ralph.engine.guardrail import Guardrail, GuardrailCheck
-from ralph.engine.ports import Agent, Check, Control, ProcessRunner, Timeouts
+from ralph.engine.ports import Agent, Check, Clock, Control, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
 from ralph.errors import RalphError
 from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.announcement import named_commands
-from ralph.wiring.confinement import Confinement
+from ralph.wiring.confinement import Runners
 from ralph.wiring.launch import Driven, Launch
+from ralph.wiring.record import Record
+from ralph.wiring.requirements import pricing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
-    """``runner`` runs what the agent may have written (in the sandbox, if there is one); ``outside`` runs our own git."""
+    """An open run: what it was asked for, its record, and what runs its processes."""
 
     launch: Launch
-    run_id: str
-    run_folder: Path
-    database: sqlite3.Connection
-    journal: SqliteJournal
-    controls: Controls
-    clock: SystemClock
+    record: Record
+    runners: Runners
+    clock: Clock
     control: Control
     publish: Recorder
-    redactor: Redactor
-    environment: Mapping[str, str]  # that agents get
-    environ: Mapping[str, str]  # our own
-    confinement: Confinement
-    runner: ProcessRunner
-    agent_runner: ProcessRunner
-    outside: ProcessRunner
-    budget: Budget
     meter: Meter
-    state: LoopState  # where the run stands
-    is_resumed: bool
-    was_cut: bool  # a session was under way when an earlier process of this run ended
-    interrupted: str  # another run that was left behind here; empty: none
     complain: Callable[[str], None]
-    listeners_for: Callable[
-        [str], Sequence[Listener]
-    ]  # those who want to see a run that is a part of this one
-
-    @property
-    def is_confined(self) -> bool:
-        """The agent works in a sandbox."""
-        return self.confinement.sandbox is not None
+    listeners_for: Callable[[str], Sequence[Listener]]  # of a run that is a part of this one, by its title
 
     @property
     def workspace(self) -> Path:
         return self.launch.root.workspace
 
+    def warn(self, message: str) -> None:
+        self.publish(Warned(message))
+
     def listen(self, *listeners: Listener) -> None:
         self.publish.listen(*listeners)
 
-    def announce(self, warnings: Sequence[str]) -> None:
+    def announce(self, *, warnings: Sequence[str] = (), commands: Sequence[str] = ()) -> None:
         """The first event of the run, and what the user should know about it."""
         launch = self.launch
         self.publish(
             RunStarted(
-                run_id=self.run_id,
+                run_id=self.record.run_id,
                 profile=launch.profile.name,
                 agent=launch.agent,
                 root=str(self.workspace),
                 maximum=launch.maximum,
                 notes=launch.notes,
-                sandbox=self.confinement.notes,
-                commands=named_commands(launch, self.environ),
+                sandbox=self.runners.confinement.notes,
+                commands=(*named_commands(launch), *commands),
             )
         )
         for warning in (*launch.warnings(), *warnings):
-            self.publish(Warned(warning))
-        if self.interrupted:
-            left = f"run {self.interrupted} was interrupted"
-            goes_on = "`ralph resume` goes on with it, this is a new one"
+            self.warn(warning)
+        if self.record.interrupted:
+            then = "`ralph resume` resumes it, this is a new one"
             if isinstance(launch.composition, Driven):
-                goes_on = "what is left of its tasks goes on here"
-            self.publish(Warned(f"{left}; {goes_on}"))
+                then = "what is left of its tasks is resumed here"
+            self.warn(f"run {self.record.interrupted} was interrupted; {then}")
 
     def end_unbegun(self, error: RalphError) -> None:
-        end_unbegun(self.publish, self.journal, self.state, error)
+        end_unbegun(self.publish, self.record, error)
 
     def agent(
         self,
@@ -119,12 +94,12 @@ class Kit:
         sessions: list[Agent] = [
             AgentSession(
                 adapter,
-                self.agent_runner,
+                self.runners.agents,
                 tags=tags,
-                show=lambda argv: self.redactor.redact(redact_argv(argv)),
+                show=lambda argv: self.runners.redactor.redact(redact_argv(argv)),
                 timeouts=timeouts or Timeouts(settings.timeout, settings.idle_timeout),
                 watch=self._watch,
-                price=pricing(self.launch),
+                price=pricing(self.launch.settings),
                 reset_time=_reset_time,
                 attendants=attendants,
             )
@@ -148,14 +123,14 @@ class Kit:
         return GuardrailCheck(
             guardrail,
             commands=self.commands,
-            journal=self.journal,
+            journal=self.record.journal,
             root=self.workspace,
             state_folder=self.launch.state_folder,
         )
 
     @property
     def commands(self) -> ShellCommands:
-        return ShellCommands(self.runner, self.workspace)
+        return ShellCommands(self.runners.checks, self.workspace)
 
     def scm(self, agent: Agent, *, completion: str) -> ScmAction | None:
         """What the settings want to happen with proven changes; ``prepare`` it before the first session."""
@@ -166,31 +141,20 @@ class Kit:
             scm.command,
             scm.tasks,
             agent=agent,
-            runner=self.outside,
-            journal=self.journal,
+            runner=self.runners.outside,
+            journal=self.record.journal,
             root=self.workspace,
-            memory=self.run_folder / "untracked_before.json",
+            memory=self.record.folder / "untracked_before.json",
             completion=completion,
             timeout=scm.timeout,
         )
 
     def git_workspace(self) -> GitWorkspace | None:
         top = git_top(self.workspace)
-        return GitWorkspace(self.workspace, self.outside, top=top) if top else None
+        return GitWorkspace(self.workspace, self.runners.outside, top=top) if top else None
 
     def _watch(self, transcript: Transcript) -> str | None:
         return self.meter.watch(transcript) or (self.launch.watch(transcript) if self.launch.watch else None)
-
-
-def pricing(launch: Launch) -> PriceOf:
-    """What tokens cost in this run. The table is loaded when the first agent leaves that open."""
-
-    def price(usage: Usage, model: str) -> float | None:
-        from ralph.domain.agent.prices import cost_of, with_own
-
-        return cost_of(usage, model, with_own(launch.own_prices))
-
-    return price
 
 
 def _reset_time(text: str) -> float | None:
@@ -200,8 +164,9 @@ def _reset_time(text: str) -> float | None:
     return reset_time(text, now, utc_offset=localtime(now).tm_gmtoff)
 
 
-def end_unbegun(publish: Recorder, journal: SqliteJournal, state: LoopState, error: RalphError) -> None:
+def end_unbegun(publish: Recorder, record: Record, error: RalphError) -> None:
     """Nothing was started: there is nothing to resume either."""
+    state = record.state
     with suppress(RalphError):  # it may be the record itself that failed
         publish(
             RunEnded(
@@ -213,4 +178,4 @@ def end_unbegun(publish: Recorder, journal: SqliteJournal, state: LoopState, err
                 hint=error.hint,
             )
         )
-        journal.commit(state)
+        record.journal.commit(state)

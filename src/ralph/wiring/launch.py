@@ -1,19 +1,18 @@
-"""What a run would be: profile + settings + what the user asked, resolved and checked, nothing started yet."""
+"""A run as it would be started: profile, settings and what the user asked, resolved and checked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ralph.adapters.processes.ladder import USUAL, Ladder
 from ralph.adapters.storage.run_request import RunRequest
-from ralph.config.loading import effective
+from ralph.config.loading import Loaded, effective
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import Settings
-from ralph.config.sources import Flag
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Rules
@@ -23,7 +22,6 @@ from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle
 from ralph.wiring.agents import ChosenAgents
 
 if TYPE_CHECKING:
-    from ralph.domain.agent.prices import Price
     from ralph.engine.guardrail import Guardrail
     from ralph.engine.loop import RunResult
     from ralph.engine.recording import Listener
@@ -48,25 +46,22 @@ class Composed:
     workspace: Workspace | None = None
     listeners: Sequence[Listener] = ()
     warnings: Sequence[str] = ()
+    commands: Sequence[str] = ()  # that it will run besides those of the settings, each with who says so
 
 
 class Described(Protocol):
     """What was asked for. Made from what the user asked; made again from ``arguments`` when a run is resumed."""
 
     def arguments(self) -> Mapping[str, object]:
-        """What ``wiring.profiles`` needs to make it again: JSON values only."""
+        """What ``prepare_again`` needs to make it again: JSON values only."""
         ...
 
     def describe(self) -> Mapping[str, object]:
-        """What the record shows of how the run was asked for. Secrets are taken out by who writes it."""
+        """What the record shows of how the run was asked for. Whoever writes it takes the secrets out."""
         ...
 
     def warnings(self, launch: Launch) -> Iterator[str]:
         """What would make a run pointless or its success worth little."""
-        ...
-
-    def commands(self) -> Iterator[str]:
-        """What it will run besides the agent and what the settings name, and who says so."""
         ...
 
 
@@ -90,15 +85,14 @@ class Launch:
     """A run as it would be started: everything resolved and checked, nothing done yet."""
 
     profile: Profile
-    settings: Settings
+    loaded: Loaded  # the settings as they were read, with the origin of each value
+    settings: Settings  # as this run takes them
     root: Root
     agents: ChosenAgents
     composition: Composition | Driven
     maximum: int | None
     guardrails: tuple[Guardrail, ...] = ()
-    own_prices: Mapping[str, Price] = field(default_factory=dict)
-    flags: tuple[Flag, ...] = ()  # what was given on the command line, for `ralph resume`
-    resumes: str = ""  # the run to go on with; empty: a new one
+    resumes: str = ""  # the run to resume; empty: a new one
     parent_id: str = ""  # the run that this one is a part of; empty: whatever the environment says
     programs: tuple[str, ...] = ()  # of agents that it may start besides its own: judges, other roles
     writable: tuple[Path, ...] = ()  # what its agent may write besides the workspace, in a sandbox too
@@ -145,7 +139,7 @@ class Launch:
             profile=self.profile.name,
             arguments=self.composition.arguments(),
             workspace=str(self.root.workspace),
-            flags=self.flags,
+            flags=self.loaded.flags,
             settings=effective(self.settings),
         )
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from ralph.adapters.checks.commands import ShellCommands
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.root import Root
-from ralph.domain.loop.events import Warned
 from ralph.domain.proof.verification_config import commands_of_merge
 from ralph.domain.tasks.criteria import criteria_for
 from ralph.domain.tasks.pipeline import Pipeline
@@ -40,7 +39,7 @@ class FinalVerification:
             return await verify_merge(
                 required,
                 ShellCommands(runner, path),
-                log=lambda number: kit.run_folder / f"merge_{self.task.id}_{number:02}.log",
+                log=lambda number: kit.record.folder / f"merge_{self.task.id}_{number:02}.log",
                 control=kit.control,
                 publish=kit.publish,
                 rerun=kit.launch.settings.profiles.verified.rerun_failing,
@@ -50,17 +49,19 @@ class FinalVerification:
     async def _confined(self, path: Path) -> AsyncIterator[ProcessRunner]:
         """The sandbox of the whole work may write to the user's tree; this one may not."""
         kit = self.kit
-        if not kit.is_confined or not kit.launch.settings.sandbox_checks:
-            yield kit.runner
+        if not kit.runners.is_confined or not kit.launch.settings.sandbox_checks:
+            yield kit.runners.checks
             return
-        runner = PosixProcessRunner(run_id=kit.run_id, base_environment=kit.environ, redactor=kit.redactor)
+        runner = PosixProcessRunner(
+            run_id=kit.record.run_id, base_environment=kit.runners.environment, redactor=kit.runners.redactor
+        )
         confinement = await confinement_of(
             replace(kit.launch, root=Root(kit.launch.root.state, path)),
             runner,
-            run_id=kit.run_id,
-            run_folder=kit.run_folder,
-            environment=kit.environment,
-            report=lambda message: kit.publish(Warned(message)),
+            run_id=kit.record.run_id,
+            run_folder=kit.record.folder,
+            environment=kit.runners.agent_environment,
+            report=kit.warn,
         )
         async with open_sandbox(confinement, runner):
             yield confinement.around(runner)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from ralph.config.loading import Loaded
 from ralph.config.root import Root
-from ralph.config.schema import Settings
-from ralph.config.sources import Flag
 from ralph.domain.loop.decision import Acceptance
 from ralph.domain.loop.profile import Profile
 from ralph.errors import UsageError
@@ -24,10 +23,9 @@ class PrepareAgain(Protocol):
         self,
         profile: Profile,
         arguments: Mapping[str, object],
-        settings: Settings,
+        loaded: Loaded,
         root: Root,
         *,
-        flags: Sequence[Flag],
         resumes: str,
     ) -> Launch: ...
 
@@ -53,14 +51,13 @@ def load_profile(name: str) -> Profile:
 def prepare_again(
     name: str,
     arguments: Mapping[str, object],
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
-    flags: Sequence[Flag],
     resumes: str,
 ) -> Launch:
     """The launch of a run that is resumed, from what its ``request.json`` says."""
     profile = load_profile(name)
     module = importlib.import_module(f"ralph.wiring.runs.{profile.run}")
     prepare: PrepareAgain = module.prepare_again
-    return prepare(profile, arguments, settings, root, flags=flags, resumes=resumes)
+    return prepare(profile, arguments, loaded, root, resumes=resumes)

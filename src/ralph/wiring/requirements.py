@@ -18,7 +18,8 @@ from ralph.engine.guardrail import Guardrail
 from ralph.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from ralph.domain.agent.prices import Price
+    from ralph.domain.agent.events import Usage
+    from ralph.domain.agent.transcript import PriceOf
 
 
 def require_system() -> None:
@@ -58,14 +59,19 @@ def required_by_guardrail(guardrail: GuardrailSettings, settings: Settings) -> R
     )
 
 
-def prices_of(settings: Settings) -> dict[str, Price]:
-    """The user's own."""
-    from ralph.domain.agent.prices import Price
+def pricing(settings: Settings) -> PriceOf:
+    """What tokens cost. The table is loaded when the first agent leaves that open."""
 
-    return {
-        model: Price(price.input, price.output, price.cache_read, price.cache_write)
-        for model, price in settings.prices.items()
-    }
+    def price(usage: Usage, model: str) -> float | None:
+        from ralph.domain.agent.prices import Price, cost_of, with_own
+
+        own = {
+            model: Price(price.input, price.output, price.cache_read, price.cache_write)
+            for model, price in settings.prices.items()
+        }
+        return cost_of(usage, model, with_own(own))
+
+    return price
 
 
 def require_scm(settings: Settings, workspace: Path, environ: Mapping[str, str] = os.environ) -> None:

@@ -14,7 +14,7 @@ from ralph.domain.sandbox.kind import ASKABLE, STRONGEST
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
-    from ralph.config.loading import Loaded
+    from ralph.config.loading import Loaded, Sources
     from ralph.config.sources import Flag
 
 
@@ -47,25 +47,28 @@ def sandbox_flags(sandbox: str | None, no_sandbox: bool) -> list[Flag]:
     return [(("sandbox", "kind"), sandbox, "--sandbox")]
 
 
-def load_with(state: Path, flags: Sequence[Flag]) -> Loaded:
-    """The settings with the flags laid over them; their warnings go to the user."""
-    from ralph.config.loading import load
+def sources_of(state: Path) -> Sources:
+    """The settings without any flags, read once: some flags add to what they say."""
+    from ralph.config.loading import Sources
 
-    loaded = load(state, environ=os.environ, flags=flags)
+    return Sources.read(state, os.environ)
+
+
+def load_with(sources: Sources, flags: Sequence[Flag]) -> Loaded:
+    """The settings with the flags laid over them; their warnings go to the user."""
+    loaded = sources.load(flags)
     for warning in loaded.warnings:
         print(f"ralph: warning: {warning}", file=sys.stderr)
     return loaded
 
 
 def agent_flags_of(
-    state: Path, agent: str | None, agent_flags: Sequence[str] = (), guardrails: Sequence[str] = ()
+    sources: Sources, agent: str | None, agent_flags: Sequence[str] = (), guardrails: Sequence[str] = ()
 ) -> list[Flag]:
     """What adds to lists in the settings. ``--agent`` names another program: their flags are not for that one."""
-    from ralph.config.loading import inspect
-
     if agent is None and not agent_flags and not guardrails:
         return []
-    values = inspect(state, environ=os.environ).merged.values
+    values = sources.merged.values
     flags: list[Flag] = []
     configured = values.get("agent")
     kept = _list(configured, "flags")

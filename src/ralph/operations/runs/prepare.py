@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from ralph.config.loading import Loaded
     from ralph.config.root import Root
-    from ralph.config.schema import Settings
-    from ralph.config.sources import Flag
     from ralph.wiring.launch import Launch
 
 
@@ -28,21 +27,20 @@ def require_prompt_profile(name: str) -> None:
 
 
 def prepare_prompt_run(
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     prompt: GivenPrompt,
     *,
     profile: str = "basic",
-    flags: Sequence[Flag] = (),
 ) -> Launch:
     """`ralph run`. Raises whatever can be known to be wrong before anything is started or written."""
     from ralph.wiring.runs.prompt_run import Prompt, prepare_run
 
-    return prepare_run(settings, root, Prompt(*prompt), profile=profile, flags=flags)
+    return prepare_run(loaded, root, Prompt(*prompt), profile=profile)
 
 
 def prepare_supervised_run(
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
     prompt: GivenPrompt | None,
@@ -50,31 +48,27 @@ def prepare_supervised_run(
     task: str = "",
     project: str = "",
     task_folder: Path | None = None,
-    flags: Sequence[Flag] = (),
 ) -> Launch:
     """`ralph supervise`. Raises whatever can be known to be wrong before anything is started or written."""
     from ralph.wiring.runs.prompt_run import Prompt
     from ralph.wiring.runs.supervised_run import prepare_supervised
 
     return prepare_supervised(
-        settings,
+        loaded,
         root,
         prompt=None if prompt is None else Prompt(*prompt),
         command=command,
         task=task,
         project=project,
         task_folder=task_folder,
-        flags=flags,
     )
 
 
-def prepare_work_run(
-    settings: Settings, root: Root, tasks: Sequence[str] = (), *, flags: Sequence[Flag] = ()
-) -> Launch:
+def prepare_work_run(loaded: Loaded, root: Root, tasks: Sequence[str] = ()) -> Launch:
     """`ralph work`: on these tasks, or on whatever is ready."""
     from ralph.wiring.runs.work_run import prepare_work
 
-    return prepare_work(settings, root, tasks, flags=flags)
+    return prepare_work(loaded, root, tasks)
 
 
 class PlanLaunch(NamedTuple):
@@ -85,7 +79,7 @@ class PlanLaunch(NamedTuple):
 
 
 def prepare_plan_run(
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
     ralph_dir: Path | None = None,
@@ -93,20 +87,18 @@ def prepare_plan_run(
     review_cap: int | None = None,
     stay: bool = False,
     as_found: bool = False,
-    flags: Sequence[Flag] = (),
 ) -> PlanLaunch:
     """`ralph plan run`."""
     from ralph.wiring.runs.plan_run import estimate_of, prepare_reviewed
 
     launch = prepare_reviewed(
-        settings,
+        loaded,
         root,
         ralph_dir=ralph_dir,
         skip_review=skip_review,
         review_cap=review_cap,
         stay=stay,
         as_found=as_found,
-        flags=flags,
     )
     return PlanLaunch(launch, estimate_of(launch))
 
@@ -117,7 +109,7 @@ class DraftLaunch(NamedTuple):
 
 
 def prepare_draft_run(
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
     ralph_dir: Path,
@@ -125,19 +117,17 @@ def prepare_draft_run(
     remarks: Sequence[str] = (),
     has_prd: bool | None = None,
     rounds: int,
-    flags: Sequence[Flag] = (),
 ) -> DraftLaunch:
     """`ralph plan draft`. ``has_prd``: whether a PRD is given, not to be drafted; None: look."""
     from ralph.wiring.runs.draft_run import prepare_draft
 
     launch = prepare_draft(
-        settings,
+        loaded,
         root,
         ralph_dir=ralph_dir,
         description=description,
         remarks=remarks,
         has_prd=has_prd,
         rounds=rounds,
-        flags=flags,
     )
     return DraftLaunch(launch, bool(launch.composition.arguments()["hasPrd"]))

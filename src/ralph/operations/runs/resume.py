@@ -39,16 +39,15 @@ def prepare_resume(
     flags: list[Flag] = list(
         {tuple(path): (tuple(path), value, origin) for path, value, origin in given}.values()
     )
-    settings = load(root.state, environ=os.environ, flags=flags).settings
+    loaded = load(root.state, environ=os.environ, flags=flags)
     launch = prepare_again(
         request.profile,
         request.arguments,
-        settings,
+        loaded,
         Root(root.state, Path(request.workspace)),
-        flags=flags,
         resumes=run.id,
     )
-    return Resumption(run, launch, tuple(_differences(request.settings, effective(settings))))
+    return Resumption(run, launch, tuple(_differences(request.settings, effective(loaded.settings))))
 
 
 def _require_resumable(run: RunView, request: RunRequest) -> None:

@@ -11,9 +11,8 @@ from pathlib import Path
 from ralph.adapters.documents.plan_files import PRD, PlanFiles, require_plan
 from ralph.adapters.documents.plan_templates import is_scaffold
 from ralph.adapters.files import write_atomic
+from ralph.config.loading import Loaded
 from ralph.config.root import Root
-from ralph.config.schema import Settings
-from ralph.config.sources import Flag
 from ralph.domain.loop.profile import Profile
 from ralph.domain.plan.draft import draft_prompt
 from ralph.engine.plans.draft_check import PlanDraftCheck
@@ -23,7 +22,7 @@ from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import prices_of, require_settings, require_system
+from ralph.wiring.requirements import require_settings, require_system
 
 ROUNDS = 5
 
@@ -51,12 +50,9 @@ class DraftComposition:
     def warnings(self, launch: Launch) -> Iterator[str]:
         return iter(())
 
-    def commands(self) -> Iterator[str]:
-        return iter(())
-
     @asynccontextmanager
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
-        files = PlanFiles(kit.workspace, self.folder, write_atomic, kit.run_folder)
+        files = PlanFiles(kit.workspace, self.folder, write_atomic, kit.record.folder)
         prompt = draft_prompt(
             folder=files.folder, description=self.description, has_prd=self.has_prd, remarks=self.remarks
         )
@@ -70,7 +66,7 @@ class DraftComposition:
 
 
 def prepare_draft(
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
     ralph_dir: Path,
@@ -78,11 +74,11 @@ def prepare_draft(
     remarks: Sequence[str] = (),
     has_prd: bool | None = None,
     rounds: int = ROUNDS,
-    flags: Sequence[Flag] = (),
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
 ) -> Launch:
     """Raises what can be known to be wrong before anything is started. ``has_prd`` None: look."""
+    settings = loaded.settings
     require_system()
     require_settings(settings)
     folder = require_plan(root.workspace, ralph_dir)
@@ -94,13 +90,12 @@ def prepare_draft(
         raise UsageError(message, hint='ralph plan draft "what is wanted", or write prd.md first')
     return Launch(
         profile=load_profile("draft"),
+        loaded=loaded,
         settings=settings,
         root=root,
         agents=chosen_agents(settings, root.workspace, environ=environ),
         composition=DraftComposition(folder, description, has_prd, tuple(remarks)),
         maximum=rounds,
-        own_prices=prices_of(settings) if settings.prices else {},
-        flags=tuple(flags),
         resumes=resumes,
     )
 
@@ -108,10 +103,9 @@ def prepare_draft(
 def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
-    flags: Sequence[Flag],
     resumes: str,
 ) -> Launch:
     match arguments:
@@ -122,15 +116,14 @@ def prepare_again(
             "remarks": list(remarks),
         }:
             return prepare_draft(
-                settings,
+                loaded,
                 root,
                 ralph_dir=Path(folder),
                 description=description,
                 remarks=[str(remark) for remark in remarks],
                 has_prd=has_prd,
-                flags=flags,
                 resumes=resumes,
             )
         case _:
             message = f"the request of run {resumes} does not say what was to be drafted"
-            raise StoreError(message, hint="start anew with `ralph plan draft`")
+            raise StoreError(message, hint="start again with `ralph plan draft`")

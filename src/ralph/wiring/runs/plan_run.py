@@ -1,9 +1,9 @@
-"""Runs over a plan: implement, review with fresh eyes, fix, until every story is approved (seed 004)."""
+"""Runs over a plan: implement, review with fresh eyes, fix, until every story is approved."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +14,9 @@ from ralph.adapters.documents.plan_files import TRUSTED, PlanFiles, require_plan
 from ralph.adapters.files import write_atomic
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
+from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root, git_top
-from ralph.config.schema import GuardrailSettings, Settings
-from ralph.config.sources import Flag
-from ralph.domain.loop.events import Warned
+from ralph.config.schema import GuardrailSettings
 from ralph.domain.loop.profile import Profile
 from ralph.domain.plan.active_marker import ActiveMarker
 from ralph.domain.plan.document import TasksDocument, read_document
@@ -38,7 +37,6 @@ from ralph.wiring.plan_memory import ASIDE, PlanMemory, forget_unjudged, plan_me
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import (
     guardrails_of,
-    prices_of,
     require_settings,
     require_system,
     required_by_guardrail,
@@ -50,13 +48,14 @@ class PlanComposition:
     """``stay``: on the branch that is checked out, whatever branchName says.
 
     ``as_found``: what a session wrote into the plan that nobody judged is the user's word. Said once, not remembered.
+    ``document``: the plan as it was when the run was prepared; None: it could not be read.
     """
 
-    root: Path
     folder: Path
     rules: ReviewRules
     maximum: int
     promise: str
+    document: TasksDocument | None = None
     stay: bool = False
     as_found: bool = False
     asked_to_continue: bool = False
@@ -78,12 +77,6 @@ class PlanComposition:
         if self.rules.skip:
             yield "reviews are skipped: stories pass on the word of who built them, and on the verifyCommands"
 
-    def commands(self) -> Iterator[str]:
-        read = read_document(PlanFiles(self.root, self.folder, write_atomic).read_tasks() or "")
-        if isinstance(read, TasksDocument):
-            for command in read.verify_commands:
-                yield f"verifyCommand: {command} ({self.folder.name}/tasks.json)"
-
     @asynccontextmanager
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         root = kit.workspace
@@ -95,7 +88,7 @@ class PlanComposition:
             root,
             self.folder,
             write_atomic,
-            aside=kit.run_folder / ASIDE,
+            aside=kit.record.folder / ASIDE,
             remembered=memory.file if memory else None,
         )
         warnings: list[str] = []
@@ -105,19 +98,21 @@ class PlanComposition:
             warnings.append(
                 "this is not a git repository: what a review changes in the code cannot be put back"
             )
-        if memory is not None and memory.is_unjudged and memory.run_id != kit.run_id:
+        if memory is not None and memory.is_unjudged and memory.run_id != kit.record.run_id:
             warnings.append(
                 f"run {memory.run_id} was cut off in a session that nobody judged: what it did to the plan is put back"
             )
-        repository = GitPlanRepository(root, kit.outside, aside=kit.run_folder / ASIDE) if top else None
+        repository = (
+            GitPlanRepository(root, kit.runners.outside, aside=kit.record.folder / ASIDE) if top else None
+        )
         audit = PlanAudit(
             files,
             self.rules,
             repository,
             promise=self.promise,
-            warn=lambda message: kit.publish(Warned(message)),
+            warn=kit.warn,
         )
-        supersede(kit.launch.state_folder, self.folder, by=kit.run_folder / ASIDE / TRUSTED)
+        supersede(kit.launch.state_folder, self.folder, by=kit.record.folder / ASIDE / TRUSTED)
 
         def mark() -> None:
             write_marker(root, self._marker(kit, audit, top), write_atomic)
@@ -139,6 +134,10 @@ class PlanComposition:
                 rules=rules,
                 workspace=kit.git_workspace(),
                 warnings=warnings,
+                commands=[
+                    f"verifyCommand: {command} ({self.folder.name}/tasks.json)"
+                    for command in audit.plan.document.verify_commands
+                ],
             )
         finally:
             with suppress(RalphError):
@@ -164,26 +163,26 @@ class PlanComposition:
             pid=os.getpid(),
             timestamp=strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(kit.clock.now())),
             max_iterations=self.maximum,
-            mode="sandbox" if kit.is_confined else "direct",
+            mode="sandbox" if kit.runners.is_confined else "direct",
             skip_review=self.rules.skip,
             review_cap=self.rules.cap,
             iteration_mode=mode.mode if mode is not None else None,
             snapshot=snapshot_of(audit.plan.document),
             ralph_dir=self.folder.relative_to(kit.workspace.resolve()).as_posix(),
-            run_id=kit.run_id,
+            run_id=kit.record.run_id,
             uncommitted=[path if prefix in ("", ".") else f"{prefix}/{path}" for path in tree.uncommitted],
         )
 
     async def _on_its_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> list[str]:
         """Check out the plan's branch if nothing uncommitted is in the way; gives what the user should know."""
-        git = Git(kit.workspace, kit.outside)
+        git = Git(kit.workspace, kit.runners.outside)
         branch = await git.branch()
-        wanted = self._wanted_branch(kit, files, memory)
+        wanted = self._wanted_branch(kit, memory)
         told: list[str] = []
         if wanted and wanted != branch:
             told, branch = await self._go(git, branch, wanted, files)
         unjudged = memory.trusted.tree if memory is not None and memory.is_unjudged else None
-        if unjudged is not None and not kit.is_resumed and unjudged.commit and unjudged.branch != branch:
+        if unjudged is not None and not kit.launch.resumes and unjudged.commit and unjudged.branch != branch:
             assert memory is not None
             was = unjudged.branch or "a detached HEAD"
             message = (
@@ -194,15 +193,12 @@ class PlanComposition:
             raise UsageError(message, hint=hint)
         return told
 
-    def _wanted_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> str:
-        if kit.is_resumed and memory is not None and memory.trusted.tree.commit:
+    def _wanted_branch(self, kit: Kit, memory: PlanMemory | None) -> str:
+        if kit.launch.resumes and memory is not None and memory.trusted.tree.commit:
             return memory.trusted.tree.branch  # on which its sessions were
         if self.stay:
             return ""
-        if memory is not None and memory.is_unjudged:
-            return memory.trusted.document.branch_name
-        read = read_document(files.read_tasks() or "")
-        return read.branch_name if isinstance(read, TasksDocument) else ""
+        return self.document.branch_name if self.document is not None else ""
 
     async def _go(self, git: Git, branch: str, wanted: str, files: PlanFiles) -> tuple[list[str], str]:
         """What is to tell, and the branch that is checked out then."""
@@ -217,13 +213,13 @@ class PlanComposition:
         exists = bool(await git.commit_of(f"refs/heads/{wanted}"))
         if not (await git.run("check-ref-format", "--branch", wanted)).ok:
             message = f"branchName {wanted!r} in {files.folder}/tasks.json cannot be the name of a branch"
-            raise UsageError(message, hint="mend it there, or give --stay")
+            raise UsageError(message, hint="fix it there, or give --stay")
         await git.must("checkout", "--quiet", *(() if exists else ("-b",)), wanted, hint="or give --stay")
         return [] if exists else [f"branch {wanted} was made from {where}"], wanted
 
 
 def prepare_reviewed(
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
     ralph_dir: Path | None = None,
@@ -231,26 +227,30 @@ def prepare_reviewed(
     review_cap: int | None = None,
     stay: bool = False,
     as_found: bool = False,
-    flags: Sequence[Flag] = (),
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
 ) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    settings = loaded.settings
     require_system()
     require_settings(settings)
     own = settings.profiles.reviewed
     folder = require_plan(root.workspace, ralph_dir or Path(own.plan_folder))
     memory = plan_memory(root.state / STATE_FOLDER, folder)
-    if not resumes and (as_found or memory is None or not memory.is_unjudged):
-        _require_sound(PlanFiles(root.workspace, folder, write_atomic))
+    document: TasksDocument | None
+    if memory is not None and memory.is_unjudged and not as_found:
+        document = memory.trusted.document
+    else:
+        document = _read_plan(PlanFiles(root.workspace, folder, write_atomic), must=not resumes)
     return Launch(
         profile=load_profile("reviewed"),
+        loaded=loaded,
         settings=replace(settings, agent=replace(settings.agent, continue_session=False)),
         root=root,
         agents=chosen_agents(settings, root.workspace, environ=environ),
         composition=PlanComposition(
-            root=root.workspace,
             folder=folder,
+            document=document,
             rules=ReviewRules(
                 review_cap or own.review_cap, skip_review or own.skip_review, own.at_cap == "block"
             ),
@@ -262,8 +262,6 @@ def prepare_reviewed(
         ),
         maximum=own.maximum_iterations,
         guardrails=guardrails_of(settings),
-        own_prices=prices_of(settings) if settings.prices else {},
-        flags=tuple(flags),
         resumes=resumes,
     )
 
@@ -272,32 +270,36 @@ def estimate_of(launch: Launch) -> str:
     """About how many iterations the stories will need; empty if nobody can say."""
     composition = launch.composition
     assert isinstance(composition, PlanComposition)
-    memory = plan_memory(launch.state_folder, composition.folder)
-    if memory is not None and memory.is_unjudged and not composition.as_found:
-        return estimate_text(memory.trusted.document, skip_review=composition.rules.skip)
-    read = read_document(PlanFiles(composition.root, composition.folder, write_atomic).read_tasks() or "")
-    return estimate_text(read, skip_review=composition.rules.skip) if isinstance(read, TasksDocument) else ""
+    if composition.document is None:
+        return ""
+    return estimate_text(composition.document, skip_review=composition.rules.skip)
 
 
-def _require_sound(files: PlanFiles) -> None:
-    files.read_prompt()
+def _read_plan(files: PlanFiles, *, must: bool) -> TasksDocument | None:
+    """``must``: raise UsageError if it cannot be worked on. Whoever resumes a run is told by its audit instead."""
+    if must:
+        files.read_prompt()
     text = files.read_tasks()
     if text is None:
-        message = f"{files.folder}/tasks.json is not a readable UTF-8 text file of bearable size"
+        if not must:
+            return None
+        message = f"{files.folder}/tasks.json is not a readable UTF-8 text file, or is too large"
         raise UsageError(message, hint="check that it is a plain file, not a link or a folder")
     read = read_document(text)
-    if not isinstance(read, TasksDocument):
-        message = f"{files.folder}/tasks.json has problems: {'; '.join(str(one) for one in read[:10])}"
-        raise UsageError(message, hint="ralph plan check lists them all")
+    if isinstance(read, TasksDocument):
+        return read
+    if not must:
+        return None
+    message = f"{files.folder}/tasks.json has problems: {'; '.join(str(one) for one in read[:10])}"
+    raise UsageError(message, hint="ralph plan check lists them all")
 
 
 def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
-    flags: Sequence[Flag],
     resumes: str,
 ) -> Launch:
     folder, cap = arguments.get("ralphDir"), arguments.get("reviewCap")
@@ -305,12 +307,11 @@ def prepare_again(
         message = f"the request of run {resumes} does not say which plan it was about"
         raise StoreError(message, hint="start a new run with `ralph plan run`")
     return prepare_reviewed(
-        settings,
+        loaded,
         root,
         ralph_dir=Path(folder),
         skip_review=arguments.get("skipReview") is True,
         review_cap=cap,
         stay=arguments.get("stay") is True,
-        flags=flags,
         resumes=resumes,
     )

@@ -1,4 +1,4 @@
-"""Runs of one prompt: profiles ``basic`` (seed 001) and ``promise`` (seed 000)."""
+"""Runs of one prompt: profiles ``basic`` and ``promise``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ralph.adapters.documents.prompt_source import read_prompt_file
 from ralph.adapters.signals.tag import TagProbe
+from ralph.config.loading import Loaded, with_origins
 from ralph.config.root import Root
 from ralph.config.schema import Settings
 from ralph.config.sources import Flag
@@ -28,7 +29,6 @@ from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import known_profiles, load_profile
 from ralph.wiring.requirements import (
     guardrails_of,
-    prices_of,
     require_scm,
     require_settings,
     require_system,
@@ -81,9 +81,6 @@ class PromptComposition:
         if not launch.guardrails:
             yield "no guardrails are configured: the agent's word alone decides when the work is done"
 
-    def commands(self) -> Iterator[str]:
-        return iter(())
-
     def style(self) -> PromptStyle:
         if self.profile.prompt == "continuation":
             from ralph.domain.promise.continuation import ContinuationStyle
@@ -133,7 +130,7 @@ class PromptComposition:
         )
 
     def _loop_state_listener(self, kit: Kit) -> Listener:
-        """Shows the run to others in `.ralph/state/ralph-loop.json` (seed 000)."""
+        """Shows the run to others in `.ralph/state/ralph-loop.json`."""
         from ralph.adapters.storage.loop_state_file import LoopStateListener, loop_state_file
 
         file = loop_state_file(kit.workspace, report=kit.complain, now=kit.clock.now)
@@ -158,7 +155,7 @@ def profile_of_run(name: str) -> Profile:
 
 
 def prepare_run(
-    settings: Settings,
+    settings: Settings | Loaded,
     root: Root,
     prompt: Prompt,
     *,
@@ -167,7 +164,12 @@ def prepare_run(
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
 ) -> Launch:
-    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written.
+
+    ``settings``: as they were loaded; ``Settings`` alone, with the ``flags``, from a program that made its own.
+    """
+    loaded = settings if isinstance(settings, Loaded) else with_origins(settings, root.state, environ, flags)
+    settings = loaded.settings
     require_system()
     require_settings(settings)
     kind = profile_of_run(profile)
@@ -181,6 +183,7 @@ def prepare_run(
         maximum, completion = settings.maximum_iterations, settings.completion_response
     return Launch(
         profile=kind,
+        loaded=loaded,
         settings=settings,
         root=root,
         agents=agents,
@@ -192,8 +195,6 @@ def prepare_run(
         ),
         maximum=maximum,
         guardrails=guardrails_of(settings),
-        own_prices=prices_of(settings) if settings.prices else {},
-        flags=tuple(flags),
         resumes=resumes,
     )
 
@@ -201,10 +202,9 @@ def prepare_run(
 def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
-    flags: Sequence[Flag],
     resumes: str,
 ) -> Launch:
     text, file = arguments.get("prompt"), arguments.get("promptFile")
@@ -216,4 +216,4 @@ def prepare_again(
         message = f"the request of run {resumes} does not say what its prompt was"
         raise StoreError(message, hint="start a new run with `ralph run`")
     prompt = Prompt(text, Path(file) if file is not None else None)
-    return prepare_run(settings, root, prompt, profile=profile.name, flags=flags, resumes=resumes)
+    return prepare_run(loaded, root, prompt, profile=profile.name, resumes=resumes)

@@ -98,7 +98,7 @@ class SupervisedComposition:
             task_bus.read_piece,
             WAIT_WITHOUT_RESTART,
             Claim.WAITING,
-            run=kit.run_id,
+            run=kit.record.run_id,
             complain=warn,
             offset=task_bus.end(),
         )
@@ -122,7 +122,11 @@ class SupervisedComposition:
             return (signals[0].reason or f"a {WAIT_WITHOUT_RESTART} message was posted") if signals else ""
 
         children = ChildRuns(
-            kit.database, kit.launch.state_folder, kit.run_id, here=this_process(), started_of=started_of
+            kit.record.database,
+            kit.launch.state_folder,
+            kit.record.run_id,
+            here=this_process(),
+            started_of=started_of,
         )
         launches = Launches()
         figures = self.supervision
@@ -137,7 +141,7 @@ class SupervisedComposition:
             project_bus,
             project=self.project,
             task=self.task,
-            run=kit.run_id,
+            run=kit.record.run_id,
             every=figures.poll_interval,
             complain=kit.complain,
         )
@@ -149,7 +153,7 @@ class SupervisedComposition:
                 done,
                 figures,
                 waits=waits,
-                children=lambda: active_children(children, kit.run_id),
+                children=lambda: active_children(children, kit.record.run_id),
                 environment=self._environment(kit),
                 clock=kit.clock,
                 control=kit.control,
@@ -157,7 +161,7 @@ class SupervisedComposition:
                 checks=checks,
                 prepare=prepare,
                 stop_children=lambda: stop_children(
-                    children, kit.database, kit.controls.path, at=kit.clock.now()
+                    children, kit.record.database, kit.record.controls.path, at=kit.clock.now()
                 ),
             ),
             agent=RootAgent(
@@ -185,7 +189,7 @@ class SupervisedComposition:
                     project_bus,
                     project=self.project,
                     task=self.task,
-                    run=kit.run_id,
+                    run=kit.record.run_id,
                     complain=kit.complain,
                 ),
             ],
@@ -196,7 +200,7 @@ class SupervisedComposition:
         """What the agent is told; ``RALPH_RUN_ID`` and the attempt come with each launch."""
         return {
             "TASK_FOLDER": str(self.task_folder),
-            "RUN_FOLDER": str(kit.run_folder.absolute()),
+            "RUN_FOLDER": str(kit.record.folder.absolute()),
             "TASK_MESSAGE_BUS": str(self.task_folder / TASK_BUS),
             "PROJECT_MESSAGE_BUS": str((kit.launch.state_folder / PROJECT_BUS).absolute()),
             "RALPH_PROJECT_ID": self.project,

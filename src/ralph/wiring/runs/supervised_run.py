@@ -1,4 +1,4 @@
-"""Planning runs of a root agent that is restarted until it is really done: profile ``supervised`` (seed 003)."""
+"""Runs of a root agent that is restarted until it is really done: profile ``supervised``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from time import gmtime, strftime
 
 from ralph.adapters.agents.bare_command import BareCommandAdapter
 from ralph.adapters.processes.ladder import Ladder
+from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import GuardrailSettings, Settings
-from ralph.config.sources import Flag
 from ralph.domain.loop.profile import Profile
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.supervision.rules import Supervision
@@ -22,17 +22,17 @@ from ralph.errors import AgentUnavailable, ConfigError, StoreError, UsageError
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.launch import Launch
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
+from ralph.wiring.requirements import guardrails_of, require_settings, require_system
 from ralph.wiring.runs.prompt_run import Prompt
 from ralph.wiring.runs.root_agent import SupervisedComposition
 
 PROFILE = "supervised"
 LADDER = Ladder(interrupt=0.0, terminate=5.0)
-"""Seed 003: TERM, 5 s, KILL."""
+"""TERM, 5 s, KILL."""
 
 
 def prepare_supervised(
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
     prompt: Prompt | None = None,
@@ -40,7 +40,6 @@ def prepare_supervised(
     task: str = "",
     project: str = "",
     task_folder: Path | None = None,
-    flags: Sequence[Flag] = (),
     resumes: str = "",
     parent: str | None = None,
     environ: Mapping[str, str] = os.environ,
@@ -49,6 +48,7 @@ def prepare_supervised(
 
     ``parent`` is the run whose agent started this one; None: the one that the environment names.
     """
+    settings = loaded.settings
     require_system()
     if (prompt is None) == (not command):
         message = "exactly one of a prompt and a command is needed"
@@ -64,7 +64,7 @@ def prepare_supervised(
     )
     if problem := supervision.problem():
         message = f"profiles.supervised: {problem}"
-        raise ConfigError(message, hint="mend the settings, or give the flag")
+        raise ConfigError(message, hint="fix the settings, or give the flag")
     task = task or _new_task()
     project = project or own.project or id_from(root.workspace.name, otherwise="project")
     for name, what in ((task, "task"), (project, "project")):
@@ -86,6 +86,7 @@ def prepare_supervised(
     )
     return Launch(
         profile=profile,
+        loaded=loaded,
         settings=settings,
         root=root,
         agents=agents,
@@ -102,8 +103,6 @@ def prepare_supervised(
         ladder=LADDER,
         writable=(folder,),
         guardrails=guardrails_of(guarded),
-        own_prices=prices_of(settings) if settings.prices else {},
-        flags=tuple(flags),
         resumes=resumes,
     )
 
@@ -111,10 +110,9 @@ def prepare_supervised(
 def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
-    flags: Sequence[Flag],
     resumes: str,
 ) -> Launch:
     text, file, command = (arguments.get(key) for key in ("prompt", "promptFile", "command"))
@@ -130,7 +128,7 @@ def prepare_again(
         raise StoreError(message, hint="start a new run with `ralph supervise`")
     prompt = Prompt(text, Path(file) if file is not None else None)
     return prepare_supervised(
-        settings,
+        loaded,
         root,
         prompt=None if command else prompt,
         command=[str(word) for word in command],
@@ -138,7 +136,6 @@ def prepare_again(
         project=str(project),
         task_folder=Path(str(folder)),
         parent=str(arguments.get("parent", "")),
-        flags=flags,
         resumes=resumes,
     )
 

@@ -1,4 +1,4 @@
-"""The run of one task: its roles in a worktree of its own, each believed only when it is verified (seed 002)."""
+"""The run of one task: its roles in a worktree of its own, each believed only when it is verified."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from ralph.adapters.storage.task_settling import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.base_tree import BaseTree
 from ralph.config.root import Root
-from ralph.config.schema import Settings
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import PartBudget
-from ralph.domain.loop.events import Warned
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.proof.protected_paths import Protection
 from ralph.domain.proof.verification_config import commands_in
@@ -38,9 +36,7 @@ from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
-from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import guardrails_of, prices_of
-from ralph.wiring.roles import agents_of_roles, judge_of, other_programs
+from ralph.wiring.roles import agents_of_roles, judge_of
 
 TAGS = ("promise", "reject")
 NOTHING = Spend()
@@ -65,7 +61,7 @@ class TaskComposition:
     def warnings(self, launch: Launch) -> Iterator[str]:
         yield from concerns_about(self.task)
 
-    def commands(self) -> Iterator[str]:
+    def _commands(self) -> Iterator[str]:
         for role, own in self.criteria.items():
             for required in commands_in(own):
                 yield f"verification of {role}: {required.command} (task {self.task.id})"
@@ -82,13 +78,13 @@ class TaskComposition:
             usual, {role: kit.agent(tags=TAGS, chosen=chosen) for role, chosen in self.by_role.items()}
         )
         record = TaskSettling(
-            TaskStore(kit.database, me=this_process(), started_of=started_of),
+            TaskStore(kit.record.database, me=this_process(), started_of=started_of),
             self.task.id,
-            run_id=kit.run_id,
+            run_id=kit.record.run_id,
             methods={role: str(own.verification_method) for role, own in criteria.items()},
-            enlist=kit.journal.enlist,
+            enlist=kit.record.journal.enlist,
             now=kit.clock.now,
-            warn=lambda text: kit.publish(Warned(text)),
+            warn=kit.warn,
         )
         verifying = {role: self._checks(kit, role, own) for role, own in criteria.items()}
 
@@ -106,10 +102,11 @@ class TaskComposition:
             probes=[TagProbe("promise", "", first=False), RejectProbe(but=self.pipeline.roles[0])],
             checks=kit.guardrails(),
             checks_of=checks_of,
-            actions=[CommitLeftovers(Git(kit.workspace, kit.outside, is_top=True))],
+            actions=[CommitLeftovers(Git(kit.workspace, kit.runners.outside, is_top=True))],
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
             rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
+            commands=list(self._commands()),
         )
 
     def _fingerprint(self, kit: Kit) -> Callable[[], Awaitable[str]]:
@@ -125,19 +122,19 @@ class TaskComposition:
 
     def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
         own = kit.launch.settings.profiles.verified
-        git = Git(kit.workspace, kit.outside, is_top=True)
+        git = Git(kit.workspace, kit.runners.outside, is_top=True)
         tools = VerificationTools(
-            runner=kit.runner,
+            runner=kit.runners.checks,
             commands=kit.commands,
             custom_method=CustomMethod,
-            journal=kit.journal,
+            journal=kit.record.journal,
             judge=lambda model, tags: kit.agent(
                 tags=tags, chosen=judge_of(kit.launch.settings, kit.workspace, model=model)
             ),
             root=kit.workspace,
             state_folder=kit.launch.state_folder,
             truncate_chars=kit.launch.settings.output_truncate_chars,
-            redact=kit.redactor.redact,
+            redact=kit.runners.redactor.redact,
             fingerprint=self._fingerprint(kit),
             diff=lambda: git.diff_since(self.worktree.base),
             rerun_failing=own.rerun_failing,
@@ -180,8 +177,7 @@ def _texts(config: Mapping[str, object], *keys: str) -> list[str]:
 
 
 def prepare_task(
-    settings: Settings,
-    root: Root,
+    whole: Launch,
     task: Task,
     worktree: Worktree,
     pipeline: Pipeline,
@@ -192,19 +188,19 @@ def prepare_task(
     exceeded: Callable[[], str | None],
     before: Spend = NOTHING,
 ) -> Launch:
-    """A run of ``task`` in its worktree; ``root`` is the main checkout's. ``exceeded``: a limit of the whole is reached;
+    """A run of ``task`` in its worktree, as a part of ``whole``. ``exceeded``: a limit of the whole is reached;
     ``before``: what earlier runs of the task used of its budget."""
-    budget = task.budget
+    budget, settings = task.budget, whole.settings
     return Launch(
-        profile=load_profile("verified"),
+        profile=whole.profile,
+        loaded=whole.loaded,
         settings=settings,
-        root=Root(root.state, worktree.path),
+        root=Root(whole.root.state, worktree.path),
         agents=chosen_agents(settings, worktree.path),
         composition=TaskComposition(task, worktree, pipeline, agents_of_roles(settings, worktree.path)),
-        programs=other_programs(settings, worktree.path),
+        programs=whole.programs,
         maximum=None,
-        guardrails=guardrails_of(settings),
-        own_prices=prices_of(settings) if settings.prices else {},
+        guardrails=whole.guardrails,
         resumes=resumes,
         parent_id=parent_id,
         own_budget=PartBudget(

@@ -14,9 +14,8 @@ from ralph.adapters.storage.task_runs import run_to_go_on_with, used_before
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
+from ralph.config.loading import Loaded
 from ralph.config.root import Root, git_top
-from ralph.config.schema import Settings
-from ralph.config.sources import Flag
 from ralph.domain.loop.profile import Profile
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task
@@ -33,7 +32,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
 from ralph.wiring.merge_check import FinalVerification
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import guardrails_of, prices_of, require_settings, require_system
+from ralph.wiring.requirements import guardrails_of, require_settings, require_system
 from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
 from ralph.wiring.runs.task_run import prepare_task
 
@@ -57,11 +56,8 @@ class WorkComposition:
     def warnings(self, launch: Launch) -> Iterator[str]:
         return iter(())
 
-    def commands(self) -> Iterator[str]:
-        return iter(())
-
     async def drive(self, kit: Kit) -> RunResult:
-        store = TaskStore(kit.database, me=this_process(), started_of=started_of)
+        store = TaskStore(kit.record.database, me=this_process(), started_of=started_of)
         try:
             target = self.target or await _current_branch(kit)
             wanted = _known(store, self.tasks)
@@ -71,7 +67,7 @@ class WorkComposition:
         return await self._worker(kit, store, target, wanted).run()
 
     def _worker(self, kit: Kit, store: TaskStore, target: str, wanted: tuple[str, ...]) -> Worker:
-        git = Git(kit.workspace, kit.outside)
+        git = Git(kit.workspace, kit.runners.outside)
         worktrees = Worktrees(git, kit.launch.state_folder)
         merges = Integration(git, worktrees, target=target)
         return Worker(
@@ -89,13 +85,13 @@ class WorkComposition:
                 control=kit.control,
                 publish=kit.publish,
             ),
-            runs=ChildRuns(kit, store, self.pipeline),
+            runs=RunsOfTasks(kit, store, self.pipeline),
             target=target,
             wanted=wanted,
             max_parallel=self.max_parallel,
-            budget=kit.budget,
-            state=kit.state,
-            journal=kit.journal,
+            budget=kit.launch.budget(),
+            state=kit.record.state,
+            journal=kit.record.journal,
             clock=kit.clock,
             control=kit.control,
             publish=kit.publish,
@@ -114,7 +110,7 @@ def _known(store: TaskStore, tasks: Sequence[str]) -> tuple[str, ...]:
 
 
 async def _current_branch(kit: Kit) -> str:
-    git = Git(kit.workspace, kit.outside)
+    git = Git(kit.workspace, kit.runners.outside)
     branch = await git.branch()
     if not branch:
         message = "no branch is checked out here (detached HEAD)"
@@ -126,7 +122,7 @@ async def _current_branch(kit: Kit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildRuns:
+class RunsOfTasks:
     """Each task is a run of its own in its worktree, and a part of this one."""
 
     kit: Kit
@@ -138,18 +134,17 @@ class ChildRuns:
     ) -> RunResult:
         kit = self.kit
         path = kit.launch.state_folder / "ralph.db"
-        resumes = run_to_go_on_with(kit.database, path, task.id)
+        resumes = run_to_go_on_with(kit.record.database, path, task.id)
         launch = prepare_task(
-            kit.launch.settings,
-            Root(kit.launch.root.state, kit.workspace),
+            kit.launch,
             task,
             worktree,
             self.pipeline,
-            parent_id=kit.run_id,
+            parent_id=kit.record.run_id,
             resumes=resumes,
             watch=kit.meter.watch,
             exceeded=exceeded,
-            before=used_before(kit.database, path, task.id, besides=resumes),
+            before=used_before(kit.record.database, path, task.id, besides=resumes),
         )
         assert isinstance(kit.control, RunControl)
         async with open_run(
@@ -158,25 +153,24 @@ class ChildRuns:
             [listen, kit.meter, *kit.listeners_for(task.id)],
             complain=kit.complain,
         ) as part:
-            self.store.claim(task.id, run_id=part.run_id, at=kit.clock.now())
+            self.store.claim(task.id, run_id=part.record.run_id, at=kit.clock.now())
             return await drive(part)
 
 
 def prepare_work(
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     tasks: Sequence[str] = (),
     *,
     max_parallel: int | None = None,
     target: str = "",
-    flags: Sequence[Flag] = (),
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
 ) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
     require_system()
-    require_settings(settings)
-    settings = anchor_programs(settings, root.workspace)
+    require_settings(loaded.settings)
+    settings = anchor_programs(loaded.settings, root.workspace)
     if environ.get("RALPH_RUN_ID") and environ.get("RALPH_TASK_ID"):
         message = f"this is inside the work on task {environ['RALPH_TASK_ID']}"
         raise UsageError(
@@ -189,6 +183,7 @@ def prepare_work(
         )
     return Launch(
         profile=load_profile("verified"),
+        loaded=loaded,
         settings=settings,
         root=root,
         agents=chosen_agents(settings, root.workspace, environ=environ),
@@ -201,8 +196,6 @@ def prepare_work(
         programs=other_programs(settings, root.workspace, environ=environ),
         maximum=settings.profiles.verified.maximum_iterations,
         guardrails=guardrails_of(settings),
-        own_prices=prices_of(settings) if settings.prices else {},
-        flags=tuple(flags),
         resumes=resumes,
     )
 
@@ -210,10 +203,9 @@ def prepare_work(
 def prepare_again(
     profile: Profile,
     arguments: Mapping[str, object],
-    settings: Settings,
+    loaded: Loaded,
     root: Root,
     *,
-    flags: Sequence[Flag],
     resumes: str,
 ) -> Launch:
     if isinstance(task := arguments.get("task"), str):
@@ -224,11 +216,10 @@ def prepare_again(
         message = f"the request of run {resumes} does not say what it was to work on"
         raise StoreError(message, hint="start again with `ralph work`: it resumes where the tasks are")
     return prepare_work(
-        settings,
+        loaded,
         root,
         [str(name) for name in tasks],
         max_parallel=parallel,
         target=str(arguments.get("target") or ""),
-        flags=flags,
         resumes=resumes,
     )

@@ -11,7 +11,13 @@ import click
 from ralph.errors import UsageError
 from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
 from ralph.interfaces.cli.prompt_argument import prompt_argument
-from ralph.interfaces.cli.run_options import agent_flags_of, load_with, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.run_options import (
+    agent_flags_of,
+    load_with,
+    sandbox_flags,
+    sandbox_options,
+    sources_of,
+)
 from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
@@ -193,11 +199,12 @@ def command(
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
     flags += limits
     flags += sandbox_flags(sandbox, no_sandbox)
-    flags += agent_flags_of(root.state, agent, agent_flags, guardrails)
-    loaded = load_with(root.state, flags)
+    sources = sources_of(root.state)
+    flags += agent_flags_of(sources, agent, agent_flags, guardrails)
+    loaded = load_with(sources, flags)
     if verbose:
         _say_settings(loaded)
-    launch = prepare_prompt_run(loaded.settings, root, given, profile=profile, flags=flags)
+    launch = prepare_prompt_run(loaded, root, given, profile=profile)
     if dry_run:
         from ralph.operations.runs.preview import preview_run
 

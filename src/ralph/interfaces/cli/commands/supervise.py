@@ -10,7 +10,7 @@ import click
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
 from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
-from ralph.interfaces.cli.run_options import load_with, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.run_options import load_with, sandbox_flags, sandbox_options, sources_of
 
 if TYPE_CHECKING:
     from ralph.config.sources import Flag
@@ -157,15 +157,14 @@ def command(
     flags += sandbox_flags(sandbox, no_sandbox)
     if agent is not None:  # another program: what the settings say about theirs is not for it
         flags += [(("agent", key), empty, "--agent") for key, empty in (("adapter", None), ("flags", []))]
-    loaded = load_with(root.state, flags)
+    loaded = load_with(sources_of(root.state), flags)
     launch = prepare_supervised_run(
-        loaded.settings,
+        loaded,
         root,
         prompt=given,
         command=command_line,
         task=task or "",
         project=project or "",
         task_folder=task_dir.absolute() if task_dir is not None else None,
-        flags=flags,
     )
     return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.interfaces.cli.limit_options import iteration_option, limit_options
-from ralph.interfaces.cli.run_options import agent_flags_of, load_with, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.run_options import (
+    agent_flags_of,
+    load_with,
+    sandbox_flags,
+    sandbox_options,
+    sources_of,
+)
 from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
@@ -85,9 +91,9 @@ def command(
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
     flags += limits
     flags += sandbox_flags(sandbox, no_sandbox)
-    flags += agent_flags_of(root.state, agent)
-    loaded = load_with(root.state, flags)
-    launch = prepare_work_run(loaded.settings, root, tasks, flags=flags)
+    sources = sources_of(root.state)
+    flags += agent_flags_of(sources, agent)
+    launch = prepare_work_run(load_with(sources, flags), root, tasks)
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     if not as_json:
         print_results(launch)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +11,10 @@ import click
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
-from ralph.interfaces.cli.run_options import agent_flags_of
+from ralph.interfaces.cli.run_options import agent_flags_of, sources_of
 
 if TYPE_CHECKING:
-    from ralph.config.schema import Settings
-    from ralph.config.sources import Flag
+    from ralph.config.loading import Loaded
     from ralph.operations.plans import Plan
 
 HELP = """Let the agent draft prd.md and tasks.json from a description, or tasks.json from an existing PRD.
@@ -64,7 +61,6 @@ def command(
     project_dir: Path | None,
     ralph_dir: Path | None,
 ) -> int:
-    from ralph.config.loading import load
     from ralph.interfaces.cli.plans.place import the_plan
     from ralph.operations.plan_drafts import drafting
 
@@ -75,14 +71,13 @@ def command(
         message = "a draft is shown for approval, and there is no terminal to ask on"
         raise UsageError(message, hint="add --yes to keep the draft once it is valid")
     plan = the_plan(project_dir, ralph_dir)
-    flags = agent_flags_of(plan.root.state, agent)
+    sources = sources_of(plan.root.state)
+    flags = agent_flags_of(sources, agent)
     if model is not None:
         flags.append((("agent", "model"), model, "--model"))
-    settings = load(plan.root.state, environ=os.environ, flags=flags).settings
+    loaded = sources.load(flags)
     with drafting(plan, prd=prd) as draft:
-        kept, code = _converse(
-            settings, plan, description, flags=flags, rounds=rounds, ask=not yes, verbose=verbose
-        )
+        kept, code = _converse(loaded, plan, description, rounds=rounds, ask=not yes, verbose=verbose)
         if kept:
             draft.keep()
     if not kept:
@@ -91,11 +86,10 @@ def command(
 
 
 def _converse(
-    settings: Settings,
+    loaded: Loaded,
     plan: Plan,
     description: str,
     *,
-    flags: Sequence[Flag],
     rounds: int,
     ask: bool,
     verbose: bool,
@@ -109,14 +103,13 @@ def _converse(
     has_prd: bool | None = None  # from the second round on: a PRD of our own drafting may be drafted again
     while True:
         launch, has_prd = prepare_draft_run(
-            settings,
+            loaded,
             plan.root,
             ralph_dir=plan.path,
             description=description,
             remarks=remarks,
             has_prd=has_prd,
             rounds=rounds,
-            flags=flags,
         )
         code = int(exit_code_of(run_on_console(launch, verbose=verbose).outcome))
         if code != 0:

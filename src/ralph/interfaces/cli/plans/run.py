@@ -10,7 +10,13 @@ import click
 
 from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
-from ralph.interfaces.cli.run_options import agent_flags_of, load_with, sandbox_flags, sandbox_options
+from ralph.interfaces.cli.run_options import (
+    agent_flags_of,
+    load_with,
+    sandbox_flags,
+    sandbox_options,
+    sources_of,
+)
 from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
@@ -111,19 +117,18 @@ def command(
     flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
     flags += limits
     flags += sandbox_flags(sandbox, no_sandbox)
-    flags += agent_flags_of(root.state, agent, agent_flags, guardrails)
+    sources = sources_of(root.state)
+    flags += agent_flags_of(sources, agent, agent_flags, guardrails)
     if model is not None:
         flags.append((("agent", "model"), model, "--model"))
-    loaded = load_with(root.state, flags)
     launch, estimate = prepare_plan_run(
-        loaded.settings,
+        load_with(sources, flags),
         root,
         ralph_dir=ralph_dir,
         skip_review=skip_review,
         review_cap=review_cap,
         stay=stay,
         as_found=as_found,
-        flags=flags,
     )
     if estimate:
         print(estimate, file=sys.stderr)

@@ -1,0 +1,153 @@
+"""The open record of a run: its workspace claimed, its journal begun or taken up, its watcher on guard."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import gmtime, strftime
+
+from ralph.adapters.agents.registry import split_flags
+from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.redaction import Redactor, redact_argv
+from ralph.adapters.processes.watcher import end_run_processes, start_watcher
+from ralph.adapters.storage.child_runs import ChildRuns, registered_child
+from ralph.adapters.storage.claims import Claims
+from ralph.adapters.storage.controls import Controls
+from ralph.adapters.storage.database import open_state_database
+from ralph.adapters.storage.interrupted import interrupted_run
+from ralph.adapters.storage.journal import SqliteJournal
+from ralph.adapters.storage.run_request import save_flags, save_request
+from ralph.domain.holder import Mode
+from ralph.domain.loop.state import LoopState
+from ralph.engine.ports import Clock
+from ralph.errors import RalphError
+from ralph.wiring.launch import Launch
+from ralph.wiring.requirements import pricing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """``state`` is where the run stands; ``was_cut``: a session was under way when an earlier process of it ended.
+
+    ``interrupted``: another run that was left behind in this workspace; empty: none.
+    """
+
+    run_id: str
+    database: sqlite3.Connection
+    journal: SqliteJournal
+    controls: Controls
+    children: ChildRuns
+    state: LoopState = LoopState()
+    was_cut: bool = False
+    interrupted: str = ""
+
+    @property
+    def folder(self) -> Path:
+        return self.journal.run_folder
+
+    @property
+    def database_file(self) -> Path:
+        return self.controls.path
+
+    def write_receipt(self) -> None:
+        from ralph.adapters.storage.receipts import write_receipt
+
+        with suppress(RalphError):  # if the record cannot be written, that is being told already
+            self.journal.flush()
+            write_receipt(self.database, self.folder, self.run_id)
+
+
+def new_run_id(now: float) -> str:
+    """Sorts by time, and two runs of one second still differ."""
+    return f"{strftime('%Y%m%d-%H%M%S', gmtime(now))}-{os.urandom(2).hex()}"
+
+
+@contextmanager
+def open_record(
+    launch: Launch,
+    run_id: str,
+    *,
+    parent_id: str,
+    redactor: Redactor,
+    clock: Clock,
+    environ: Mapping[str, str],
+    by_program: bool,
+) -> Iterator[Record]:
+    """Until the block ends."""
+    me, folder = this_process(), launch.state_folder
+    with (
+        closing(open_state_database(folder)) as database,
+        Claims(database, me=me, started_of=started_of).holding(
+            str(launch.root.workspace), Mode.EXECUTING, run_id=run_id, inherited=parent_id, now=clock.now()
+        ),
+        SqliteJournal(folder, database, run_id, owner=me, now=clock.now()) as journal,
+        start_watcher(run_id),
+        registered_child(environ, run_id, me),
+    ):
+        record = Record(
+            run_id=run_id,
+            database=database,
+            journal=journal,
+            controls=Controls(database, folder / "ralph.db", run_id),
+            children=ChildRuns(database, folder, run_id, here=me, started_of=started_of),
+        )
+        options = _options(launch, redactor)
+        if launch.resumes:
+            record = _take_up(launch, record, options)
+        else:
+            record = _begin(launch, record, options, parent_id=parent_id, by_program=by_program)
+        yield record
+
+
+def _take_up(launch: Launch, record: Record, options: Mapping[str, object]) -> Record:
+    # Whatever an earlier process of this run could not end; its child runs live on.
+    end_run_processes(record.run_id, spared=[child.owner.pid for child in record.children.active()])
+    taken_up = record.journal.take_up(
+        options=options, price=pricing(launch.settings), parent_id=launch.parent_id
+    )
+    if launch.loaded.flags:
+        save_flags(record.folder, launch.loaded.flags)
+    return replace(record, state=taken_up.state, was_cut=taken_up.was_cut)
+
+
+def _begin(
+    launch: Launch, record: Record, options: Mapping[str, object], *, parent_id: str, by_program: bool
+) -> Record:
+    left = None
+    if not launch.parent_id:
+        left = interrupted_run(
+            record.database,
+            record.database_file,
+            launch.root.workspace,
+            here=this_process(),
+            started_of=started_of,
+        )
+    if left is not None:
+        end_run_processes(left)  # its watcher may have been killed with it
+    # Before the run is on record: one that can be seen can be resumed.
+    save_request(record.folder, replace(launch.request(), by_program=by_program))
+    record.journal.begin(
+        profile=launch.profile.name,
+        agent=launch.agent,
+        root=launch.root.workspace,
+        options=options,
+        parent_id=parent_id,
+    )
+    return replace(record, interrupted=left or "")
+
+
+def _options(launch: Launch, redactor: Redactor) -> dict[str, object]:
+    """What the record shows of how the run was asked for."""
+    agent = launch.settings.agent
+    described = {
+        **launch.composition.describe(),
+        "maximumIterations": launch.maximum,
+        "agent": redact_argv([agent.command, *split_flags(agent.flags)]),
+    }
+    return {
+        key: redactor.redact(value) if isinstance(value, str) else value for key, value in described.items()
+    }
