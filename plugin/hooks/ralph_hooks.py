@@ -17,16 +17,22 @@ def _module(name):
 
 
 def ralph_adapters_files():
-    """Small files, written so that a reader or a crash never sees half of one. Standard library only."""
+    """Files that others may have written: read without being trapped, written so that nobody ever sees half of one.
 
-    import contextlib
+The only module that does either. Standard library only, and little of it: the hooks use this too.
+"""
+
     import os
     import stat
+
+    TYPE_CHECKING = False  # `typing` and `pathlib` would cost a hook more than its work does
 
     IGNORED = "# written by ralph: what a run leaves here is one's own; the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
 
     def write_atomic(path: Path, content: str | bytes) -> None:
         """Replace ``path`` with the content, durably, or leave it as it was."""
+        from contextlib import suppress
+
         data = content.encode() if isinstance(content, str) else content
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
@@ -38,14 +44,16 @@ def ralph_adapters_files():
                 os.fsync(file.fileno())
             temporary.replace(path)
         except BaseException:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 temporary.unlink()
             raise
         _sync_folder(path.parent)
 
     def _sync_folder(folder: Path) -> None:
-        """Makes the new name durable, where the system lets a directory be opened."""
-        with contextlib.suppress(OSError):
+        """Make the new name durable, where the system lets a directory be opened."""
+        from contextlib import suppress
+
+        with suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
@@ -61,21 +69,54 @@ def ralph_adapters_files():
 
     def point_link(link: Path, target: Path) -> None:
         """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
+        from contextlib import suppress
+
         relative = os.path.relpath(target, link.parent)
-        with contextlib.suppress(FileExistsError):
+        with suppress(FileExistsError):
             link.symlink_to(relative)
             return
         if link.is_symlink():
             link.unlink(missing_ok=True)
             link.symlink_to(relative)
 
-    def read_plain(path: Path, most: int) -> bytes:
-        """At most so many bytes. Raises OSError if it cannot be read, or is a pipe or a device: one could wait for ever."""
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError(0, "it is not a plain file")
+    def open_plain(path: Path | str, *, follow: bool = True, folder: int | None = None) -> BinaryIO:
+        """A plain file, to be read. Raises OSError for a pipe or a device, which might never end, as for anything unreadable.
+
+    Not ``follow``: a link of that name is refused as well. ``folder``: the descriptor of the folder that it must lie in.
+    """
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+        descriptor = os.open(path, flags, dir_fd=folder)
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(descriptor)
+            raise (
+                IsADirectoryError(0, "it is a folder")
+                if stat.S_ISDIR(mode)
+                else OSError(0, "it is not a plain file")
+            )
+        return os.fdopen(descriptor, "rb")
+
+    def read_plain(path: Path | str, most: int, *, follow: bool = True, folder: int | None = None) -> bytes:
+        """The first ``most`` bytes. Raises OSError as ``open_plain`` does."""
+        with open_plain(path, follow=follow, folder=folder) as file:
             return file.read(most)
+
+    def read_whole(
+        path: Path | str, most: int, *, follow: bool = True, folder: int | None = None
+    ) -> bytes | None:
+        """All of a plain file; None if it is not there, not plain, not readable, or larger than ``most`` bytes."""
+        try:
+            with open_plain(path, follow=follow, folder=folder) as file:
+                if os.fstat(file.fileno()).st_size > most:
+                    return None
+                data = file.read(most + 1)  # it may have grown
+        except (OSError, ValueError):  # a name with a NUL is a ValueError
+            return None
+        return data if len(data) <= most else None
+
+    def open_folder(path: Path | str) -> int:
+        """A folder's descriptor, not through a link: what is done by it is done in that folder. Raises OSError."""
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     return locals()
 
 def ralph_domain_agent_events():
@@ -6970,7 +7011,8 @@ def ralph_interfaces_hooks_guard_hook():
     _m = _module("ralph.guard.guard"); judge = _m["judge"]
     _m = _module("ralph.guard.judgement"); GuardRules = _m["GuardRules"]
     _m = _module("ralph.interfaces.hooks.answers"); deny = _m["deny"]
-    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_of = _m["project_of"]; read_plain = _m["read_plain"]
+    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_of = _m["project_of"]
+    _m = _module("ralph.operations.atomic_files"); read_whole = _m["read_whole"]
 
     SETTINGS = ("settings.json", "settings.local.json")
     LARGEST_SETTINGS = 1_000_000
@@ -6994,7 +7036,7 @@ def ralph_interfaces_hooks_guard_hook():
         for start in event.starts[:1]:
             folder = f"{project_of(start, event.environ)}/{STATE_FOLDER}"
             for name in SETTINGS:
-                chosen |= _guard_settings(read_plain(f"{folder}/{name}", LARGEST_SETTINGS))
+                chosen |= _guard_settings(read_whole(f"{folder}/{name}", LARGEST_SETTINGS))
         cwd = event.text("cwd")
         return GuardRules(tuple(chosen["allow"]), frozenset(chosen["packs"]), cwd if cwd.startswith("/") else "")
 
@@ -7018,7 +7060,8 @@ def ralph_interfaces_hooks_loop_files():
     import os
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_of = _m["project_of"]; read_plain = _m["read_plain"]
+    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_of = _m["project_of"]
+    _m = _module("ralph.operations.atomic_files"); read_whole = _m["read_whole"]
 
     STATE_FILE = f"{STATE_FOLDER}/state/ralph-loop.json"
     LARGEST_STATE = 1_000_000
@@ -7044,7 +7087,7 @@ def ralph_interfaces_hooks_loop_files():
 
         _m = _module("ralph.domain.promise.loop_state"); state_from_document = _m["state_from_document"]
 
-        data = read_plain(path, LARGEST_STATE)
+        data = read_whole(path, LARGEST_STATE)
         try:
             document = json.loads(data) if data else None
         except (ValueError, RecursionError):
@@ -7187,7 +7230,6 @@ def ralph_interfaces_hooks_places():
     # ruff: noqa: PTH112, PTH118, PTH120
 
     import os
-    import stat
     from typing import TYPE_CHECKING
 
     STATE_FOLDER = ".ralph"
@@ -7212,18 +7254,6 @@ def ralph_interfaces_hooks_places():
             if os.path.isdir(os.path.join(folder, STATE_FOLDER)) and (folder == start or folder != home):
                 return folder
         return nearest_with(start, ".git") or start
-
-    def read_plain(path: str, limit: int) -> bytes | None:
-        """A regular file's content; None if there is none or it is larger: nothing here may hang or fill the memory."""
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            return None
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
-            data = file.read(limit + 1)
-        return data if len(data) <= limit else None
     return locals()
 
 def ralph_interfaces_hooks_plan_stop():
@@ -7237,7 +7267,8 @@ def ralph_interfaces_hooks_plan_stop():
     _m = _module("ralph.domain.plan.active_marker"); MARKER_FILE = _m["MARKER_FILE"]; active_marker_from = _m["active_marker_from"]
     _m = _module("ralph.domain.plan.stop_checks"); SNAPSHOT_MISSING = _m["SNAPSHOT_MISSING"]; stop_reasons = _m["stop_reasons"]
     _m = _module("ralph.domain.sandbox.own_git"); ENVIRONMENT = _m["ENVIRONMENT"]; NOT_OWN = _m["NOT_OWN"]; own_git = _m["own_git"]
-    _m = _module("ralph.interfaces.hooks.places"); nearest_with = _m["nearest_with"]; read_plain = _m["read_plain"]
+    _m = _module("ralph.interfaces.hooks.places"); nearest_with = _m["nearest_with"]
+    _m = _module("ralph.operations.atomic_files"); read_whole = _m["read_whole"]
 
     LARGEST_FILE = 20_000_000
     MOST_REASONS = 20
@@ -7264,7 +7295,7 @@ def ralph_interfaces_hooks_plan_stop():
         if found is None:
             return PlanVerdict()
         root, marker = found
-        data = read_plain(os.path.join(root, marker.ralph_dir, "tasks.json"), LARGEST_FILE)  # noqa: PTH118
+        data = read_whole(os.path.join(root, marker.ralph_dir, "tasks.json"), LARGEST_FILE)  # noqa: PTH118
         reasons = stop_reasons(
             data.decode(errors="replace") if data is not None else None,
             snapshot=marker.snapshot,
@@ -7280,7 +7311,7 @@ def ralph_interfaces_hooks_plan_stop():
         """The project and marker of the run that this very session is part of."""
         for start in event.starts:
             root = nearest_with(start, MARKER_FILE)
-            data = read_plain(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
+            data = read_whole(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
             marker = active_marker_from(data.decode(errors="replace")) if data is not None else None
             if root is not None and marker is not None and is_ours(marker, event.environ):
                 return root, marker
@@ -7308,7 +7339,7 @@ def ralph_interfaces_hooks_plan_stop():
         """The processes above this one, as far as the system tells."""
         found = [os.getppid()]
         while found[-1] > 1:
-            data = read_plain(f"/proc/{found[-1]}/stat", 10_000)
+            data = read_whole(f"/proc/{found[-1]}/stat", 10_000)
             if data is None:
                 break
             found.append(int(data.rpartition(b")")[2].split()[1]))
@@ -7563,11 +7594,11 @@ def ralph_interfaces_hooks_transcript_tail():
     return locals()
 
 def ralph_operations_atomic_files():
-    """Small files that a reader or a crash never sees half of. Hooks import this: it needs the standard library only."""
+    """Small files, written whole and read with care. Hooks import this: it needs the standard library only."""
 
-    _m = _module("ralph.adapters.files"); make_state_folder = _m["make_state_folder"]; write_atomic = _m["write_atomic"]
+    _m = _module("ralph.adapters.files"); make_state_folder = _m["make_state_folder"]; read_whole = _m["read_whole"]; write_atomic = _m["write_atomic"]
 
-    __all__ = ["make_state_folder", "write_atomic"]
+    __all__ = ["make_state_folder", "read_whole", "write_atomic"]
     return locals()
 
 _MODULES = {

@@ -1,17 +1,25 @@
-"""Small files, written so that a reader or a crash never sees half of one. Standard library only."""
+"""Files that others may have written: read without being trapped, written so that nobody ever sees half of one.
+
+The only module that does either. Standard library only, and little of it: the hooks use this too.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
-from pathlib import Path
+
+TYPE_CHECKING = False  # `typing` and `pathlib` would cost a hook more than its work does
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import BinaryIO
 
 IGNORED = "# written by ralph: what a run leaves here is one's own; the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
     """Replace ``path`` with the content, durably, or leave it as it was."""
+    from contextlib import suppress
+
     data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -23,15 +31,17 @@ def write_atomic(path: Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             temporary.unlink()
         raise
     _sync_folder(path.parent)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes the new name durable, where the system lets a directory be opened."""
-    with contextlib.suppress(OSError):
+    """Make the new name durable, where the system lets a directory be opened."""
+    from contextlib import suppress
+
+    with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -49,8 +59,10 @@ def make_state_folder(folder: Path) -> None:
 
 def point_link(link: Path, target: Path) -> None:
     """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
+    from contextlib import suppress
+
     relative = os.path.relpath(target, link.parent)
-    with contextlib.suppress(FileExistsError):
+    with suppress(FileExistsError):
         link.symlink_to(relative)
         return
     if link.is_symlink():
@@ -58,10 +70,44 @@ def point_link(link: Path, target: Path) -> None:
         link.symlink_to(relative)
 
 
-def read_plain(path: Path, most: int) -> bytes:
-    """At most so many bytes. Raises OSError if it cannot be read, or is a pipe or a device: one could wait for ever."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(0, "it is not a plain file")
+def open_plain(path: Path | str, *, follow: bool = True, folder: int | None = None) -> BinaryIO:
+    """A plain file, to be read. Raises OSError for a pipe or a device, which might never end, as for anything unreadable.
+
+    Not ``follow``: a link of that name is refused as well. ``folder``: the descriptor of the folder that it must lie in.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags, dir_fd=folder)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise (
+            IsADirectoryError(0, "it is a folder")
+            if stat.S_ISDIR(mode)
+            else OSError(0, "it is not a plain file")
+        )
+    return os.fdopen(descriptor, "rb")
+
+
+def read_plain(path: Path | str, most: int, *, follow: bool = True, folder: int | None = None) -> bytes:
+    """The first ``most`` bytes. Raises OSError as ``open_plain`` does."""
+    with open_plain(path, follow=follow, folder=folder) as file:
         return file.read(most)
+
+
+def read_whole(
+    path: Path | str, most: int, *, follow: bool = True, folder: int | None = None
+) -> bytes | None:
+    """All of a plain file; None if it is not there, not plain, not readable, or larger than ``most`` bytes."""
+    try:
+        with open_plain(path, follow=follow, folder=folder) as file:
+            if os.fstat(file.fileno()).st_size > most:
+                return None
+            data = file.read(most + 1)  # it may have grown
+    except (OSError, ValueError):  # a name with a NUL is a ValueError
+        return None
+    return data if len(data) <= most else None
+
+
+def open_folder(path: Path | str) -> int:
+    """A folder's descriptor, not through a link: what is done by it is done in that folder. Raises OSError."""
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

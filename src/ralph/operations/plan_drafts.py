@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph.adapters.documents.plan_files import LARGEST_BYTES, PLAN_FILES, PRD, PlanFiles, read_regular
+from ralph.adapters.documents.plan_files import LARGEST_BYTES, PLAN_FILES, PRD, PlanFiles
+from ralph.adapters.files import read_whole
 from ralph.domain.plan.document import TasksDocument, read_document
 from ralph.domain.plan.draft import is_untouched
 from ralph.errors import UsageError
@@ -33,7 +34,7 @@ def drafting(plan: Plan, *, prd: Path | None) -> Iterator[Draft]:
     files = plan.files
     with without_a_run(plan.root):  # whose files would be put back under it
         _refuse_work_in_progress(plan)
-        before = {name: read_regular(files.path / name, LARGEST_BYTES) for name in PLAN_FILES}
+        before = {name: read_whole(files.path / name, LARGEST_BYTES, follow=False) for name in PLAN_FILES}
         if prd is not None:
             _take_prd(files, prd)
     draft = Draft(plan)
@@ -57,7 +58,7 @@ def _take_prd(files: PlanFiles, source: Path) -> None:
     if there is not None and not is_template(there):
         message = f"{files.folder}/{PRD} already has content"
         raise UsageError(message, hint="leave out --prd to plan from it, or archive that plan first")
-    content = read_regular(source.resolve(), LARGEST_BYTES)
+    content = read_whole(source.resolve(), LARGEST_BYTES, follow=False)
     if content is None or not content.strip():
         message = f"--prd: {source} is not a file with text in it"
         raise UsageError(message, hint="give a Markdown file")

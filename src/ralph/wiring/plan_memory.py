@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.documents.plan_files import LARGEST_BYTES, TRUSTED, read_regular, writing
+from ralph.adapters.documents.plan_files import LARGEST_BYTES, TRUSTED, writing
+from ralph.adapters.files import read_whole
 from ralph.adapters.storage.run_request import load_request
 from ralph.engine.plans.ports import TrustedPlan, trusted_plan_from
 from ralph.errors import StoreError
@@ -77,7 +78,7 @@ def unjudged_note(state_folder: Path, folder: Path) -> str:
 
 
 def _trusted_in(file: Path) -> TrustedPlan | None:
-    data = read_regular(file, 2 * LARGEST_BYTES)
+    data = read_whole(file, 2 * LARGEST_BYTES, follow=False)
     return trusted_plan_from(data.decode(errors="replace")) if data is not None else None
 
 

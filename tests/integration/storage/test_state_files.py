@@ -120,8 +120,8 @@ def test_something_that_is_no_file_is_left_alone(file: State, reports: Reports) 
     assert not file.write({"a": 1})
     assert file.path.is_fifo()
     assert reports == [
-        f"cannot read {file.path}: it is not a file",
-        f"cannot write {file.path}: it is not a file",
+        f"cannot read {file.path}: it is not a plain file",
+        f"cannot write {file.path}: it is not a plain file",
     ]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from ralph.adapters.files import write_atomic
 from ralph.domain.agent.commit_message import COMMIT_PROMPT, commit_message
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import Ending, Spend
@@ -97,9 +98,7 @@ class ScmAction:
             self._not_ours = self._remembered()
             return iter(())
         self._not_ours = await self._untracked(None)
-        new = self._memory.with_suffix(".new")
-        new.write_text(json.dumps(sorted(self._not_ours)))
-        new.replace(self._memory)
+        write_atomic(self._memory, json.dumps(sorted(self._not_ours)))
         changed = await self._scm(None, "diff", "--quiet", "HEAD", "--", *NOT_OWN)
         return self._warnings(has_changes=changed.code == 1)
 

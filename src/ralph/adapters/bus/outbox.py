@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.adapters.files import open_folder, read_whole, write_atomic
 from ralph.domain.supervision.message import MAX_BODY_CHARS, BusMessage, problem_with
 from ralph.domain.supervision.message_text import parse_bus, render_message
 from ralph.domain.supervision.task_folder import OUTBOX
@@ -35,12 +35,9 @@ class Outbox:
 
     def put(self, message: BusMessage) -> None:
         """Whole or not at all: it has its name only when everything is written."""
-        name = f"{message.id}.md"
-        aside = self._folder / f".{name}.tmp"
         try:
             self._folder.mkdir(exist_ok=True)
-            aside.write_bytes(render_message(message))
-            aside.replace(self._folder / name)
+            write_atomic(self._folder / f"{message.id}.md", render_message(message))
         except OSError as error:
             problem = f"cannot leave a message in {self._folder}: {error.strerror or error}"
             raise StoreError(
@@ -67,10 +64,9 @@ class Outbox:
 
     @contextmanager
     def _opened(self) -> Iterator[int | None]:
-        """By descriptor and not through a link: what is removed from it must lie in it."""
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        """By descriptor: what is removed from it must lie in it."""
         try:
-            folder = os.open(self._folder, flags)
+            folder = open_folder(self._folder)
         except OSError:
             yield None
             return
@@ -82,15 +78,9 @@ class Outbox:
 
 def _message(name: str, folder: int) -> BusMessage | None:
     """None: it is not one message, whole, alone and in order."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(name, flags, dir_fd=folder)
-    except OSError:
+    data = read_whole(name, MAX_FILE_BYTES, follow=False, folder=folder)
+    if data is None:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
-            return None
-        reading = parse_bus(file.read(MAX_FILE_BYTES))
+    reading = parse_bus(data)
     is_alone = len(reading.messages) == 1 and not reading.problems and reading.torn_tail is None
     return reading.messages[0] if is_alone and problem_with(reading.messages[0]) is None else None

@@ -9,12 +9,15 @@ from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Protocol
 
+from ralph.adapters.files import read_whole
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.protected_paths import FOREIGN, Protection, is_test
 from ralph.domain.proof.protection import FileState, findings, summary, told
 from ralph.engine.ports import Judging, When
 from ralph.errors import GitFailed
+
+MOST_BYTES = 500_000_000
 
 
 class Baseline(Protocol):
@@ -140,9 +143,9 @@ def _read(file: Path) -> bytes | None:
     try:
         if file.is_symlink():
             return os.fsencode(file.readlink())  # as git keeps a link
-        return file.read_bytes() if file.is_file() else None  # a pipe would never end
     except OSError:
         return None
+    return read_whole(file, MOST_BYTES, follow=False)
 
 
 def _object_id(content: bytes, like: str) -> str:

@@ -15,9 +15,9 @@ from ralph.adapters.documents.plan_files import (
     TASKS,
     Write,
     make_way,
-    read_regular,
 )
 from ralph.adapters.documents.plan_templates import fresh_plan, is_scaffold
+from ralph.adapters.files import read_whole
 from ralph.domain.plan.document import TasksDocument, parse_tasks, read_document
 from ralph.domain.plan.summary import plan_summary
 from ralph.errors import StoreError, UsageError
@@ -56,7 +56,7 @@ def archive_plan(
 
     ``then`` belongs to it: whatever fails, there too, everything is put back.
     """
-    contents = {name: read_regular(folder / name, LARGEST_BYTES) for name in MOVED}
+    contents = {name: read_whole(folder / name, LARGEST_BYTES, follow=False) for name in MOVED}
     present = {name: data for name, data in contents.items() if data is not None}
     if TASKS not in present:
         message = f"there is nothing to archive: {folder / TASKS} is no readable file"
@@ -104,7 +104,7 @@ def _undo(folder: Path, before: Mapping[str, bytes], target: Path, write: Write)
         for name in MOVED:
             if name not in before:
                 (folder / name).unlink(missing_ok=True)
-            elif read_regular(folder / name, LARGEST_BYTES) != before[name]:
+            elif read_whole(folder / name, LARGEST_BYTES, follow=False) != before[name]:
                 write(folder / name, before[name])
     except OSError as error:
         message = f"cannot put {folder} back as it was: {error.strerror or error}"

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
+from stat import S_ISDIR
 
+from ralph.adapters.files import read_whole
 from ralph.domain.plan.document import LARGEST_CHARS
 from ralph.errors import StoreError, UsageError
 
@@ -74,7 +75,7 @@ class PlanFiles:
         return self.path.relative_to(self.root.resolve()).as_posix()
 
     def read_tasks(self) -> str | None:
-        data = read_regular(self.path / TASKS, LARGEST_BYTES)
+        data = read_whole(self.path / TASKS, LARGEST_BYTES, follow=False)
         try:
             return None if data is None else data.decode("utf-8")
         except UnicodeDecodeError:
@@ -84,7 +85,7 @@ class PlanFiles:
         self._put(TASKS, text.encode())
 
     def read_guarded(self) -> Mapping[str, bytes | None]:
-        return {name: read_regular(self.path / name, LARGEST_BYTES) for name in GUARDED}
+        return {name: read_whole(self.path / name, LARGEST_BYTES, follow=False) for name in GUARDED}
 
     def write_guarded(self, name: str, content: bytes | None) -> None:
         if content is None:
@@ -94,14 +95,14 @@ class PlanFiles:
             self._put(name, content)
 
     def read_prompt(self) -> str:
-        data = read_regular(self.path / PROMPT, LARGEST_BYTES)
+        data = read_whole(self.path / PROMPT, LARGEST_BYTES, follow=False)
         if data is None:
             message = f"the plan has no readable {PROMPT}: {self.path / PROMPT}"
             raise UsageError(message, hint="ralph plan new writes what is missing")
         return data.decode(errors="replace")
 
     def read_progress(self) -> str:
-        data = read_regular(self.path / PROGRESS, LARGEST_BYTES)
+        data = read_whole(self.path / PROGRESS, LARGEST_BYTES, follow=False)
         if data is None:
             return ""
         if len(data) > 2 * PROGRESS_END_BYTES:  # its two ends are all that is ever looked at
@@ -112,7 +113,7 @@ class PlanFiles:
         if self.aside is None:
             return ""
         try:
-            data = read_regular(self.path / name, LARGEST_BYTES)
+            data = read_whole(self.path / name, LARGEST_BYTES, follow=False)
             if data is None:
                 return ""
             self.aside.mkdir(parents=True, exist_ok=True)
@@ -130,7 +131,7 @@ class PlanFiles:
         path = Path(self.memory)
         if not os.path.lexists(path):
             return None
-        data = read_regular(path, 2 * LARGEST_BYTES)
+        data = read_whole(path, 2 * LARGEST_BYTES, follow=False)
         return "" if data is None else data.decode(errors="replace")
 
     def save_trusted(self, text: str) -> None:
@@ -161,19 +162,6 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         message = f"cannot write {path}: {error.strerror or error}"
         raise StoreError(message, hint="check its permissions and the space on that disk") from error
-
-
-def read_regular(path: Path, limit: int) -> bytes | None:
-    """The content of a plain file of bearable size; None for everything else."""
-    try:
-        stat = path.lstat()
-        if not S_ISREG(stat.st_mode) or stat.st_size > limit:
-            return None
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except OSError:
-        return None
-    return data if len(data) <= limit else None
 
 
 def make_way(path: Path) -> None:

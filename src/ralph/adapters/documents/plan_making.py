@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.documents.plan_files import Write, read_regular
+from ralph.adapters.documents.plan_files import Write
 from ralph.adapters.documents.plan_templates import fresh_plan
+from ralph.adapters.files import read_whole
 from ralph.errors import StoreError, UsageError
 
 MARKER = ".ralph-active"
@@ -59,7 +60,7 @@ def check_branch_part(name: str) -> None:
 def ignore_marker(root: Path, write: Write) -> bool:
     """False: it was ignored already."""
     path = root / ".gitignore"
-    data = read_regular(path, IGNORE_BYTES)
+    data = read_whole(path, IGNORE_BYTES, follow=False)
     if data is None and _is_there(path):  # a link, or larger than any: not ours to rewrite
         return False
     text = (data or b"").decode(errors="surrogateescape")

@@ -7,6 +7,8 @@ from pathlib import Path
 from ralph.adapters.files import read_plain
 from ralph.errors import ConfigError, UsageError
 
+MOST_BYTES = 100_000_000
+
 
 def read_prompt_file(path: Path) -> str:
     """The prompt in a file, whole; says what is wrong with the file otherwise."""
@@ -15,9 +17,9 @@ def read_prompt_file(path: Path) -> str:
         if path.exists() and not path.is_file() and not path.is_dir():
             message = f"prompt file is not a regular file: {path}"
             raise UsageError(
-                message, hint="it is read anew for every iteration; use -f - to read standard input once"
+                message, hint="it is read again for every iteration; use -f - to read standard input once"
             )
-        text = path.read_bytes().decode("utf-8")
+        text = read_plain(path, MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
         message = f"prompt file not found: {path}"
         raise UsageError(
@@ -34,7 +36,7 @@ def read_prompt_file(path: Path) -> str:
         raise UsageError(message, hint="check its permissions") from None
     if not text.strip():
         message = f"prompt file is empty: {path}"
-        raise UsageError(message, hint="write into it what the agent is to do")
+        raise UsageError(message, hint="write there what the agent should do")
     return text
 
 

@@ -1,6 +1,6 @@
 """What a git configuration says about files: which others belong to it, and where its hooks are.
 
-Read as text: to ask git would cost a process for every process in a sandbox.
+Read as text: asking git would cost a process for every process in a sandbox.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ralph.adapters.files import read_plain
+
 _SECTION = re.compile(r"\s*\[\s*([\w.-]+)(?:\s+\"(?:[^\"\\]|\\.)*\")?\s*\]")
 _ENTRY = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*(.*)")
 _COMMENT = re.compile(r"""\s*[#;].*$""")
+MOST_BYTES = 1_000_000
 _DEEPEST = 10  # git's own limit for files that include files
 
 
 def entries(config: Path) -> Iterator[tuple[str, str]]:
     """``section.key`` in lower case, without a subsection, and its value; nothing if it cannot be read."""
     try:
-        text = config.read_text(errors="replace")
+        text = read_plain(config, MOST_BYTES).decode(errors="replace")
     except OSError:
         return
     section = ""

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.adapters.files import read_whole
 from ralph.adapters.isolation.git_config import entries, included
 from ralph.errors import ConfigError
 
 MARKER = ".git"
+MARKER_BYTES = 10_000
 WORKTREES = "worktrees"
 # Old ways to name a remote: pushing to a repository of the agent's runs that one's hooks.
 _FOLDERS = ("hooks", "branches", "remotes")
@@ -147,7 +149,7 @@ def _refuse_link(path: Path) -> None:
 
 def _worktree_folder(marker: Path) -> Path | None:
     """What a ``.git`` file points to."""
-    text = marker.read_text(errors="replace").strip()
+    text = (read_whole(marker, MARKER_BYTES) or b"").decode(errors="replace").strip()
     if not text.startswith("gitdir:"):
         return None
     folder = marker.parent / text.removeprefix("gitdir:").strip()
@@ -158,7 +160,5 @@ def _common_folder(own: Path) -> Path:
     """Only a worktree's folder has another: a plain one that names one was told to by somebody else than git."""
     if own.parent.name != WORKTREES:
         return own
-    try:
-        return (own / (own / "commondir").read_text().strip()).resolve()
-    except OSError:
-        return own
+    named = read_whole(own / "commondir", MARKER_BYTES)
+    return own if named is None else (own / named.decode(errors="surrogateescape").strip()).resolve()

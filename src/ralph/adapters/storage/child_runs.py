@@ -11,13 +11,12 @@ import contextlib
 import json
 import os
 import sqlite3
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ralph.adapters.files import write_atomic
+from ralph.adapters.files import open_folder, read_plain, write_atomic
 from ralph.adapters.storage.database import store_errors
 from ralph.domain.holder import Owner, is_stale
 
@@ -100,7 +99,7 @@ class ChildRuns:
             with contextlib.suppress(
                 OSError, ValueError, ArithmeticError, TypeError, KeyError, RecursionError
             ):
-                owner = json.loads(_content(file))["owner"]
+                owner = json.loads(read_plain(file, MAX_FILE_BYTES, follow=False))["owner"]
                 yield ChildRun(
                     file.stem,
                     Owner(
@@ -112,20 +111,10 @@ class ChildRuns:
                 )
 
 
-def _content(file: Path) -> bytes:
-    """Of a plain file: a pipe of that name would be waited for, a link could lead anywhere."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        return os.read(descriptor, MAX_FILE_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
-    finally:
-        os.close(descriptor)
-
-
 def cut_off(task_folder: Path) -> list[str]:
     """Child runs that registered from inside a sandbox and never signed off: they ended with it. They are forgotten."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        folder = os.open(task_folder / CHILDREN_FOLDER, flags)  # no link: what is removed must lie in it
+        folder = open_folder(task_folder / CHILDREN_FOLDER)  # what is removed must lie in it
     except OSError:
         return []
     try:

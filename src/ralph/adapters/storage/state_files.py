@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from time import gmtime, strftime
 from typing import Generic, TypeVar
 
-from ralph.adapters.files import make_state_folder, write_atomic
+from ralph.adapters.files import make_state_folder, read_plain, write_atomic
 from ralph.domain.text.strict_json import parse_json
 from ralph.errors import UsageError
 
@@ -20,6 +19,7 @@ Decode = Callable[[object], tuple[T | None, Sequence[str]]]
 """Data → the state, or None and what is wrong with the data. Never raises."""
 
 STATE_FOLDER = ".ralph"
+MOST_BYTES = 10_000_000
 
 
 class StateLocation(StrEnum):
@@ -101,9 +101,7 @@ class StateFile(Generic[T]):
 
     def _read(self) -> T | None:
         try:
-            if not stat.S_ISREG(self.path.stat().st_mode):  # a pipe would be waited for
-                raise OSError(0, "it is not a file")
-            data = self.path.read_bytes()
+            data = read_plain(self.path, MOST_BYTES)
         except FileNotFoundError:
             return None
         try:

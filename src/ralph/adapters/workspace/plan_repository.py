@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISREG
 
+from ralph.adapters.files import read_whole
 from ralph.adapters.git import Git, Ran
 from ralph.adapters.workspace.plan_branch import NOBODY, come_back
 from ralph.domain.sandbox.own_git import OWN
@@ -139,12 +141,7 @@ class GitPlanRepository:
 
     async def _excluded(self) -> bytes | None:
         path = await self._exclude_file()
-        try:
-            return path.read_bytes() if path.stat().st_size < LARGEST_KEPT and path.is_file() else None
-        except FileNotFoundError:
-            return b""
-        except OSError:
-            return None
+        return read_whole(path, LARGEST_KEPT) if self._is_there(str(path)) else b""
 
     async def _exclude_file(self) -> Path:
         ran = await self._git("rev-parse", "--git-path", "info/exclude")
@@ -164,11 +161,12 @@ class GitPlanRepository:
             stat = file.lstat()
             if not S_ISREG(stat.st_mode):
                 return f"{stat.st_mode} {file.readlink() if file.is_symlink() else ''}"
-            if stat.st_size > LARGEST_KEPT:
-                return f"{stat.st_size} {stat.st_mtime_ns}"
-            return blake2b(file.read_bytes(), digest_size=16).hexdigest() + f" {stat.st_mode & 0o111}"
         except OSError:
             return "gone"
+        content = read_whole(file, LARGEST_KEPT, follow=False)
+        if content is None:
+            return f"{stat.st_size} {stat.st_mtime_ns}"
+        return blake2b(content, digest_size=16).hexdigest() + f" {stat.st_mode & 0o111}"
 
     def _is_there(self, path: str) -> bool:
         return os.path.lexists(self._root / path)
@@ -176,21 +174,18 @@ class GitPlanRepository:
     # --- touching --------------------------------------------------------------------------------------------
 
     def _keep(self, path: str) -> None:
-        """A copy of what is about to be put back, if it is of bearable size."""
-        file = self._root / path
-        try:
-            stat = file.lstat()
-            if not S_ISREG(stat.st_mode) or stat.st_size > LARGEST_KEPT:
-                return
-            folder = self._aside / "undone"
+        """A copy of what is about to be put back, unless it is too large."""
+        content = read_whole(self._root / path, LARGEST_KEPT, follow=False)
+        if content is None:
+            return
+        folder = self._aside / "undone"
+        name = path.replace("/", "__")[-150:]
+        with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            name = path.replace("/", "__")[-150:]
             number = 1
             while (copy := folder / f"{number:03}_{name}").exists():
                 number += 1
-            copy.write_bytes(file.read_bytes())
-        except OSError:
-            return
+            copy.write_bytes(content)
 
     def _remove(self, path: str) -> None:
         file = self._root / path

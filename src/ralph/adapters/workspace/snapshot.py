@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from pathlib import Path
-from stat import S_ISREG
 
+from ralph.adapters.files import read_whole
 from ralph.adapters.git import Git
 from ralph.domain.sandbox.own_git import NOT_OWN
 from ralph.engine.ports import ProcessRunner, Snapshot
@@ -43,11 +43,11 @@ class GitWorkspace:
     def _look(self, path: bytes) -> bytes:
         """The status names a changed file, but not whether it has changed once more."""
         file = self._top / path.decode(errors="surrogateescape")
+        content = read_whole(file, READ_BYTES, follow=False)
+        if content is not None:  # the same words written again are no progress
+            return content
         try:
             stat = file.lstat()
-            if S_ISREG(stat.st_mode) and stat.st_size <= READ_BYTES:
-                # The same words written again are no progress.
-                return file.read_bytes()
         except OSError:
             return b"gone"
         return f"{stat.st_mtime_ns} {stat.st_size}".encode()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ralph.guard.guard import judge
 from ralph.guard.judgement import GuardRules
 from ralph.interfaces.hooks.answers import deny
-from ralph.interfaces.hooks.places import STATE_FOLDER, project_of, read_plain
+from ralph.interfaces.hooks.places import STATE_FOLDER, project_of
+from ralph.operations.atomic_files import read_whole
 
 if TYPE_CHECKING:
     from ralph.interfaces.hooks.answers import Answer
@@ -38,7 +39,7 @@ def rules_for(event: HookEvent) -> GuardRules:
     for start in event.starts[:1]:
         folder = f"{project_of(start, event.environ)}/{STATE_FOLDER}"
         for name in SETTINGS:
-            chosen |= _guard_settings(read_plain(f"{folder}/{name}", LARGEST_SETTINGS))
+            chosen |= _guard_settings(read_whole(f"{folder}/{name}", LARGEST_SETTINGS))
     cwd = event.text("cwd")
     return GuardRules(tuple(chosen["allow"]), frozenset(chosen["packs"]), cwd if cwd.startswith("/") else "")
 

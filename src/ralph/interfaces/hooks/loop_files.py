@@ -7,7 +7,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ralph.interfaces.hooks.places import STATE_FOLDER, project_of, read_plain
+from ralph.interfaces.hooks.places import STATE_FOLDER, project_of
+from ralph.operations.atomic_files import read_whole
 
 if TYPE_CHECKING:
     from ralph.domain.promise.loop_state import RalphLoopState
@@ -40,7 +41,7 @@ def read_loop(path: str) -> RalphLoopState | None:
 
     from ralph.domain.promise.loop_state import state_from_document
 
-    data = read_plain(path, LARGEST_STATE)
+    data = read_whole(path, LARGEST_STATE)
     try:
         document = json.loads(data) if data else None
     except (ValueError, RecursionError):

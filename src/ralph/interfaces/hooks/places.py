@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,16 +35,3 @@ def project_of(start: str, environ: Mapping[str, str]) -> str:
         if os.path.isdir(os.path.join(folder, STATE_FOLDER)) and (folder == start or folder != home):
             return folder
     return nearest_with(start, ".git") or start
-
-
-def read_plain(path: str, limit: int) -> bytes | None:
-    """A regular file's content; None if there is none or it is larger: nothing here may hang or fill the memory."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        data = file.read(limit + 1)
-    return data if len(data) <= limit else None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker, active_marker_from
 from ralph.domain.plan.stop_checks import SNAPSHOT_MISSING, stop_reasons
 from ralph.domain.sandbox.own_git import ENVIRONMENT, NOT_OWN, own_git
-from ralph.interfaces.hooks.places import nearest_with, read_plain
+from ralph.interfaces.hooks.places import nearest_with
+from ralph.operations.atomic_files import read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +45,7 @@ def plan_verdict(event: HookEvent) -> PlanVerdict:
     if found is None:
         return PlanVerdict()
     root, marker = found
-    data = read_plain(os.path.join(root, marker.ralph_dir, "tasks.json"), LARGEST_FILE)  # noqa: PTH118
+    data = read_whole(os.path.join(root, marker.ralph_dir, "tasks.json"), LARGEST_FILE)  # noqa: PTH118
     reasons = stop_reasons(
         data.decode(errors="replace") if data is not None else None,
         snapshot=marker.snapshot,
@@ -61,7 +62,7 @@ def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
     """The project and marker of the run that this very session is part of."""
     for start in event.starts:
         root = nearest_with(start, MARKER_FILE)
-        data = read_plain(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
+        data = read_whole(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
         marker = active_marker_from(data.decode(errors="replace")) if data is not None else None
         if root is not None and marker is not None and is_ours(marker, event.environ):
             return root, marker
@@ -92,7 +93,7 @@ def ancestors() -> list[int]:
     """The processes above this one, as far as the system tells."""
     found = [os.getppid()]
     while found[-1] > 1:
-        data = read_plain(f"/proc/{found[-1]}/stat", 10_000)
+        data = read_whole(f"/proc/{found[-1]}/stat", 10_000)
         if data is None:
             break
         found.append(int(data.rpartition(b")")[2].split()[1]))
