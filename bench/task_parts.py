@@ -18,8 +18,8 @@ from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
-from ralph.domain.tasks.dependencies import circle, twice, unknown
-from ralph.domain.tasks.entry import read_document
+from ralph.domain.tasks.dependencies import addition_problems
+from ralph.domain.tasks.entry import read_entries
 from ralph.domain.tasks.task import Task, TaskStatus
 
 SPEC = TaskCompletionSpec(
@@ -54,13 +54,8 @@ def timed(action: Callable[[], object]) -> float:
 
 def import_file(path: Path) -> None:
     """Everything that `ralph task add` does before it writes."""
-    entries = read_document(read_file(str(path)).value)
-    problems = [
-        *entries.problems,
-        *twice(entries.tasks, []),
-        *unknown(entries.tasks, []),
-        *circle(entries.tasks, {}),
-    ]
+    entries = read_entries(read_file(str(path)).value)
+    problems = [*entries.problems, *addition_problems(entries.tasks, [])]
     assert not problems, problems[0]
 
 

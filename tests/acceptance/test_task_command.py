@@ -131,7 +131,8 @@ def test_an_id_that_is_taken_or_no_name_is_refused(project: Project) -> None:
         in project.ralph("task", "create", "t-1", "shop", "x", *DONE, check=2).stderr
     )
     assert (
-        "ID: may hold letters" in project.ralph("task", "create", "../x", "shop", "x", *DONE, check=2).stderr
+        "ID: may contain only letters"
+        in project.ralph("task", "create", "../x", "shop", "x", *DONE, check=2).stderr
     )
 
 
@@ -197,7 +198,7 @@ def test_all_problems_of_a_file_are_listed_with_their_lines_and_nothing_is_added
         ("bad.json", '[{"id": "A",}]', "bad.json, line 1: column 12: remove this comma"),
         ("bad.yaml", "just words", "expected tasks, found 'just words'"),
         ("bad.yaml", "", "bad.yaml: the file is empty"),
-        ("bad.yaml", "a: &a [*a]", "stands for nothing"),
+        ("bad.yaml", "a: &a [*a]", "refers to nothing"),
         ("none.yaml", None, "there is no file none.yaml"),
     ],
 )

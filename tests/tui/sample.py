@@ -46,7 +46,7 @@ from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.history import VerificationRecord
-from ralph.domain.tasks.task import Task, TaskStatus, cancelled, iterated
+from ralph.domain.tasks.task import Task, TaskStatus, cancel, count_iteration
 
 NOW = 1_790_000_000.0
 """The moment at which every test looks at the screen."""
@@ -247,10 +247,10 @@ def add_tasks(database: sqlite3.Connection) -> None:
         at=NOW - 5_000,
     )
     for _ in range(3):
-        store.change("T-1", lambda task: iterated(task, "coder"), at=NOW - 900)
-    store.change("T-3", lambda task: iterated(task, "reviewer"), at=NOW - 800)
+        store.change("T-1", lambda task: count_iteration(task, "coder"), at=NOW - 900)
+    store.change("T-3", lambda task: count_iteration(task, "reviewer"), at=NOW - 800)
     store.change("T-5", _done, at=NOW - 700)
-    store.change("T-6", cancelled, at=NOW - 600)
+    store.change("T-6", cancel, at=NOW - 600)
     history = TaskHistory(database, Path("ralph.db"))
     for number, (verified, reason) in enumerate(
         ((False, "1 failed, 41 passed"), (False, "no promise found"))

@@ -16,7 +16,7 @@ from ralph.adapters.documents.plan_files import (
     plan_folder,
     require_plan,
 )
-from ralph.adapters.documents.plan_making import MadePlan, make_plan
+from ralph.adapters.documents.plan_start import MadePlan, make_plan
 from ralph.adapters.documents.plan_templates import is_scaffold
 from ralph.adapters.files import write_atomic
 from ralph.config.loading import load

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ralph.domain.tasks.dependencies import circle, twice, unknown
-from ralph.domain.tasks.entry import Known, read_document
+from ralph.domain.tasks.dependencies import addition_problems
+from ralph.domain.tasks.entry import Known, read_entries
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.figures import plural
 from ralph.domain.text.reader import KeyPath, Problem
@@ -58,7 +58,7 @@ def read_tasks(name: str, known: Known, *, spec_id: str = "", text: str | None =
         place = f", line {error.line}" if error.line is not None else ""
         message = f"{clean_line(shown)}{place}: {clean_line(str(error))}"
         raise UsageError(message, hint="nothing was added") from None
-    entries = read_document(document.value, known, spec_id=spec_id)
+    entries = read_entries(document.value, known, spec_id=spec_id)
     problems = [*document.problems, *entries.problems]
     return TaskText(shown, entries.tasks, problems, entries.notes, document.line_of)
 
@@ -66,8 +66,7 @@ def read_tasks(name: str, known: Known, *, spec_id: str = "", text: str | None =
 def require_addable(found: TaskText, existing: Sequence[str]) -> None:
     """Raises UsageError with everything that keeps the tasks of a file from joining those that exist."""
     named = [(path, task) for path, task in found.placed if task.id]
-    together = [*twice(named, existing), *unknown(named, existing), *circle(named, {})]
-    found.refuse([*found.problems, *together], hint="nothing was added")
+    found.refuse([*found.problems, *addition_problems(named, existing)], hint="nothing was added")
 
 
 def require_only(found: TaskText, task_id: str) -> Task:

@@ -26,9 +26,9 @@ from ralph.domain.tasks.task import (
     TaskStatus,
     can_be_cancelled,
     can_be_reopened,
-    cancelled,
+    cancel,
     redefined,
-    reopened,
+    reopen,
 )
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.tasks import TaskFilter, TaskView, view_of
@@ -174,7 +174,7 @@ def retry_tasks(folder: Path, task_ids: Sequence[str], *, role: str | None = Non
     with _open_for_change(folder) as record:
         found = record.require(task_ids, can_be_reopened, "only failed or cancelled tasks can be tried again")
         now = time.time()
-        return [record.store.change(task.id, lambda one: reopened(one, role), at=now) for task in found]
+        return [record.store.change(task.id, lambda one: reopen(one, role), at=now) for task in found]
 
 
 class TaskAsk(StrEnum):
@@ -230,7 +230,7 @@ class _Record:
 
     def cancel(self, task: Task) -> Task:
         claim, now = self.store.claim_of(task.id), time.time()
-        after = self.store.change(task.id, cancelled, at=now)
+        after = self.store.change(task.id, cancel, at=now)
         if claim is not None and claim.run_id:
             Controls(self.database, self.path, claim.run_id).ask(Ask.STOP_NOW, at=now)
         return after

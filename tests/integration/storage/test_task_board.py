@@ -23,7 +23,7 @@ from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.history import VerificationRecord
-from ralph.domain.tasks.task import Task, cancelled, iterated
+from ralph.domain.tasks.task import Task, cancel, count_iteration
 from ralph.domain.views.board import Board, CardKind
 from ralph.errors import UsageError
 from ralph.operations.tasks import TaskAsk, ask_of_task, editable_task, redefine_task
@@ -70,9 +70,9 @@ def test_tasks_stand_with_the_role_whose_turn_it_is(folder: Path, store: TaskSto
         ],
         at=1.0,
     )
-    store.change("T-1", lambda task: iterated(iterated(task, "coder"), "coder"), at=2.0)
-    store.change("T-2", lambda task: iterated(task, "reviewer"), at=2.0)
-    store.change("T-3", cancelled, at=3.0)
+    store.change("T-1", lambda task: count_iteration(count_iteration(task, "coder"), "coder"), at=2.0)
+    store.change("T-2", lambda task: count_iteration(task, "reviewer"), at=2.0)
+    store.change("T-3", cancel, at=3.0)
 
     lanes = {lane.key: [card.id for card in lane.cards] for lane in board(folder).lanes}
     assert lanes == {

@@ -22,7 +22,7 @@ from ralph.adapters.storage.tasks import READY, TaskStore
 from ralph.domain.holder import Owner
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.history import StageRecord, TaskEvent, VerificationRecord
-from ralph.domain.tasks.task import Task, TaskBudget, TaskStatus, cancelled, iterated
+from ralph.domain.tasks.task import Task, TaskBudget, TaskStatus, cancel, count_iteration
 from ralph.domain.views.tasks import TaskFilter
 from ralph.errors import StoreError, UsageError
 
@@ -201,8 +201,8 @@ def test_a_change_that_changes_nothing_leaves_no_trace(store: TaskStore, history
 
 def test_what_happened_to_a_task_is_told(store: TaskStore, history: TaskHistory) -> None:
     store.add([task("A")], at=1.0)
-    store.change("A", lambda one: iterated(one, "coder"), at=2.0)
-    store.change("A", cancelled, at=3.0)
+    store.change("A", lambda one: count_iteration(one, "coder"), at=2.0)
+    store.change("A", cancel, at=3.0)
     store.note("A", TaskEvent("merged", "as 1234", 4.0))
     assert [(event.kind, event.text, event.at) for event in history.events("A")] == [
         ("created", "", 1.0),
@@ -328,8 +328,8 @@ def test_changes_of_two_processes_are_both_kept(store: TaskStore, tmp_path: Path
     store.add([task("A")], at=1.0)
     with opened(tmp_path / ".ralph") as other:
         for _ in range(5):
-            store.change("A", lambda one: iterated(one, "coder"), at=2.0)
-            other.change("A", lambda one: iterated(one, "coder"), at=2.0)
+            store.change("A", lambda one: count_iteration(one, "coder"), at=2.0)
+            other.change("A", lambda one: count_iteration(one, "coder"), at=2.0)
     assert store.get("A").iterations == {"coder": 10}
 
 

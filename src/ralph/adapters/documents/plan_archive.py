@@ -1,4 +1,4 @@
-"""Putting a finished plan away: seed 004's ralph-archive, without the commit."""
+"""Putting a finished plan away, without a commit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ralph.errors import StoreError, UsageError
 
 ARCHIVE = "ralph-archive"
 MOVED = (PRD, PROGRESS, TASKS)
-"""tasks.json last: as long as it stands there is a plan, and whoever was killed on the way can archive it again."""
+"""tasks.json last: as long as it is there, there is a plan, and whoever was interrupted can archive it again."""
 SUMMARY = "summary.md"
 LONGEST_LABEL = 80
 

@@ -30,7 +30,7 @@ class _Place(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A value that is read, how many values it consists of, and where it stands."""
+    """A value that is read, how many values it consists of, and where it is."""
 
     value: object
     size: int
@@ -115,7 +115,7 @@ class _Composer:
     def _alias(self, event: Any) -> None:
         part = self._anchors.get(event.anchor)
         if part is None:
-            message = f"*{event.anchor} stands for nothing that is complete before it"
+            message = f"*{event.anchor} refers to nothing that is complete before it"
             raise BadDocument(message, line=_line(event))
         parent = self._open[-1] if self._open else None
         if parent is not None and not parent.is_list and parent.key is None:

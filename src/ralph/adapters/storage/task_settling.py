@@ -11,7 +11,7 @@ from ralph.adapters.storage.tasks import EVENT, TaskStore
 from ralph.domain.loop.decision import Accept, Decision, GiveUp
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.tasks.history import changes, why_not
-from ralph.domain.tasks.task import Task, with_progress_of
+from ralph.domain.tasks.task import Task, keep_progress
 
 Statement = tuple[str, tuple[object, ...]]
 
@@ -55,7 +55,7 @@ class TaskSettling:
 
     def put_back(self, task: Task) -> None:
         self._warn(f"{task.id} was changed on record while it was worked on; that was undone")
-        self._store.change(self._task_id, lambda now: with_progress_of(task, now), at=self._now())
+        self._store.change(self._task_id, lambda now: keep_progress(task, now), at=self._now())
 
     def settle(
         self, before: Task, after: Task, *, evidence: Evidence | None, decision: Decision, role: str

@@ -14,7 +14,7 @@ from pathlib import Path
 from ralph.adapters.storage.database import store_errors
 from ralph.adapters.storage.task_rows import CHANGEABLE, CHANGEABLE_PLACES, COLUMNS, PLACES, row_of, task_of
 from ralph.domain.holder import Owner, is_stale
-from ralph.domain.tasks.dependencies import circle, twice, unknown
+from ralph.domain.tasks.dependencies import addition_problems, circular_dependencies, unknown_dependencies
 from ralph.domain.tasks.history import TaskEvent, changes
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.views.tasks import TaskFilter
@@ -139,8 +139,7 @@ class TaskStore:
         with self._writing():
             known = self.ids()
             # Tasks that exist cannot depend on new ones, so a circle is among these alone.
-            problems = [*twice(placed, known), *unknown(placed, known), *circle(placed, {})]
-            if problems:
+            if problems := addition_problems(placed, known):
                 raise UsageError("\n".join(problem.message for problem in problems), hint="nothing was added")
             rows = (row_of(replace(task, created_at=now, updated_at=now)) for task in tasks)
             self._database.executemany(INSERT, rows)
@@ -253,12 +252,12 @@ class TaskStore:
 
     def _check_dependencies(self, task: Task) -> None:
         placed = [((), task)]
-        problems = unknown(placed, self.ids())
+        problems = unknown_dependencies(placed, self.ids())
         if not problems:
             needs: dict[str, list[str]] = {}
             for one, other in self._database.execute("SELECT task_id, needs_id FROM task_dependencies"):
                 needs.setdefault(one, []).append(other)
-            problems = circle(placed, needs)
+            problems = circular_dependencies(placed, needs)
         if problems:
             raise UsageError("\n".join(problem.message for problem in problems), hint="nothing was changed")
 

@@ -127,7 +127,7 @@ TEMPLATES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def expanded(config: Mapping[str, Any]) -> dict[str, Any]:
+def expand(config: Mapping[str, Any]) -> dict[str, Any]:
     """The config with its template filled in; what is written beside the template wins."""
     name = config.get("template")
     values = TEMPLATES.get(name, {}) if isinstance(name, str) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ralph.domain.proof.verification_config import expanded
+from ralph.domain.proof.verification_config import expand
 from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
 from ralph.domain.tasks.roles import STAGE_COMPLETE, CompletionDefaults
 from ralph.domain.tasks.task import Task
@@ -25,13 +25,15 @@ def criteria_for(task: Task, role: str, defaults: CompletionDefaults | None = No
     row = defaults.of(role)
     spec = task.completion_spec
     own = (spec.criteria.get(role) if spec else None) or CompletionCriteria()
-    method = own.verification_method or _implied(own.verification_config) or row.method or defaults.method
+    method = (
+        own.verification_method or _implied_method(own.verification_config) or row.method or defaults.method
+    )
     # The role's config belongs to the role's method: a command of its own says nothing about another method.
     config = {**(row.config if method == row.method else {}), **own.verification_config}
     if spec is None:
         method, config = VerificationMethod.STRING_MATCH, {}
     else:
-        method, config = _runnable(method, config, task, defaults)
+        method, config = _make_runnable(method, config, task, defaults)
     limit = own.max_iterations or row.max_iterations or defaults.max_iterations
     return CompletionCriteria(
         promise=own.promise or row.promise or STAGE_COMPLETE,
@@ -51,8 +53,8 @@ def concerns_about(task: Task) -> tuple[str, ...]:
     return () if task.completion_spec else (f"{task.id} {NO_SPEC}",)
 
 
-def _implied(config: Mapping[str, Any]) -> str:
-    """Who gives a command and no method wants it run."""
+def _implied_method(config: Mapping[str, Any]) -> str:
+    """Whoever gives a command and no method wants it run."""
     if "stages" in config:
         return VerificationMethod.MULTI_STAGE
     if "command" in config or "template" in config:
@@ -62,17 +64,17 @@ def _implied(config: Mapping[str, Any]) -> str:
     return ""
 
 
-def _runnable(
+def _make_runnable(
     method: str, config: Mapping[str, Any], task: Task, defaults: CompletionDefaults
 ) -> tuple[str, dict[str, Any]]:
     criteria = list(task.acceptance_criteria)
-    config = expanded(config)
+    config = expand(config)
     if method == VerificationMethod.EXTERNAL and not config.get("command"):
         return VerificationMethod.SEMANTIC, {"check_for": criteria}
     if method == VerificationMethod.SEMANTIC:
-        return method, {**config, "check_for": _filled(config.get("check_for", criteria), criteria)}
+        return method, {**config, "check_for": _fill_in(config.get("check_for", criteria), criteria)}
     if method == VerificationMethod.MULTI_STAGE:
-        if config.get("stages") is None:  # an empty list was written by somebody and stays: it never passes
+        if config.get("stages") is None:  # an empty list is kept: it never passes
             config["stages"] = _usual_stages(task, defaults)
         config["stages"] = [_stage(stage, criteria) for stage in config["stages"]]
     return method, config
@@ -90,7 +92,7 @@ def _command_of(task: Task, defaults: CompletionDefaults) -> dict[str, Any]:
     for role in ("tester", "coder"):
         own = spec.criteria.get(role) if spec else None
         for config in (own.verification_config if own else {}, defaults.of(role).config):
-            found = expanded(config)
+            found = expand(config)
             if found.get("command"):
                 return found
     return {}
@@ -98,14 +100,14 @@ def _command_of(task: Task, defaults: CompletionDefaults) -> dict[str, Any]:
 
 def _stage(stage: Mapping[str, Any], criteria: list[str]) -> dict[str, Any]:
     given = stage.get("config") or {}
-    method = stage.get("method") or _implied(given) or VerificationMethod.STRING_MATCH
-    config = expanded(given)
+    method = stage.get("method") or _implied_method(given) or VerificationMethod.STRING_MATCH
+    config = expand(given)
     if method == VerificationMethod.SEMANTIC:
-        config["check_for"] = _filled(config.get("check_for", criteria), criteria)
+        config["check_for"] = _fill_in(config.get("check_for", criteria), criteria)
     return {**stage, "method": str(method), "config": config}
 
 
-def _filled(check_for: object, criteria: list[str]) -> list[str]:
+def _fill_in(check_for: object, criteria: list[str]) -> list[str]:
     """``{{acceptance_criteria}}`` stands for all of them, alone or as an entry of a list."""
     asked = (
         [check_for] if isinstance(check_for, str) else list(check_for) if isinstance(check_for, list) else []

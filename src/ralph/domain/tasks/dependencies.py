@@ -8,11 +8,24 @@ from ralph.domain.tasks.task import Task
 from ralph.domain.text.reader import KeyPath, Problem, closest
 
 MANY = 1000
-"""Beyond that no similar name is looked for: it would take longer than reading the tasks did."""
+"""With more tasks no similar name is looked for: that would take longer than reading them."""
 
 
-def twice(tasks: Sequence[tuple[KeyPath, Task]], taken: Collection[str]) -> list[Problem]:
-    """Ids that appear twice, or are those of tasks that exist already."""
+Placed = Sequence[tuple[KeyPath, Task]]
+"""Tasks, each with its place in the document."""
+
+
+def addition_problems(tasks: Placed, existing: Collection[str]) -> list[Problem]:
+    """Why these cannot join the tasks that exist already."""
+    return [
+        *repeated_ids(tasks, existing),
+        *unknown_dependencies(tasks, existing),
+        *circular_dependencies(tasks, {}),
+    ]
+
+
+def repeated_ids(tasks: Placed, taken: Collection[str]) -> list[Problem]:
+    """Ids that appear twice, or belong to tasks that exist already."""
     problems: list[Problem] = []
     existing = {name.lower() for name in taken}
     first: dict[str, str] = {}
@@ -29,7 +42,7 @@ def twice(tasks: Sequence[tuple[KeyPath, Task]], taken: Collection[str]) -> list
     return problems
 
 
-def unknown(tasks: Sequence[tuple[KeyPath, Task]], existing: Collection[str]) -> list[Problem]:
+def unknown_dependencies(tasks: Placed, existing: Collection[str]) -> list[Problem]:
     """Dependencies on tasks that are neither here nor there already."""
     known = {task.id for _, task in tasks} | set(existing)
     problems: list[Problem] = []
@@ -42,13 +55,13 @@ def unknown(tasks: Sequence[tuple[KeyPath, Task]], existing: Collection[str]) ->
     return problems
 
 
-def circle(tasks: Sequence[tuple[KeyPath, Task]], others: Mapping[str, Sequence[str]]) -> list[Problem]:
-    """The first circle there is; with it in the way no order exists, and there may be many more."""
+def circular_dependencies(tasks: Placed, others: Mapping[str, Sequence[str]]) -> list[Problem]:
+    """The first circle: with one there is no order, and there may be many more."""
     found = find_circle({**others, **{task.id: task.dependencies for _, task in tasks}})
     if found is None:
         return []
     path = next((path for path, task in tasks if task.id in found), ())
-    return [Problem((*path, "dependencies"), f"these tasks wait for each other: {spelled_circle(found)}")]
+    return [Problem((*path, "dependencies"), f"these tasks wait for each other: {spell_circle(found)}")]
 
 
 def find_circle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
@@ -76,7 +89,7 @@ def find_circle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
     return None
 
 
-def spelled_circle(circle: Sequence[str]) -> str:
+def spell_circle(circle: Sequence[str]) -> str:
     """``A → B → A``; a long one is cut in the middle."""
     shown = list(circle) if len(circle) <= 12 else [*circle[:6], f"… {len(circle) - 11} more …", *circle[-5:]]
     return " → ".join(shown)

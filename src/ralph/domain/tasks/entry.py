@@ -1,4 +1,4 @@
-"""Tasks as people and agents write them: a list, ``tasks:``, or a single ``task:``."""
+"""Tasks as people and agents write them: a list, ``tasks:``, or a single ``task:``; and which ids a task may have."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Entries:
     notes: list[Problem] = field(default_factory=list)
 
 
-def read_document(value: object, known: Known | None = None, *, spec_id: str = "") -> Entries:
+def read_entries(value: object, known: Known | None = None, *, spec_id: str = "") -> Entries:
     """All tasks of a document. ``spec_id`` is for those that name none."""
     known = known or Known()
     entries = Entries()
     path: KeyPath = ()
     if isinstance(value, Mapping) and not value.keys() & {"id", "title"}:
-        value, path, spec_id = _unwrapped(value, entries, spec_id)
+        value, path, spec_id = _unwrap(value, entries, spec_id)
     if isinstance(value, Mapping):
         _take(Reader(value, path, entries.problems), known, entries, spec_id)
     elif isinstance(value, list):
@@ -63,13 +63,13 @@ def read_document(value: object, known: Known | None = None, *, spec_id: str = "
     return entries
 
 
-def _unwrapped(value: Mapping[str, Any], entries: Entries, spec_id: str) -> tuple[Any, KeyPath, str]:
+def _unwrap(value: Mapping[str, Any], entries: Entries, spec_id: str) -> tuple[Any, KeyPath, str]:
     reader = Reader(value, (), entries.problems)
     spec_id = reader.text("spec_id", one_line=True) or spec_id
     reader.allow("task", "tasks")
     key = "task" if "task" in value else "tasks"
     if "task" in value and "tasks" in value:
-        reader.wrong("task", "task and tasks exclude each other")
+        reader.wrong("task", "task and tasks cannot be used together")
     reader.refuse_others("key beside the tasks")
     found = value.get(key)
     if found is None and not entries.problems:
@@ -134,7 +134,7 @@ def _budget(reader: Reader | None) -> TaskBudget:
 def _completion(reader: Reader, known: Known) -> TaskCompletionSpec | None:
     key = "completion_spec" if reader.has("completion_spec") else "completion"
     if reader.has("completion") and reader.has("completion_spec"):
-        reader.wrong("completion", "completion and completion_spec are the same: give one of them")
+        reader.wrong("completion", "completion and completion_spec mean the same: use one of them")
     reader.allow("completion", "completion_spec")
     if not reader.has(key):
         reader.wrong(key, "is missing: an outcome and acceptance criteria are needed", _OUTCOME_HINT)
@@ -178,6 +178,8 @@ def read_criteria(reader: Reader, known: Known) -> CompletionCriteria:
     return CompletionCriteria(promise, description, method, dict(config.value) if config else {}, limit)
 
 
+# --- ids ---
+
 LONGEST = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -189,19 +191,14 @@ def id_problem(text: str) -> str | None:
     if len(text) > LONGEST:
         return f"is longer than {LONGEST} characters"
     if not _NAME.fullmatch(text):
-        return "may hold letters, digits, '.', '_' and '-' only, and begins with a letter or digit"
+        return "may contain only letters, digits, '.', '_' and '-', and must begin with a letter or digit"
     if ".." in text or text.endswith((".", ".lock")):
-        return "cannot be a branch's name: no '..', and no '.' or '.lock' at its end"
+        return "cannot name a branch: no '..', and no '.' or '.lock' at the end"
     return None
 
 
-def same_id(one: str, other: str) -> bool:
-    """Branches and folders do not tell upper from lower case everywhere."""
-    return one.lower() == other.lower()
-
-
 def followup_id(parent: str, taken: Collection[str]) -> str:
-    """``TASK-1`` → ``TASK-1-F1``, ``TASK-1-F2`` …; the follow-up of a follow-up counts on."""
+    """``TASK-1`` → ``TASK-1-F1``, ``TASK-1-F2`` …; a follow-up of a follow-up takes the next number."""
     stem = re.sub(r"-F\d+$", "", parent)[: LONGEST - 8]
     known = {name.lower() for name in taken}
     number = 1

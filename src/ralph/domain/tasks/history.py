@@ -1,4 +1,4 @@
-"""What is kept of each verification and of each settled stage: the seed's ``verification_results``, and figures."""
+"""What is kept of a task's past: each verification, each stage that is over, and each change."""
 
 from __future__ import annotations
 
@@ -43,11 +43,13 @@ class StageRecord:
 
 
 def why_not(evidence: Evidence) -> str:
-    """What each check that does not hold had to say, in one line; empty if all hold."""
+    """The reason of each check that does not hold, in one line; empty if all hold."""
     failing = (result for result in evidence.results if not result.holds)
     told = (f"{one.name}: {one.reason.strip().partition(chr(10))[0]}" for one in failing)
     return "; ".join(one.removesuffix(": ") for one in told)
 
+
+# --- changes ---
 
 _DEFINITION = (
     "title",
@@ -72,7 +74,7 @@ class TaskEvent:
 
 
 def changes(before: Task, after: Task) -> Iterator[TaskEvent]:
-    """In the order in which a person would tell them; counting an iteration is not worth a word."""
+    """In the order in which a person would report them; a counted iteration is not worth mentioning."""
     edited = [name for name in _DEFINITION if getattr(before, name) != getattr(after, name)]
     if edited:
         yield TaskEvent("edited", ", ".join(edited))

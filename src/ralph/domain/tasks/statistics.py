@@ -1,4 +1,4 @@
-"""What past stages teach: how many iterations a role usually needs."""
+"""Past stages in numbers: how each role and method did, and which limits that suggests."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ralph.domain.tasks.history import StageRecord
 from ralph.domain.tasks.roles import CompletionDefaults
 
 ENOUGH = 5
-"""Stages; fewer say nothing."""
+"""Stages; fewer are too few to suggest anything."""
 USUALLY = 0.9
 SPARE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """``limit`` is what the past suggests; the present one if the past is too short."""
+    """``limit`` is what the past suggests; the current one if the past is too short."""
 
     role: str
     stages: int
@@ -26,7 +26,7 @@ class Suggestion:
     reason: str
 
 
-def suggested_limit(records: Sequence[StageRecord], *, present: int) -> tuple[int, str]:
+def suggest_limit(records: Sequence[StageRecord], *, present: int) -> tuple[int, str]:
     """A limit that nine of ten accepted stages would have kept with half as much to spare, and why.
 
     Stages that ran out of iterations might have needed more: where they are more than one in ten, the limit rises.
@@ -57,7 +57,7 @@ def suggestions(
     for role, stages in by_role.items():
         if stages:
             present = defaults.of(role).max_iterations or defaults.max_iterations
-            limit, reason = suggested_limit(stages, present=present)
+            limit, reason = suggest_limit(stages, present=present)
             found.append(Suggestion(role, len(stages), limit, present, reason))
     return tuple(found)
 
@@ -71,6 +71,8 @@ def first_pass_rates(records: Iterable[StageRecord]) -> Mapping[tuple[str, str],
         counts[record.role, record.method] = (passed + first, all_ + 1)
     return {key: passed / all_ for key, (passed, all_) in counts.items()}
 
+
+# --- figures ---
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -124,7 +126,7 @@ def _of(key: tuple[str, str], records: list[StageRecord], first_pass: float) -> 
 
 
 def spark(counts: Sequence[int]) -> str:
-    """A little plot: one bar for each number."""
+    """A small plot: one bar for each number."""
     most = max(counts, default=0)
     if not most:
         return ""

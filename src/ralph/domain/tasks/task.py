@@ -1,4 +1,4 @@
-"""A task: a row of seed 002 that goes from role to role until it is done."""
+"""A task, which goes from role to role until it is done, and what may happen to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TaskStatus(StrEnum):
     OPEN = "open"  #: waits for its next role, or for what it depends on
     ACCEPTED = "accepted"  #: every role accepted it; its branch is still to be merged
     DONE = "done"
-    FAILED = "failed"  #: was sent back, or ran out of iterations, too often
+    FAILED = "failed"  #: ran out of iterations, or was sent back too often
     CANCELLED = "cancelled"
 
 
@@ -101,48 +101,8 @@ class Task:
             "base_commit": self.base_commit,
         }
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Task:
-        """The reverse of ``to_dict``; what an older ralph did not write has its default."""
-        spec = data.get("completion_spec")
-        return cls(
-            id=data["id"],
-            title=data["title"],
-            spec_id=data.get("spec_id", ""),
-            description=data.get("description", ""),
-            priority=data.get("priority", DEFAULT_PRIORITY),
-            dependencies=tuple(data.get("dependencies", ())),
-            assignee=data.get("assignee", ""),
-            metadata=dict(data.get("metadata") or {}),
-            completion_spec=TaskCompletionSpec.from_dict(spec) if spec else None,
-            budget=TaskBudget(**(data.get("budget") or {})),
-            status=TaskStatus(data.get("status", TaskStatus.OPEN)),
-            stage=data.get("stage", ""),
-            used=data.get("used", 0),
-            iterations=dict(data.get("iterations") or {}),
-            rejections=data.get("rejections", 0),
-            remarks=tuple(data.get("remarks", ())),
-            reason=data.get("reason", ""),
-            branch=data.get("branch", ""),
-            base_commit=data.get("base_commit", ""),
-            created_at=_moment(data.get("created_at")),
-            updated_at=_moment(data.get("updated_at")),
-        )
 
-
-def _moment(text: str | None) -> datetime:
-    return datetime.fromisoformat(text) if text else EPOCH
-
-
-# --- what may happen to a task, as rules ---
-
-
-def ready(task: Task, is_done: Mapping[str, bool]) -> bool:
-    """Open, and everything it depends on is done."""
-    return task.status is TaskStatus.OPEN and all(is_done.get(name, False) for name in task.dependencies)
-
-
-def iterated(task: Task, role: str) -> Task:
+def count_iteration(task: Task, role: str) -> Task:
     """One more judged session of ``role``, which is its stage now."""
     counts = {**task.iterations, role: task.iterations.get(role, 0) + 1}
     used = task.used + 1 if task.stage in ("", role) else 1
@@ -162,12 +122,13 @@ PROGRESS = (
 """What only the harness changes while a task is worked on."""
 
 
-def moved(before: Task, after: Task) -> bool:
+def has_moved(before: Task, after: Task) -> bool:
     """Whether somebody changed how far a task is, or by what it is judged."""
     return any(getattr(before, name) != getattr(after, name) for name in PROGRESS)
 
 
-def with_progress_of(known: Task, task: Task) -> Task:
+def keep_progress(known: Task, task: Task) -> Task:
+    """``task`` with the progress of ``known``."""
     return replace(task, **{name: getattr(known, name) for name in PROGRESS})
 
 
@@ -175,18 +136,18 @@ def can_be_cancelled(task: Task) -> bool:
     return task.status in (TaskStatus.OPEN, TaskStatus.ACCEPTED)
 
 
-def cancelled(task: Task, reason: str = "cancelled by the user") -> Task:
-    """Ended by hand. What is over already stays as it is."""
+def cancel(task: Task, reason: str = "cancelled by the user") -> Task:
+    """Ended by the user. A task that is over stays as it is."""
     return replace(task, status=TaskStatus.CANCELLED, reason=reason) if can_be_cancelled(task) else task
 
 
 def can_be_reopened(task: Task) -> bool:
-    """Work that was not finished. What is done gets a follow-up instead: others have built on it."""
+    """Only work that was not finished. What is done gets a follow-up instead: others have built on it."""
     return task.status in (TaskStatus.FAILED, TaskStatus.CANCELLED)
 
 
-def reopened(task: Task, stage: str | None = None) -> Task:
-    """Tried once more, where it stood or from ``stage``; the remarks stay, the agent can learn from them."""
+def reopen(task: Task, stage: str | None = None) -> Task:
+    """Try it again, from its current stage or from ``stage``; the remarks stay, so that the agent can learn from them."""
     if not can_be_reopened(task):
         return task
     return replace(
@@ -199,8 +160,8 @@ def reopened(task: Task, stage: str | None = None) -> Task:
     )
 
 
-def merged(task: Task) -> Task:
-    """Its branch is where it belongs."""
+def mark_merged(task: Task) -> Task:
+    """Done: its branch is merged."""
     return replace(task, status=TaskStatus.DONE, reason="") if task.status is TaskStatus.ACCEPTED else task
 
 

@@ -40,7 +40,7 @@ def result_of_run(task: Task, outcome: Outcome, reason: str) -> TaskResult:
 def outcome_of(
     results: Sequence[TaskResult], *, left: Sequence[str], is_stopped: bool, limit: str = ""
 ) -> Outcome:
-    """``left``: what was wanted and is not done. A stop is told only if it left something."""
+    """``left``: what was wanted and is not done. A stop counts only if it left something."""
     outcomes = {result.outcome for result in results}
     if limit:
         return Outcome.EXHAUSTED

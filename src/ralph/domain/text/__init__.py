@@ -1,0 +1,1 @@
+"""Rules about text: reading what people wrote, hiding secrets, and making text short and safe to show."""

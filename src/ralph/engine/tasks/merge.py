@@ -21,7 +21,7 @@ from ralph.domain.tasks.merging import (
     send_back,
 )
 from ralph.domain.tasks.pipeline import Pipeline
-from ralph.domain.tasks.task import Task, TaskStatus, merged
+from ralph.domain.tasks.task import Task, TaskStatus, mark_merged
 from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.ports import Clock, Control, Publish
 from ralph.engine.tasks.ports import Merges, TaskQueue, Verify, Worktree, Worktrees
@@ -79,7 +79,7 @@ class TaskMerge:
     async def _settle(self, task: Task, worktree: Worktree, merge: MergeResult) -> None:
         now = self.clock.now()
         if isinstance(merge, Merged):
-            self.tasks.change(task.id, merged, at=now)
+            self.tasks.change(task.id, mark_merged, at=now)
             self.tasks.note(task.id, TaskEvent("merged", f"into {self.target} as {merge.commit[:12]}", now))
             await self.worktrees.close(worktree, merged_into=self.target)
         elif isinstance(merge, NotMerged):

@@ -10,7 +10,7 @@ from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.history import why_not
 from ralph.domain.tasks.pipeline import Pipeline
-from ralph.domain.tasks.task import Task, TaskStatus, iterated, moved, with_progress_of
+from ralph.domain.tasks.task import Task, TaskStatus, count_iteration, has_moved, keep_progress
 from ralph.engine.tasks.ports import TaskRecord
 
 Objective = Callable[[Task, str], str]
@@ -61,7 +61,7 @@ class TaskWork:
         used = before.used if step is not None and before.stage == step.role else 0
         if step is None or step.role != assignment.role or used != assignment.used:
             return  # settled already, or cancelled meanwhile
-        after = before if evidence is None else iterated(before, step.role)
+        after = before if evidence is None else count_iteration(before, step.role)
         match decision:
             case Accept():
                 after = self._pipeline.advance(after, step, accepted=True)
@@ -82,8 +82,8 @@ class TaskWork:
         """An agent has a shell and could write to the record: then it is as we left it. Cancelling is the user's right."""
         task = self._record.task()
         known = self._known
-        if known is None or task.status is TaskStatus.CANCELLED or not moved(known, task):
+        if known is None or task.status is TaskStatus.CANCELLED or not has_moved(known, task):
             return task
-        restored = with_progress_of(known, task)
+        restored = keep_progress(known, task)
         self._record.put_back(restored)
         return restored

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ralph.adapters.bus.loop_posts import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
-from ralph.adapters.documents.task_place import clear_marker, make_task_folder
+from ralph.adapters.documents.task_folder_files import clear_marker, make_task_folder
 from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.adapters.signals.done_file import DoneFile
 from ralph.adapters.signals.exit_code import ExitCodeProbe

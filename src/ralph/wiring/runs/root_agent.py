@@ -12,7 +12,7 @@ from ralph.adapters.bus.loop_posts import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.bus.outbox import Outbox
 from ralph.adapters.bus.postman import Postman
-from ralph.adapters.documents.task_place import clear_marker, make_task_folder
+from ralph.adapters.documents.task_folder_files import clear_marker, make_task_folder
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.adapters.signals.done_file import DoneFile

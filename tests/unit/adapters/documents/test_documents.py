@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ralph.adapters.documents.document import LARGEST, BadDocument, read_json
 from ralph.adapters.documents.task_file import as_json, as_yaml, read_file, read_text
 from ralph.adapters.documents.yaml_document import read_yaml
-from ralph.domain.tasks.entry import read_document
+from ralph.domain.tasks.entry import read_entries
 from ralph.domain.text.reader import KeyPath
 from ralph.errors import UsageError
 
@@ -133,8 +133,8 @@ def _bomb() -> str:
         (_bomb(), 6, "more than 2,000,000 values"),
         ("a: " + "[" * 100_000, 1, "nested deeper than 64 levels"),
         ("- " * 100_000, 1, "nested deeper than 64 levels"),
-        ("&a [*a]", 1, "*a stands for nothing"),
-        ("x: *nobody", 1, "*nobody stands for nothing"),
+        ("&a [*a]", 1, "*a refers to nothing"),
+        ("x: *nobody", 1, "*nobody refers to nothing"),
         ("a:\n\t- b", 2, "tabs cannot indent"),
         ("a: b: c", 1, "a text with a colon needs quotes"),
         ("a: 1\n---\nb: 2", 2, "a second document"),
@@ -208,17 +208,17 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["task_list.yaml", "single_task.yaml"])
 def test_both_shapes_are_read_and_come_back_from_an_export(name: str) -> None:
-    entries = read_document(read_file(str(DATA / name)).value)
+    entries = read_entries(read_file(str(DATA / name)).value)
     assert entries.problems == []
     tasks = [task for _, task in entries.tasks]
     for text in (as_yaml(tasks), as_json(tasks)):
-        again = read_document(read_text(text).value)
+        again = read_entries(read_text(text).value)
         assert again.problems == []
         assert [task for _, task in again.tasks] == tasks
 
 
 def test_an_export_is_written_as_a_person_would() -> None:
-    ((_, task),) = read_document(read_file(str(DATA / "single_task.yaml")).value).tasks
+    ((_, task),) = read_entries(read_file(str(DATA / "single_task.yaml")).value).tasks
     text = as_yaml([task])
     assert "description: |-\n    Visitors find products by name.\n    Nothing else is searched.\n" in text
     assert "status" not in text

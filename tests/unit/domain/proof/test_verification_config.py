@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ralph.domain.proof.required_command import is_outside
-from ralph.domain.proof.verification_config import TEMPLATES, expanded, is_dotted, read_config
+from ralph.domain.proof.verification_config import TEMPLATES, expand, is_dotted, read_config
 from ralph.domain.tasks.completion import VerificationMethod as Method
 from ralph.domain.text.reader import Problem, Reader, spell
 
@@ -112,10 +112,10 @@ def test_a_dotted_path_is_told_from_a_word(name: str, dotted: bool) -> None:
 
 @pytest.mark.parametrize("name", ["pytest", "ruff", "npm-test", "cargo", "go-test", "make"])
 def test_there_is_a_template_for_each_common_stack(name: str) -> None:
-    assert problems(Method.EXTERNAL, expanded({"template": name})) == []
+    assert problems(Method.EXTERNAL, expand({"template": name})) == []
     assert TEMPLATES[name]["command"]
 
 
 def test_a_template_gives_way_to_what_stands_beside_it() -> None:
-    assert expanded({"template": "make", "command": "make check"})["command"] == "make check"
-    assert expanded({"template": "unknown"}) == {}
+    assert expand({"template": "make", "command": "make check"})["command"] == "make check"
+    assert expand({"template": "unknown"}) == {}

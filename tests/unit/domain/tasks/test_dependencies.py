@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.tasks.dependencies import circle, find_circle, spelled_circle, twice, unknown
+from ralph.domain.tasks.dependencies import (
+    circular_dependencies,
+    find_circle,
+    repeated_ids,
+    spell_circle,
+    unknown_dependencies,
+)
 from ralph.domain.tasks.entry import LONGEST, followup_id, id_problem
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.reader import KeyPath
@@ -48,33 +54,33 @@ def test_a_very_long_chain_needs_no_recursion() -> None:
     found = find_circle({**chain, "20000": ["0"]})
     assert found is not None
     assert len(found) == 20_002
-    assert "more" in spelled_circle(found)
+    assert "more" in spell_circle(found)
 
 
 def test_a_circle_is_shown_as_a_way() -> None:
-    (problem,) = circle(placed(A=["B"], B=["C"], C=["A"]), {})
+    (problem,) = circular_dependencies(placed(A=["B"], B=["C"], C=["A"]), {})
     assert problem.message == "these tasks wait for each other: A → B → C → A"
 
 
 def test_a_circle_may_lead_through_tasks_that_exist() -> None:
-    assert circle(placed(A=["B"]), {"B": ["C"], "C": ["A"]})
-    assert circle(placed(A=["B"]), {"B": ["C"], "C": []}) == []
+    assert circular_dependencies(placed(A=["B"]), {"B": ["C"], "C": ["A"]})
+    assert circular_dependencies(placed(A=["B"]), {"B": ["C"], "C": []}) == []
 
 
 def test_a_dependency_may_be_here_or_there_already() -> None:
     tasks = placed(A=["B", "OLD"], B=[])
-    assert unknown(tasks, ["OLD"]) == []
-    (problem,) = unknown(tasks, [])
+    assert unknown_dependencies(tasks, ["OLD"]) == []
+    (problem,) = unknown_dependencies(tasks, [])
     assert (problem.path, problem.message) == ((0, "dependencies", 1), "there is no task OLD")
 
 
 def test_a_dependency_that_is_misspelled_finds_its_like() -> None:
-    (problem,) = unknown(placed(A=["TASK-01"]), ["TASK-001"])
+    (problem,) = unknown_dependencies(placed(A=["TASK-01"]), ["TASK-001"])
     assert problem.hint == "did you mean TASK-001?"
 
 
 def test_ids_that_differ_in_case_only_are_the_same() -> None:
-    first, second = twice([*placed(A=[]), *placed(a=[]), *placed(B=[])], ["b"])
+    first, second = repeated_ids([*placed(A=[]), *placed(a=[]), *placed(B=[])], ["b"])
     assert "appears twice (as A)" in first.message
     assert "there is a task B already" in second.message
 

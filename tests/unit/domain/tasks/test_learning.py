@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ralph.domain.tasks.history import StageRecord
 from ralph.domain.tasks.roles import CompletionDefaults, Role
-from ralph.domain.tasks.statistics import ENOUGH, first_pass_rates, suggested_limit, suggestions
+from ralph.domain.tasks.statistics import ENOUGH, first_pass_rates, suggest_limit, suggestions
 
 
 def stages(used: Sequence[int], *, accepted: bool = True, role: str = "coder") -> list[StageRecord]:
@@ -20,34 +20,34 @@ def stages(used: Sequence[int], *, accepted: bool = True, role: str = "coder") -
 
 
 def test_too_few_stages_say_nothing() -> None:
-    assert suggested_limit(stages([1] * (ENOUGH - 1)), present=15) == (
+    assert suggest_limit(stages([1] * (ENOUGH - 1)), present=15) == (
         15,
         f"{ENOUGH - 1} of {ENOUGH} stages needed to tell",
     )
 
 
 def test_the_limit_is_what_nine_of_ten_needed_and_half_as_much_to_spare() -> None:
-    limit, reason = suggested_limit(stages([1, 1, 2, 2, 2, 3, 3, 3, 4, 12]), present=15)
+    limit, reason = suggest_limit(stages([1, 1, 2, 2, 2, 3, 3, 3, 4, 12]), present=15)
     assert (limit, reason) == (6, "nine of ten needed at most 4")
 
 
 def test_stages_that_ran_out_raise_the_limit() -> None:
     records = [*stages([2] * 8), *stages([10, 10], accepted=False)]
-    assert suggested_limit(records, present=10) == (15, "2 of 10 ran out of iterations")
+    assert suggest_limit(records, present=10) == (15, "2 of 10 ran out of iterations")
 
 
 def test_stages_that_were_rejected_early_do_not_raise_it() -> None:
     records = [*stages([2] * 6), *stages([1] * 4, accepted=False)]
-    assert suggested_limit(records, present=10)[0] == 3
+    assert suggest_limit(records, present=10)[0] == 3
 
 
 def test_where_nothing_was_accepted_the_limit_stays() -> None:
-    assert suggested_limit(stages([1] * 6, accepted=False), present=7)[0] == 7
+    assert suggest_limit(stages([1] * 6, accepted=False), present=7)[0] == 7
 
 
 @given(st.lists(st.integers(1, 15), min_size=ENOUGH))
 def test_a_suggestion_would_have_been_enough_for_nearly_all(used: list[int]) -> None:
-    limit, _ = suggested_limit(stages(used), present=15)
+    limit, _ = suggest_limit(stages(used), present=15)
     assert sum(number <= limit for number in used) >= 0.9 * len(used)
     assert limit >= 2
 

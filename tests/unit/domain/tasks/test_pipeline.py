@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.pipeline import Pipeline
-from ralph.domain.tasks.task import Task, TaskStatus, iterated
+from ralph.domain.tasks.task import Task, TaskStatus, count_iteration
 
 TASK = Task(
     id="T-1",
@@ -51,7 +51,7 @@ def test_a_task_with_a_branch_is_accepted_until_it_is_merged() -> None:
 
 def test_a_rejection_sends_it_back_to_the_coder_with_the_reason() -> None:
     pipeline = Pipeline()
-    task = iterated(accepted(pipeline, TASK, 2), "tester")
+    task = count_iteration(accepted(pipeline, TASK, 2), "tester")
     step = pipeline.next_step(task)
     assert step is not None
     after = pipeline.advance(task, step, accepted=False, reason="flaky")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.domain.tasks.completion import VerificationMethod
-from ralph.domain.tasks.entry import Known, read_document
+from ralph.domain.tasks.entry import Known, read_entries
 from ralph.domain.tasks.task import DEFAULT_PRIORITY, TaskBudget
 from ralph.domain.text.reader import spell
 
@@ -38,7 +38,7 @@ def with_role(**criteria: Any) -> dict[str, Any]:
     ],
 )
 def test_every_shape_of_a_document_is_read(document: object) -> None:
-    entries = read_document(document)
+    entries = read_entries(document)
     assert entries.problems == []
     ((_, task),) = entries.tasks
     assert (task.id, task.title, task.outcome, task.acceptance_criteria) == ("T-1", "one", "works", ("fast",))
@@ -47,9 +47,9 @@ def test_every_shape_of_a_document_is_read(document: object) -> None:
 
 def test_the_spec_of_the_document_is_for_tasks_that_name_none() -> None:
     document = {"spec_id": "auth", "tasks": [entry(), entry(id="T-2", spec_id="other")]}
-    tasks = [task for _, task in read_document(document, spec_id="given").tasks]
+    tasks = [task for _, task in read_entries(document, spec_id="given").tasks]
     assert [task.spec_id for task in tasks] == ["auth", "other"]
-    assert read_document([entry()], spec_id="given").tasks[0][1].spec_id == "given"
+    assert read_entries([entry()], spec_id="given").tasks[0][1].spec_id == "given"
 
 
 def test_everything_a_task_can_say_is_taken_over() -> None:
@@ -61,7 +61,7 @@ def test_everything_a_task_can_say_is_taken_over() -> None:
         metadata={"ticket": [1, 2]},
         budget={"cost_usd": 1.5, "tokens": 1000, "seconds": 60},
     )
-    ((_, task),) = read_document(given).tasks
+    ((_, task),) = read_entries(given).tasks
     assert (task.description, task.priority, task.assignee) == ("d", -3, "me")
     assert task.dependencies == ("T-0", "T-9")
     assert task.metadata == {"ticket": [1, 2]}
@@ -69,7 +69,7 @@ def test_everything_a_task_can_say_is_taken_over() -> None:
 
 
 def test_a_role_may_say_as_little_as_it_likes() -> None:
-    entries = read_document(with_role(promise="OK"))
+    entries = read_entries(with_role(promise="OK"))
     assert entries.problems == []
     spec = entries.tasks[0][1].completion_spec
     assert spec is not None
@@ -86,12 +86,12 @@ def test_a_role_may_say_as_little_as_it_likes() -> None:
         ({}, "", "there is no task in it"),
         ({"tasks": None}, "tasks", "there is no task in it"),
         ({"tasks": "x"}, "tasks", "expected tasks"),
-        ({"tasks": [entry()], "task": entry()}, "task", "exclude each other"),
+        ({"tasks": [entry()], "task": entry()}, "task", "cannot be used together"),
         ({"tasks": [entry()], "version": 1}, "version", "unknown key beside the tasks"),
         ([3], "[0]", "expected a task, found the number 3"),
         (entry(id=None), "id", "is missing"),
         (entry(id=7), "id", "expected text, found the number 7; put it in quotes"),
-        (entry(id="a b"), "id", "may hold letters"),
+        (entry(id="a b"), "id", "may contain only letters"),
         (entry(title=" "), "title", "is missing"),
         (entry(title="a\nb"), "title", "expected one line"),
         (entry(title="half \ud800"), "title", "not text"),
@@ -107,7 +107,7 @@ def test_a_role_may_say_as_little_as_it_likes() -> None:
         (entry(prioritty=1), "prioritty", "unknown key of a task; did you mean priority?"),
         (entry(completion=None), "completion", "is missing"),
         (entry(completion="x"), "completion", "expected a mapping"),
-        (entry(completion_spec=dict(DONE)), "completion", "are the same"),
+        (entry(completion_spec=dict(DONE)), "completion", "mean the same"),
         (entry(completion={**DONE, "outcome": ""}), "completion.outcome", "is missing"),
         (entry(completion={**DONE, "outcome": False}), "completion.outcome", "found false"),
         (entry(completion={"outcome": "x"}), "completion.acceptance_criteria", "at least one"),
@@ -144,7 +144,7 @@ def test_a_role_may_say_as_little_as_it_likes() -> None:
     ],
 )  # fmt: skip
 def test_a_problem_is_named_with_its_place(document: object, where: str, said: str) -> None:
-    problems = read_document(document).problems
+    problems = read_entries(document).problems
     assert len(problems) == 1, [str(problem) for problem in problems]
     assert spell(problems[0].path) == where
     assert said in str(problems[0])
@@ -152,24 +152,24 @@ def test_a_problem_is_named_with_its_place(document: object, where: str, said: s
 
 def test_all_problems_are_found_at_once() -> None:
     document = [entry(id="", title=""), entry(priority="x", completion={"outcome": ""}), 3]
-    assert len(read_document(document).problems) == 6
+    assert len(read_entries(document).problems) == 6
 
 
 def test_roles_and_methods_of_the_project_are_known() -> None:
     known = Known(("coder", "security"), lambda name: name == "mutation")
     document = entry(completion={**DONE, "security": {"verification_method": "mutation"}})
-    entries = read_document(document, known)
+    entries = read_entries(document, known)
     assert entries.problems == []
-    assert read_document(entry(completion={**DONE, "qa": {}}), known).problems
+    assert read_entries(entry(completion={**DONE, "qa": {}}), known).problems
 
 
 @pytest.mark.parametrize("name", ["mine.checks:Depth", "mine.Depth", *VerificationMethod])
 def test_a_dotted_path_is_a_method_too(name: str) -> None:
-    assert read_document(with_role(verification_method=name)).problems == []
+    assert read_entries(with_role(verification_method=name)).problems == []
 
 
 def test_how_far_a_task_was_is_not_taken_over_and_said() -> None:
-    entries = read_document(entry(status="done", iteration=3, created_at="2026-01-01", stage=""))
+    entries = read_entries(entry(status="done", iteration=3, created_at="2026-01-01", stage=""))
     assert entries.problems == []
     assert entries.tasks[0][1].status == "open"
     assert "not imported: status, iteration, created_at" in str(entries.notes[0])
@@ -192,12 +192,12 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_whatever_stands_in_a_document_nothing_is_raised(document: object) -> None:
-    entries = read_document(document)
+    entries = read_entries(document)
     assert entries.problems or entries.tasks
 
 
 @given(JSON)
 def test_whatever_a_role_says_nothing_is_raised(criteria: object) -> None:
     for method in (*VerificationMethod, "mine:Check", ""):
-        read_document(with_role(verification_method=method, verification_config=criteria))
-    read_document(entry(completion={**DONE, "qa": criteria}))
+        read_entries(with_role(verification_method=method, verification_config=criteria))
+    read_entries(entry(completion={**DONE, "qa": criteria}))

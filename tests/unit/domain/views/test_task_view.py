@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ralph.domain.tasks.history import changes
-from ralph.domain.tasks.task import Task, TaskStatus, cancelled, iterated, reopened
+from ralph.domain.tasks.task import Task, TaskStatus, cancel, count_iteration, reopen
 from ralph.domain.views.tasks import TaskState, view_of
 
 TASK = Task(id="T", title="t", dependencies=("A", "B"))
@@ -42,15 +42,15 @@ def told(before: Task, after: Task) -> list[tuple[str, str]]:
 
 
 def test_counting_an_iteration_is_not_worth_a_word() -> None:
-    begun = iterated(TASK, "coder")
+    begun = count_iteration(TASK, "coder")
     assert told(TASK, begun) == [("stage", "coder")]
-    assert told(begun, iterated(begun, "coder")) == []
+    assert told(begun, count_iteration(begun, "coder")) == []
 
 
 def test_changes_are_told_in_order() -> None:
     back = replace(TASK, stage="coder", rejections=1, remarks=("qa: no",))
     assert told(TASK, back) == [("rejected", "qa: no"), ("stage", "coder")]
     assert told(TASK, replace(TASK, title="u", priority=1)) == [("edited", "title, priority")]
-    gone = cancelled(TASK, "by hand")
+    gone = cancel(TASK, "by hand")
     assert told(TASK, gone) == [("cancelled", "by hand")]
-    assert told(gone, reopened(gone)) == [("reopened", "was cancelled")]
+    assert told(gone, reopen(gone)) == [("reopened", "was cancelled")]

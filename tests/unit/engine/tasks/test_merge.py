@@ -20,7 +20,7 @@ from ralph.domain.tasks.merging import (
     judge_merge,
     send_back,
 )
-from ralph.domain.tasks.task import Task, TaskStatus, cancelled
+from ralph.domain.tasks.task import Task, TaskStatus, cancel
 from ralph.domain.tasks.work_result import TaskResult
 
 from .work_world import BASE, PIPELINE, World, task
@@ -120,11 +120,11 @@ def test_a_worktree_that_left_its_branch_is_sent_back_before_anything_is_merged(
 
 def test_a_task_that_is_cancelled_while_its_merge_is_verified_is_not_merged() -> None:
     def prepare(world: World) -> None:
-        def cancel(one: Task) -> str:
-            world.tasks.change(one.id, cancelled, at=0.0)
+        def cancel_meanwhile(one: Task) -> str:
+            world.tasks.change(one.id, cancel, at=0.0)
             return ""
 
-        world.wrong = cancel
+        world.wrong = cancel_meanwhile
 
     world, result = merge(prepare=prepare)
     assert result == TaskResult("A", Outcome.CANCELLED, "cancelled by the user")

@@ -12,7 +12,7 @@ from ralph.domain.loop.session_report import AgentReport, Ending
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.completion import TaskCompletionSpec
 from ralph.domain.tasks.pipeline import Pipeline
-from ralph.domain.tasks.task import Task, TaskStatus, cancelled
+from ralph.domain.tasks.task import Task, TaskStatus, cancel
 from ralph.engine.tasks.work import TaskWork
 
 EVIDENCE = Evidence(AgentReport(Ending.EXITED, 0))
@@ -114,7 +114,7 @@ def test_a_task_that_somebody_moved_on_is_put_back() -> None:
 def test_a_cancelled_task_stays_cancelled() -> None:
     record, work = made()
     assignment = offered(work)
-    record.now = cancelled(record.now)
+    record.now = cancel(record.now)
     settle(work, assignment, Accept("fine"))
 
     assert record.now.status is TaskStatus.CANCELLED

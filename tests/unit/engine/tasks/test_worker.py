@@ -12,7 +12,7 @@ from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.merging import Conflict, NotMerged
-from ralph.domain.tasks.task import Task, TaskStatus, cancelled
+from ralph.domain.tasks.task import Task, TaskStatus, cancel
 from ralph.engine.loop import RunResult
 from ralph.engine.tasks.ports import Worktree
 
@@ -196,11 +196,11 @@ def test_commits_that_somebody_else_merged_are_told() -> None:
 
 
 def test_a_task_that_is_cancelled_while_it_is_worked_on_stays_so() -> None:
-    async def cancel(world: World, task: Task) -> Outcome:
-        world.tasks.change(task.id, cancelled, at=0.0)
+    async def cancel_meanwhile(world: World, task: Task) -> Outcome:
+        world.tasks.change(task.id, cancel, at=0.0)
         return Outcome.EXHAUSTED
 
-    world, result = work(task("A"), task("B"), scripts={"A": cancel})
+    world, result = work(task("A"), task("B"), scripts={"A": cancel_meanwhile})
     assert world.reported[0].outcome is Outcome.CANCELLED
     assert not world.reported[0].is_stopped
     assert world.branch.merged == ["B"]

@@ -15,7 +15,7 @@ from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.history import TaskEvent
 from ralph.domain.tasks.merging import Merged, MergeResult, Unverified
 from ralph.domain.tasks.pipeline import Pipeline
-from ralph.domain.tasks.task import Task, TaskStatus, iterated
+from ralph.domain.tasks.task import Task, TaskStatus, count_iteration
 from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.loop import RunResult
 from ralph.engine.recording import Listener
@@ -180,7 +180,7 @@ class Runs:
             return RunResult(outcome, "as the script says", LoopState())
         listen(IterationEnded(1, 1, "accept", "", claimed=True, proven=True, spend=Spend(), seconds=1.0), 0.0)
         self.world.tasks.change(
-            task.id, lambda now: replace(iterated(now, "coder"), status=TaskStatus.ACCEPTED), at=0.0
+            task.id, lambda now: replace(count_iteration(now, "coder"), status=TaskStatus.ACCEPTED), at=0.0
         )
         return RunResult(Outcome.COMPLETED, "accepted", LoopState())
 

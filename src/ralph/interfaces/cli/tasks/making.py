@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ralph.domain.tasks.entry import Known, read_document
+from ralph.domain.tasks.entry import Known, read_entries
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.tasks.flags import refuse
@@ -14,7 +14,7 @@ from ralph.interfaces.cli.tasks.opening import print_json
 
 def make_task(entry: Mapping[str, Any], known: Known) -> Task:
     """Raises UsageError with everything that is wrong."""
-    entries = read_document({"id": "", "title": "", "completion": {}, **entry}, known)
+    entries = read_entries({"id": "", "title": "", "completion": {}, **entry}, known)
     refuse(entries.problems)
     ((_, task),) = entries.tasks
     return task

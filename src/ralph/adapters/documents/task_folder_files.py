@@ -24,7 +24,7 @@ def make_task_folder(folder: Path) -> None:
 
 
 def clear_marker(marker: Path) -> bool:
-    """True if a marker of an earlier run was there and is gone now."""
+    """True if a marker of an earlier run was there and has been removed."""
     if not marker.is_symlink() and not marker.is_file():
         return False
     try:

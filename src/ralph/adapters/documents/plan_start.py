@@ -1,4 +1,4 @@
-"""Starting a plan in a project: seed 004's ralph-init. Nothing that is there is ever overwritten."""
+"""Starting a plan in a project. Nothing that is there is ever overwritten."""
 
 from __future__ import annotations
 
