@@ -65,6 +65,15 @@ def test_nothing_said_is_nothing_asked(shop: Record) -> None:
     play(shop.root, story)
 
 
+def test_every_answer_fits_into_a_narrow_terminal(shop: Record) -> None:
+    async def story(viewer: Viewer) -> None:
+        await viewer.sees("● running")
+        await viewer.press("x")
+        await viewer.sees(" After this step ", " Now ", " No ")
+
+    play(shop.root, story, size=(50, 16))
+
+
 def test_a_run_that_is_over_cannot_be_stopped_and_nothing_is_asked(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.sees("✔ completed")

@@ -127,11 +127,11 @@ def test_from_the_board_to_a_run_to_steering_and_stopping_it(
     assert wait_for(live.steering, "the steering") == ["Leave the parser alone."]
 
     browser.click("button:has-text('Pause')")
-    browser.see("#said", "It will wait")
+    browser.see("#said", "It pauses after the current session.")
     assert [ask.value for ask in wait_for(live.hear, "the pause")] == ["pause"]
 
     browser.click("text=Stop…")
-    browser.click("text=After the present step")
+    browser.click("text=After the current step")
     browser.see("#said", "It stops after the current step.")
     assert [ask.value for ask in wait_for(live.hear, "the stop")] == ["stop"]
 

@@ -72,7 +72,7 @@ class Asking(_Base):
         if not answers:
             self.say(f"run {run.id} is not under way: it is {run.state}")
             return
-        answers[""] = "Keep running" if run.live else "Keep waiting"
+        answers[""] = "No"
 
         def after(answer: str | None) -> None:
             if answer:

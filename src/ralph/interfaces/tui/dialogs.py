@@ -1,4 +1,4 @@
-"""Small dialogs: a question, a word to the agent, the keys."""
+"""Small dialogs: a question, a note to the agent, the keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Grid, Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static, TextArea
@@ -18,8 +18,8 @@ HELP = (
     ("↑ ↓ ← →  j k", "move; on the board also between lanes"),
     ("enter", "open what is under the cursor, or click it again"),
     ("[ ]", "previous run, next run"),
-    ("f / end", "follow the end of the stream again"),
-    ("v", "show all of the stream, or only words, tools or checks"),
+    ("f / end", "stream: follow the end again"),
+    ("v", "stream: everything, words, tools or checks"),
     ("/", "filter by text; empty shows everything"),
     ("b", "switch to the other board"),
     ("p  u", "pause the run after this session; continue it"),
@@ -93,11 +93,12 @@ class HelpDialog(ModalScreen[None]):
     ]
 
     def compose(self) -> ComposeResult:
-        width = max(len(keys) for keys, _ in HELP) + 2
-        rows = [Content.assemble((keys.ljust(width), "bold $text-accent"), what) for keys, what in HELP]
         with VerticalScroll(classes="dialog"):
             yield Static(Content.styled("Keys\n", "bold"))
-            yield Static(Content("\n").join(rows))
+            with Grid(id="keys"):
+                for keys, what in HELP:
+                    yield Static(Content.styled(keys, "bold $text-accent"))
+                    yield Static(Content(what))
 
     def on_click(self, event: events.Click) -> None:
         if event.widget is self:

@@ -183,11 +183,16 @@ class MainScreen(Screen[None]):
             if self._has("plan", f"{card.id} {card.title}")
         ]
         self.query_one("#plan", Table).show(sorted(cards, key=lambda card: card.priority))
-        board = next((board for board in boards if board.kind is self._board_kind), None)
         view = self.query_one(BoardView)
         view.sought = self._sought.get("board", "")
-        view.show(board or (boards[0] if boards else None))
+        view.show(self._board)
         self._show_status()
+
+    @property
+    def _board(self) -> Board | None:
+        """The one that is shown."""
+        chosen = (board for board in self._boards if board.kind is self._board_kind)
+        return next(chosen, self._boards[0] if self._boards else None)
 
     def forget_run(self) -> None:
         """Another run is watched from now on."""
@@ -227,9 +232,10 @@ class MainScreen(Screen[None]):
         elif self.view in ("board", "plan"):
             parts += [f"{clean_line(board.title)}: {len(board.cards)}" for board in self._boards]
             parts += [clean_line(board.problem) for board in self._boards if board.problem]
-            if len(self._boards) > 1 and self.view == "board":
+            if self.view == "board" and len(self._boards) > 1:
                 parts.append("b other board")
-            parts.append("c cancel, r retry")
+            if self.view == "board" and self._board is not None and self._board.kind is CardKind.TASK:
+                parts.append("c cancel, r retry")
         elif self.view == "iterations" and self._watched is not None:
             parts += _sparklines(self._watched.iterations)
         if sought := self._sought.get(self.view):
