@@ -107,7 +107,7 @@ def test_a_word_of_the_users_goes_into_the_next_prompt_once(project: Project) ->
     assert code == 0
     assert project.prompt(2) == f"A word from the user:\nUse tabs.\n\n{PROMPT}"
     assert project.prompt(3) == PROMPT
-    assert "The user says: Use tabs." in err
+    assert "Note from the user: Use tabs." in err
 
 
 @pytest.mark.parametrize("command", [["stop"], ["pause"], ["unpause"], ["steer", "x"], ["resume"]])

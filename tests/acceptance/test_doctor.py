@@ -70,7 +70,7 @@ def test_the_table_says_the_same_to_people(project: Project) -> None:
     printed = doctor(project, check=0).stdout
 
     assert "2.1.325, logged in (configured)" in printed
-    assert "Nothing stands in the way of a run." in printed
+    assert "Ready to run." in printed
 
 
 def test_a_configured_agent_that_is_not_logged_in_is_exit_4_with_the_way_out(project: Project) -> None:
@@ -81,7 +81,7 @@ def test_a_configured_agent_that_is_not_logged_in_is_exit_4_with_the_way_out(pro
 
     assert "not logged in" in ran.stdout
     assert "use /login" in ran.stdout
-    assert "A run cannot work here: see claude." in ran.stdout
+    assert "Not ready to run: see claude." in ran.stdout
 
 
 def test_an_agent_that_nobody_configured_may_be_logged_out(project: Project) -> None:
@@ -206,7 +206,7 @@ def test_one_configured_agent_that_can_work_is_enough(project: Project) -> None:
     ]
     assert "npm install" in found["codex"]["advice"][0]
     printed = doctor(project, check=4, LOGGED_OUT="1").stdout
-    assert "A run cannot work here: see helper, claude, codex." in printed
+    assert "Not ready to run: see helper, claude, codex." in printed
 
 
 def test_nothing_configured_and_nothing_installed_says_what_to_install(project: Project) -> None:
@@ -216,7 +216,7 @@ def test_nothing_configured_and_nothing_installed_says_what_to_install(project: 
     assert "ralph init" in found["settings"]["advice"][0]
     printed = doctor(project, check=4).stdout
     assert "(configured)" not in printed
-    assert "A run cannot work here: see agents" in printed
+    assert "Not ready to run: see agents" in printed
 
 
 def test_what_a_program_says_cannot_reach_the_terminal_unchecked(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""A bug of ours: one line for the user, the rest in a file that can be pasted into an issue."""
+"""An internal error: one line for the user, the rest in a file that can be attached to an issue."""
 
 from __future__ import annotations
 

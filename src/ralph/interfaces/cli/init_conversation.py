@@ -1,4 +1,4 @@
-"""The questions of ``ralph init``, word for word as seed 001 has them."""
+"""The questions of ``ralph init``. Their wording is part of the interface: scripts answer them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def settings_document(
     guardrails: Sequence[dict[str, object]],
     scm: dict[str, object] | None,
 ) -> dict[str, object]:
-    """A settings file's content, keys in the order of seed 001's example."""
+    """A settings file's content, keys in the order that the documentation shows."""
     document: dict[str, object] = {
         "maximumIterations": maximum_iterations,
         "completionResponse": completion_response,

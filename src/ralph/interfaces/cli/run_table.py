@@ -129,7 +129,7 @@ def _check(run: RunView) -> str:
 def why(run: RunView, now: float) -> str:
     """Why it ended, or what it waits for."""
     if run.state is RunState.INTERRUPTED:
-        return "its process is gone"
+        return "its process died"
     reason = run.reason
     if run.live and run.waits_until is not None and run.state is RunState.WAITING:
         reason = f"{age(run.waits_until - now, ago=False)} left: {reason}"

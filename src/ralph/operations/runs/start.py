@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.control.run_control import RunControl
 from ralph.domain.loop.events import StopRequested
-from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.loop import RunResult
 from ralph.engine.recording import Listener
 from ralph.wiring import assembly
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
+
+if TYPE_CHECKING:
+    from ralph.domain.tasks.work_result import TaskResult
 
 __all__ = [
     "Launch",

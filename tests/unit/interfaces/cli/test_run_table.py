@@ -99,7 +99,7 @@ def test_a_live_run_that_waits_says_how_long_and_for_what() -> None:
 
 
 def test_an_interrupted_run_says_that_its_process_is_gone() -> None:
-    assert why(replace(RUN, state=RunState.INTERRUPTED, reason=""), NOW) == "its process is gone"
+    assert why(replace(RUN, state=RunState.INTERRUPTED, reason=""), NOW) == "its process died"
 
 
 def test_concerns_are_counted() -> None:

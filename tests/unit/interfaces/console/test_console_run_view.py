@@ -37,7 +37,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback, Placement
 from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
-from ralph.interfaces.cli.console.run_view import Console
+from ralph.interfaces.cli.console.run_view import Console, how_to_continue
 from ralph.interfaces.cli.console.terminal import Look, display_width
 
 PLAIN = Look(max_lines=5, max_chars=1000)
@@ -228,9 +228,9 @@ GOLDEN = [
     pytest.param(
         StopRequested(False),
         "Received signal, shutting down...\n"
-        "   The present step may finish first; press Ctrl-C again to end it now.\n",
+        "   The current step finishes first; press Ctrl-C again to end it now.\n",
         "Received signal, shutting down...\n"
-        "   The present step may finish first; press Ctrl-C again to end it now.\n",
+        "   The current step finishes first; press Ctrl-C again to end it now.\n",
         id="stop",
     ),
     pytest.param(
@@ -684,3 +684,31 @@ def test_a_flood_is_rendered_in_no_time() -> None:
             console(event, AT)
         used = time.process_time() - started
     assert used < 0.5  # 20,000 events: some 25 ms; the bound allows for a busy machine
+
+
+@pytest.mark.parametrize(
+    ("profile", "maximum", "outcome", "iterations", "advice"),
+    [
+        ("basic", 10, Outcome.COMPLETED, 3, ""),
+        ("basic", 10, Outcome.FAILED, 3, ""),
+        ("basic", 10, Outcome.CANCELLED, 3, "To continue: `ralph resume`"),
+        ("reviewed", 10, Outcome.WAITING, 10, "To continue: `ralph resume`"),
+        ("basic", 10, Outcome.EXHAUSTED, 10, "To continue: `ralph resume -m 20`"),
+        ("supervised", 3, Outcome.EXHAUSTED, 3, "To continue: `ralph resume -m 6`"),
+        ("verified", None, Outcome.EXHAUSTED, 3, "To continue: `ralph work`"),
+        ("draft", 5, Outcome.EXHAUSTED, 5, "To continue: `ralph plan draft`"),
+        (
+            "basic",
+            10,
+            Outcome.EXHAUSTED,
+            3,
+            "To continue, give it a higher limit: `ralph resume` with -m, --max-cost, --max-tokens or --max-time",
+        ),
+    ],
+)
+def test_a_run_that_is_not_done_says_how_to_continue(
+    profile: str, maximum: int | None, outcome: Outcome, iterations: int, advice: str
+) -> None:
+    started = RunStarted("r1", profile, "claude", "/work", maximum)
+    ended = RunEnded(outcome=outcome, reason="", iterations=iterations, spend=Spend(), seconds=1.0)
+    assert how_to_continue(started, ended) == advice

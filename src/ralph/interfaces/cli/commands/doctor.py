@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ralph.domain.views.health import Finding
     from ralph.interfaces.cli.console.terminal import Look
 
-HELP = """Look at everything a run here depends on: the agents (installed? which version? logged in? do they know the flags?),
-sandboxes, git, disk space and settings. Nothing is changed, and no tokens are spent: logins are asked of the programs
-themselves, or judged by keys and files that are there.
+HELP = """Check everything a run here depends on: the agents (installed? which version? logged in? do they know the flags?),
+sandboxes, git, disk space and settings. Nothing is changed and no tokens are spent: whether an agent is logged in is asked
+of its program, or judged by the keys and files that exist.
 
 \b
-Exit codes: 0 nothing stands in the way of a run · 2 the settings are wrong
-            4 the configured agent, or something else that a run needs, cannot work
+Exit codes: 0 ready to run · 2 the settings are wrong
+            4 the configured agent, or something else that a run needs, does not work
 
 \b
 Examples:
@@ -107,6 +107,6 @@ def _lines(findings: Sequence[Finding], in_the_way: Sequence[Finding], look: Loo
         yield ""
     if in_the_way:
         names = ", ".join(dict.fromkeys(clean_line(finding.name) for finding in in_the_way))
-        yield f"{marks.error} A run cannot work here: see {names}."
+        yield f"{marks.error} Not ready to run: see {names}."
     else:
-        yield f"{marks.ok} Nothing stands in the way of a run."
+        yield f"{marks.ok} Ready to run."

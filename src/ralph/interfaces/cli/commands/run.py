@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 HELP = """Run the agent again and again until it says DONE and all guardrails pass.
 
-Exactly one of --prompt and --prompt-file is needed; the file is read anew for every iteration. The agent says that it
-is done with <response>DONE</response>; ralph believes it only if every guardrail passes. What a guardrail prints when
-it fails goes into the next prompt.
+Give exactly one of --prompt and --prompt-file; the file is read again for every iteration. The agent says that it is
+done with <response>DONE</response>, and ralph believes it only if every guardrail passes. The output of a guardrail that
+fails goes into the next prompt.
 
 \b
-Exit codes: 0 completed · 1 limit reached · 2 usage or settings · 3 a bug of ralph's · 4 the agent cannot run
+Exit codes: 0 completed · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run
             5 waiting for something outside · 130 interrupted
 
 \b
@@ -55,7 +55,7 @@ Examples:
     "--prompt-file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="File with the prompt, read anew for every iteration; - for standard input.",
+    help="File with the prompt, read again for every iteration; - for standard input.",
 )
 @iteration_option("Stop after N iterations.  [default: 10]")
 @click.option(
@@ -75,15 +75,15 @@ Examples:
 @click.option(
     "--agent",
     metavar="NAME",
-    help="Agent to run: claude, codex, gemini, opencode, qwen, copilot, amp, one that the settings describe, or any other"
-    " command; after commas, those that stand in for it.",
+    help="Agent to run: claude, codex, gemini, opencode, qwen, copilot, amp, one defined in the settings, or any other"
+    " command. Separate fallbacks by commas.",
 )
 @click.option(
     "--agent-flag",
     "agent_flags",
     metavar="FLAG",
     multiple=True,
-    help="One more argument for the agent; may be repeated.",
+    help="Another argument for the agent; may be repeated.",
 )
 @click.option(
     "--agent-timeout",
@@ -94,20 +94,20 @@ Examples:
 @click.option(
     "--continue-session",
     is_flag=True,
-    help="Go on with the session before instead of beginning each iteration afresh, where the agent can.",
+    help="Continue the previous session instead of starting a fresh one for each iteration, if the agent can.",
 )
 @click.option(
     "--idle-timeout",
     type=float,
     metavar="SECONDS",
-    help="End a session that prints nothing for so long; 0: never.  [default: 1800]",
+    help="End a session that prints nothing for SECONDS seconds; 0: never.  [default: 1800]",
 )
 @click.option(
     "--guardrail",
     "guardrails",
     metavar="COMMAND",
     multiple=True,
-    help="One more command that must pass after every session; may be repeated.",
+    help="Another command that must pass after every session; may be repeated.",
 )
 @limit_options()
 @click.option(
@@ -115,7 +115,7 @@ Examples:
     "notify",
     metavar="HOW",
     multiple=True,
-    help="Tell when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
+    help="Notify when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
 )
 @click.option(
     "--guardrail-timeout",
@@ -129,7 +129,7 @@ Examples:
     metavar="NAME",
     default="basic",
     show_default=True,
-    help="Kind of loop: basic or promise; the others have commands of their own.",
+    help="Kind of loop: basic or promise; other kinds have their own commands.",
 )
 @click.option(
     "--project-dir",
@@ -173,9 +173,9 @@ def command(
     given = _prompt(prompt, prompt_file)
     if idle_timeout is not None and not 0 <= idle_timeout < float("inf"):
         message = "--idle-timeout must not be negative"
-        raise UsageError(message, hint="give seconds, or 0 to wait for ever")
+        raise UsageError(message, hint="give seconds, or 0 to wait forever")
     if completion_promise is not None and profile == "basic":
-        message = "--completion-promise is for other profiles than basic"
+        message = "--completion-promise is not for profile basic"
         raise UsageError(message, hint="use -c/--completion-response, or --profile promise")
     if completion_response is not None and profile != "basic":
         message = f"--completion-response is for profile basic, not for {profile}"

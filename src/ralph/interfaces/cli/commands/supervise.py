@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 HELP = """Restart a root agent until it has written the file $TASK_FOLDER/DONE, whatever its exit code.
 
-What is run is the agent of the settings with a prompt (-p or -f), or any command behind `--`. It finds in its environment:
+It runs the configured agent with a prompt (-p or -f), or any command given after `--`. The environment of both has:
 TASK_FOLDER, RUN_FOLDER, RALPH_PROJECT_ID, RALPH_TASK_ID, RALPH_RUN_ID, RALPH_PARENT_RUN_ID, RALPH_ATTEMPT (from 0),
 TASK_MESSAGE_BUS and PROJECT_MESSAGE_BUS.
 
-An agent that waits for something outside exits with 42, writes the file $TASK_FOLDER/WAIT_WITHOUT_RESTART, or posts with
-`ralph bus post --type wait_without_restart`: the run ends with exit code 5, and `ralph resume` goes on with it. A ralph that
-the agent starts is a child run; when DONE is there, the children that are still active are waited for.
+An agent that has to wait for something outside exits with 42, writes the file $TASK_FOLDER/WAIT_WITHOUT_RESTART, or posts
+with `ralph bus post --type wait_without_restart`: the run ends with exit code 5, and `ralph resume` continues it. A ralph
+that the agent starts is a child run; once DONE is there, ralph waits for the children that are still active.
 
 \b
-Exit codes: 0 DONE is there · 1 no restart is left · 2 usage or settings · 3 a bug of ralph's · 4 the agent cannot run
+Exit codes: 0 DONE is there · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run
             5 the agent waits · 130 interrupted
 
 \b
@@ -41,10 +41,15 @@ Examples:
     help=HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.option("--task", metavar="ID", help="The task; its folder is .ralph/tasks/ID.  [default: a new one]")
+@click.option(
+    "--task", metavar="ID", help="The task's id; its folder is .ralph/tasks/ID.  [default: a new task]"
+)
 @click.option("--project", metavar="ID", help="The project's id.  [default: the folder's name]")
 @click.option(
-    "--task-dir", metavar="DIR", type=click.Path(path_type=Path), help="Another place for the task folder."
+    "--task-dir",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Use another directory as the task folder.",
 )
 @click.option("-p", "--prompt", metavar="TEXT", help="Prompt string to send to the agent.")
 @click.option(
@@ -52,7 +57,7 @@ Examples:
     "--prompt-file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="File with the prompt, read anew for every launch; - for standard input.",
+    help="File with the prompt, read again for every launch; - for standard input.",
 )
 @click.option("--agent", metavar="NAME", help="Agent to run instead of the one in the settings.")
 @iteration_option("Stop after N launches in all.  [default: 100]", "--max-restarts")
@@ -82,16 +87,21 @@ Examples:
     "--done-grace",
     metavar="S",
     type=Amount(zero=True),
-    help="Seconds the agent may go on after it wrote DONE.  [default: 30]",
+    help="Seconds the agent may keep running after it wrote DONE.  [default: 30]",
 )
 @click.option(
     "--guardrail",
     "guardrails",
     metavar="COMMAND",
     multiple=True,
-    help="A command that must succeed before a DONE is believed; may be repeated.",
+    help="A command that must pass before DONE is believed; may be repeated.",
 )
-@click.option("--notify", metavar="HOW", multiple=True, help="Tell when the run ends or waits long.")
+@click.option(
+    "--notify",
+    metavar="HOW",
+    multiple=True,
+    help="Notify when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
+)
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
 @click.option(
@@ -132,8 +142,8 @@ def command(
     from ralph.operations.runs.prepare import prepare_supervised_run
 
     if not all(map(is_text, command_line)):
-        message = "the command behind `--` holds bytes that are not UTF-8 text"
-        raise UsageError(message, hint="put it into a script")
+        message = "the command after `--` is not UTF-8 text"
+        raise UsageError(message, hint="put it in a script")
     for value, flag in ((task, "--task"), (project, "--project")):
         if value == "":
             message = f"{flag} is empty"

@@ -10,9 +10,9 @@ from ralph.errors import UsageError
 from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
 
 HELP = """Watch and steer the runs here: the stream of what the agent does, tasks and stories by stage, iterations with
-their checks, cost and time. RUN is a run's name, its beginning or end, or `last`; without it, what is live is shown.
+their checks, cost and time. RUN is a run's name, its beginning or end, or `last`; by default the live run is shown.
 
-Quitting leaves the runs going. `?` shows the keys.
+Quitting leaves the runs running. `?` shows the keys.
 
 \b
 Examples:

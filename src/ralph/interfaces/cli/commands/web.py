@@ -17,8 +17,8 @@ and steer them there. Prints a link that carries a token: anyone with it can wat
 
 \b
 Examples:
-  ralph web                              then open the printed address
-  ralph web --read-only                  to look on, not to steer
+  ralph web                              then open the printed link
+  ralph web --read-only                  to watch, not to control
   ssh -L 8484:localhost:8484 machine     to reach it from elsewhere, encrypted
   ralph web --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
 """
@@ -37,13 +37,13 @@ Examples:
     metavar="PORT",
     help=f"Port; 0 takes any free one.  [default: {PORT}]",
 )
-@click.option("--read-only", is_flag=True, help="Nobody can pause, stop or steer from the page.")
+@click.option("--read-only", is_flag=True, help="Let nobody pause, stop or steer runs from the page.")
 @click.option(
     "--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="Certificate (PEM); serves https."
 )
 @click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="Its key (PEM).")
 @click.option(
-    "--insecure-host", is_flag=True, help="Allow a --host that others can reach without encryption."
+    "--insecure-host", is_flag=True, help="Allow a --host that others can reach, without encryption."
 )
 @project_dir_option
 def command(

@@ -1,4 +1,4 @@
-"""The agent's stream as people read it: seed 001's formatter."""
+"""The agent's stream as people read it."""
 
 from __future__ import annotations
 
@@ -315,5 +315,5 @@ class AgentView:
 
     @staticmethod
     def _indented(lines: str) -> str:
-        """Lines of a sub-agent stand under those of the agent that called it."""
+        """Lines of a sub-agent are indented below those of the agent that called it."""
         return _INDENT + lines[:-1].replace("\n", "\n" + _INDENT) + "\n" if lines else ""

@@ -1,4 +1,4 @@
-"""Writing to a stream that may go away: ``| head`` ends, the terminal is closed. The run goes on."""
+"""Writing to a stream that may go away: ``| head`` ends, the terminal is closed. The run continues."""
 
 from __future__ import annotations
 

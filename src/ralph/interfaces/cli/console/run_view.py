@@ -44,7 +44,7 @@ from ralph.interfaces.cli.console.terminal import Look, display_width, fit, same
 from ralph.interfaces.cli.console.timestamps import Timestamps
 
 STOP_MESSAGE = "Received signal, shutting down..."
-STOP_HINT = "   The present step may finish first; press Ctrl-C again to end it now."
+STOP_HINT = "   The current step finishes first; press Ctrl-C again to end it now."
 STOP_NOW_MESSAGE = "Second signal: ending the agent now..."
 
 STDERR_LINES = 10
@@ -67,12 +67,8 @@ _REQUESTS = {
 }
 _METHODS = frozenset(VerificationMethod)
 
-_COMMANDS = {"verified": "ralph work"}
-_GO_ON = {
-    Outcome.CANCELLED: "`{0}` goes on with it",
-    Outcome.WAITING: "`{0}` goes on with it",
-    Outcome.EXHAUSTED: "`{0}` with a new limit goes on with it",
-}
+_COMMANDS = {"verified": "ralph work", "draft": "ralph plan draft"}
+"""What continues a run of this profile, if not `ralph resume`."""
 
 
 class Console:
@@ -107,7 +103,7 @@ class Console:
         self._timestamps = Timestamps(zone)
         self._view = AgentView(look if out_look is None else out_look, verbose=verbose, zone=zone)
         self._at = 0.0
-        self._goes_on = ""  # the command that goes on with this run; empty: nobody has said which run it is
+        self._started: RunStarted | None = None
         # Reasons that are on the screen already, so that nobody reads one twice.
         self._fault_reason = ""
         self._decision_reason = ""
@@ -194,7 +190,7 @@ class Console:
 
     def _run_started(self, event: RunStarted) -> list[str]:
         dot = f" {self._marks.dot} "
-        self._goes_on = _COMMANDS.get(event.profile, "ralph resume")
+        self._started = event
         words = [
             f"profile {event.profile}",
             f"agent {event.agent}",
@@ -409,17 +405,17 @@ class Console:
     def _paused(self, event: RunPaused) -> list[str]:
         return [
             self._odd(
-                "Paused: after the present session and its checks nothing is started until `ralph unpause`",
+                "Paused after the current session and its checks; to continue: `ralph unpause`",
                 self._marks.wait,
             )
         ]
 
     def _unpaused(self, event: RunUnpaused) -> list[str]:
-        return [self._good("Going on after the pause")]
+        return [self._good("Continuing after the pause")]
 
     def _steered(self, event: Steered) -> list[str]:
         return [
-            f"{self._colors.cyan}{self._marks.right} The user says: {clean_line(event.text)}{self._colors.off}"
+            f"{self._colors.cyan}{self._marks.right} Note from the user: {clean_line(event.text)}{self._colors.off}"
         ]
 
     def _stop_requested(self, event: StopRequested) -> list[str]:
@@ -451,11 +447,25 @@ class Console:
         figures = [f"iterations: {event.iterations}", spent, f"time: {duration(event.seconds)}"]
         lines = ["", title, "   " + ", ".join(figure for figure in figures if figure)]
         lines += ["   " + self._odd(clean_line(concern)) for concern in event.concerns]
-        if self._goes_on and event.outcome in _GO_ON:
-            lines.append(self._dim(f"   {_GO_ON[event.outcome].format(self._goes_on)}"))
+        if self._started is not None and (advice := how_to_continue(self._started, event)):
+            lines.append(self._dim(f"   {advice}"))
         if event.hint:
             lines += ["   hint: " + clean(event.hint).rstrip("\n").replace("\n", "\n   ")]
         return lines
+
+
+def how_to_continue(started: RunStarted, ended: RunEnded) -> str:
+    """The command that continues a run that is not done; empty if none does."""
+    if ended.outcome not in (Outcome.CANCELLED, Outcome.WAITING, Outcome.EXHAUSTED):
+        return ""
+    command = _COMMANDS.get(started.profile)
+    if command is not None or ended.outcome is not Outcome.EXHAUSTED:
+        return f"To continue: `{command or 'ralph resume'}`"
+    if started.maximum is not None and ended.iterations >= started.maximum:
+        return f"To continue: `ralph resume -m {2 * started.maximum}`"
+    return (
+        "To continue, give it a higher limit: `ralph resume` with -m, --max-cost, --max-tokens or --max-time"
+    )
 
 
 def _kind_of_check(name: str, command: str) -> str:
