@@ -12,7 +12,7 @@ import click
 
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.stored_runs import project_dir_option
+from ralph.interfaces.cli.project_option import project_dir_option
 
 if TYPE_CHECKING:
     from ralph.domain.supervision.message import BusMessage, Selection
@@ -177,7 +177,7 @@ def tail(
 
 
 def _bus(task: str | None, task_dir: Path | None, of_project: bool, project_dir: Path | None) -> Bus:
-    from ralph.interfaces.cli.stored_runs import state_folder
+    from ralph.interfaces.cli.project_option import state_folder
     from ralph.operations.bus import bus_in, own_bus, project_bus, task_bus
 
     if (task is not None) + (task_dir is not None) + of_project > 1:

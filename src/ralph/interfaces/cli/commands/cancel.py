@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from ralph.interfaces.cli.project_option import project_dir_option
+
 HELP = """Cancel tasks. If a run is working on one, in this terminal or another, it stops at once; what it has done so far
 stays in the task's branch. `ralph task retry` opens the task again."""
 
@@ -15,7 +17,7 @@ stays in the task's branch. `ralph task retry` opens the task again."""
 )
 @click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
+@project_dir_option
 def command(tasks: tuple[str, ...], as_json: bool, project_dir: Path | None) -> int:
     from ralph.domain.text.safe_text import clean_line
     from ralph.interfaces.cli.tasks.opening import print_json, state_folder

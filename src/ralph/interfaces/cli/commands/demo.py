@@ -24,8 +24,8 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
     Makes a git repository with a failing test suite in DIRECTORY (default: a new temporary one), then runs a loop on
     it: the agent first says "done" while tests fail, is caught by the guardrail, and fixes the code until they pass.
     """
+    from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.running import run_on_console
     from ralph.operations.demo import make_demo, prepare_demo
 
     project = make_demo(directory)

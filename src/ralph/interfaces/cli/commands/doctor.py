@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.interfaces.cli.exit_codes import ExitCode
-from ralph.interfaces.cli.stored_runs import project_dir_option
+from ralph.interfaces.cli.project_option import project_dir_option
 
 if TYPE_CHECKING:
     from ralph.domain.views.health import Finding

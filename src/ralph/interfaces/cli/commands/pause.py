@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from ralph.interfaces.cli.asking import CONTEXT, ask_run, project_option
+from ralph.interfaces.cli.project_option import project_dir_option
+from ralph.interfaces.cli.run_request import CONTEXT, ask_run
 
 
 @click.command("pause", context_settings=CONTEXT)
 @click.argument("run", required=False)
-@project_option
+@project_dir_option
 def command(run: str | None, project_dir: Path | None) -> int:
     """Pause the run that is under way here (or RUN) when its current session is over.
 

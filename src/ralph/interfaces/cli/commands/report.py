@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ralph.domain.views.runs import LAST
-from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
+from ralph.interfaces.cli.project_option import project_dir_option, state_folder
 
 HELP = """Write a report of RUN: the outcome, what was asked, each iteration, the checks with their receipts, what was
 changed, cost and time. RUN is a run's name, its beginning or end, or `last` (the default).

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.interfaces.cli.limit_options import iteration_option, limit_options
+from ralph.interfaces.cli.project_option import project_dir_option
 
 if TYPE_CHECKING:
     from ralph.config.sources import Flag
@@ -34,7 +35,7 @@ Examples:
 @iteration_option()
 @limit_options()
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
-@click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
+@project_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 def command(
     run: str | None,
@@ -46,8 +47,8 @@ def command(
 ) -> int:
     from ralph.config.root import find_root
     from ralph.domain.views.runs import RunState
+    from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.running import run_on_console
     from ralph.operations.runs.resume import prepare_resume
 
     root = find_root(Path.cwd(), project_dir)

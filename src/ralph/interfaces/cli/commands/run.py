@@ -10,6 +10,7 @@ import click
 
 from ralph.errors import UsageError
 from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
+from ralph.interfaces.cli.project_option import project_dir_option
 from ralph.interfaces.cli.prompt_argument import prompt_argument
 from ralph.interfaces.cli.run_options import (
     agent_flags_of,
@@ -131,12 +132,7 @@ Examples:
     show_default=True,
     help="Kind of loop: basic or promise; other kinds have their own commands.",
 )
-@click.option(
-    "--project-dir",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Project to work in.  [default: where .ralph or .git is]",
-)
+@project_dir_option
 @click.option("--dry-run", is_flag=True, help="Print what would run, prompt included, and run nothing.")
 @ui_option
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
@@ -211,8 +207,8 @@ def command(
         _show(preview_run(launch))
         return 0
 
+    from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.running import run_on_console
 
     return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)
 

@@ -13,7 +13,7 @@ import click
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
-from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
+from ralph.interfaces.cli.project_option import project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.operations.runs.remove import Removable

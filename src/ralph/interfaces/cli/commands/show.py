@@ -12,7 +12,7 @@ import click
 
 from ralph.domain.views.runs import LAST
 from ralph.errors import UsageError
-from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
+from ralph.interfaces.cli.project_option import project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.domain.views.iterations import IterationSummary

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from ralph.interfaces.cli.project_option import project_dir_option
+
 HELP = """Show how tasks have gone so far, by role and verification method: iterations, first-pass rate, time, cost, and the
 iteration limit that past work suggests. The plot shows how many stages needed 1, 2, 3 … iterations."""
 
@@ -19,7 +21,7 @@ iteration limit that past work suggests. The plot shows how many stages needed 1
 )
 @click.option("--role", metavar="ROLE", help="Only this role.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in.")
+@project_dir_option
 def command(role: str | None, as_json: bool, project_dir: Path | None) -> int:
     from ralph.domain.tasks.statistics import figures, suggestions
     from ralph.interfaces.cli.tasks.opening import known_names, print_json, state_folder

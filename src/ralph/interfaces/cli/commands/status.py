@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
+from ralph.interfaces.cli.project_option import project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.domain.views.runs import RunView

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from ralph.interfaces.cli.asking import CONTEXT, ask_run, project_option
+from ralph.interfaces.cli.project_option import project_dir_option
+from ralph.interfaces.cli.run_request import CONTEXT, ask_run
 
 
 @click.command("steer", context_settings=CONTEXT)
 @click.argument("text")
 @click.option("--run", metavar="RUN", help="The run to steer.  [default: the one under way here]")
-@project_option
+@project_dir_option
 def command(text: str, run: str | None, project_dir: Path | None) -> int:
     """Add TEXT to the next prompt of the run that is under way here, once.
 

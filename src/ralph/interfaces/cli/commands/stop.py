@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from ralph.interfaces.cli.asking import CONTEXT, ask_run, project_option
+from ralph.interfaces.cli.project_option import project_dir_option
+from ralph.interfaces.cli.run_request import CONTEXT, ask_run
 
 
 @click.command("stop", context_settings=CONTEXT)
 @click.argument("run", required=False)
 @click.option("--now", is_flag=True, help="End the agent and everything it started at once.")
-@project_option
+@project_dir_option
 def command(run: str | None, now: bool, project_dir: Path | None) -> int:
     """Stop the run that is under way here (or RUN), like Ctrl-C in its own terminal.
 

@@ -10,6 +10,7 @@ import click
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
 from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
+from ralph.interfaces.cli.project_option import project_dir_option
 from ralph.interfaces.cli.run_options import load_with, sandbox_flags, sandbox_options, sources_of
 
 if TYPE_CHECKING:
@@ -104,12 +105,7 @@ Examples:
 )
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
-@click.option(
-    "--project-dir",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Project to work in.  [default: where .ralph or .git is]",
-)
+@project_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 @click.argument("command_line", metavar="[-- CMD ARGS...]", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -136,9 +132,9 @@ def command(
     limits: list[Flag],
 ) -> int:
     from ralph.config.root import find_root
+    from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.interfaces.cli.prompt_argument import prompt_argument
-    from ralph.interfaces.cli.running import run_on_console
     from ralph.operations.runs.prepare import prepare_supervised_run
 
     if not all(map(is_text, command_line)):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ralph.errors import UsageError
-from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
+from ralph.interfaces.cli.project_option import project_dir_option, state_folder
 
 HELP = """Watch and steer the runs here: the stream of what the agent does, tasks and stories by stage, iterations with
 their checks, cost and time. RUN is a run's name, its beginning or end, or `last`; by default the live run is shown.

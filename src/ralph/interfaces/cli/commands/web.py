@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ralph.errors import UsageError
-from ralph.interfaces.cli.stored_runs import project_dir_option, state_folder
+from ralph.interfaces.cli.project_option import project_dir_option, state_folder
 
 PORT = 8484
 

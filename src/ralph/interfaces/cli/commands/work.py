@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.interfaces.cli.limit_options import iteration_option, limit_options
+from ralph.interfaces.cli.project_option import project_dir_option
 from ralph.interfaces.cli.run_options import (
     agent_flags_of,
     load_with,
@@ -52,12 +53,7 @@ Examples:
 )
 @sandbox_options
 @click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
-@click.option(
-    "--project-dir",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Project to work in.  [default: where .ralph or .git is]",
-)
+@project_dir_option
 @ui_option
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 def command(
@@ -75,8 +71,8 @@ def command(
     limits: list[Flag],
 ) -> int:
     from ralph.config.root import STATE_FOLDER, find_root
+    from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.running import run_on_console
     from ralph.interfaces.cli.work_table import print_results
     from ralph.operations.runs.prepare import prepare_work_run
 

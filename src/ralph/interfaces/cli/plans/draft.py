@@ -95,8 +95,8 @@ def _converse(
     verbose: bool,
 ) -> tuple[bool, int]:
     """Draft, show, ask, until there is an answer. Whether the draft stays, and the exit code."""
+    from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.running import run_on_console
     from ralph.operations.runs.prepare import prepare_draft_run
 
     remarks: list[str] = []

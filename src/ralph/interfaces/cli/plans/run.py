@@ -102,8 +102,8 @@ def command(
     limits: list[Flag],
 ) -> int:
     from ralph.config.root import STATE_FOLDER, find_root
+    from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.running import run_on_console
     from ralph.operations.runs.prepare import prepare_plan_run
 
     root = find_root(Path.cwd(), project_dir)

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ralph.domain.loop.asks import Ask
 
 ANSWER_WITHIN = 3.0
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-
-project_option: Callable[[Any], Any] = click.option(
-    "--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project to look in."
-)
 
 
 def ask_run(
