@@ -1,20 +1,13 @@
-"""Runs as aligned columns. On a terminal the least important ones give way; in a pipe nothing is cut."""
+"""Runs as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from ralph.domain.text.figures import compact, money
-from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.runs import RunState, RunView
-from ralph.interfaces.cli.console.marks import Colors, colors_of, marks_of
-from ralph.interfaces.cli.console.terminal import Look, display_width, fit
-
-GAP = "  "
-LEAST_WHY = 16
-"""Columns that the last one needs to be worth showing."""
-LONGEST_CELL = 24
+from ralph.interfaces.cli.console.terminal import Look
+from ralph.interfaces.cli.table import Cell, Column, render_table
 
 _COLOR_OF: dict[RunState, str] = {
     RunState.RUNNING: "cyan",
@@ -28,82 +21,38 @@ _COLOR_OF: dict[RunState, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """``rank``: the highest gives way first; 0 always stays. ``rare``: only where some run has something to say there."""
-
-    title: str
-    cell: Callable[[RunView, float], str]
-    rank: int = 0
-    rare: bool = False
-
-
-COLUMNS = (
-    Column("run", lambda run, _: run.id),
-    Column("state", lambda run, _: run.state.value),
-    Column("task", lambda run, _: _task(run), rare=True),
-    Column("iteration", lambda run, _: _iteration(run), 1),
-    Column("spent", lambda run, _: _spent(run), 3),
-    Column("last check", lambda run, _: _check(run), 2),
-    Column("active", lambda run, now: age(now - run.active_at), 1),
-    Column("profile", lambda run, _: run.profile, 4),
-    Column("agent", lambda run, _: run.agent, 5),
-    Column("why", lambda run, now: why(run, now)),
+_COLUMNS = (
+    Column("run"),
+    Column("state"),
+    Column("task", rare=True),
+    Column("iteration", 1),
+    Column("spent", 3),
+    Column("last check", 2),
+    Column("active", 1),
+    Column("profile", 4),
+    Column("agent", 5),
+    Column("why"),
 )
 
 
-def render_table(runs: Sequence[RunView], *, now: float, look: Look, width: int | None) -> list[str]:
-    """Lines; ``width`` None is a pipe."""
-    cells = [[clean_line(column.cell(run, now)) or "-" for column in COLUMNS] for run in runs]
-    more = marks_of(look).more
-    if width is not None:
-        cells = [[fit(cell, LONGEST_CELL, ellipsis=more) for cell in row[:-1]] + row[-1:] for row in cells]
-    widths = [
-        max([display_width(column.title), *(display_width(row[index]) for row in cells)])
-        for index, column in enumerate(COLUMNS)
-    ]
-    told = [
-        index
-        for index, column in enumerate(COLUMNS)
-        if not column.rare or any(row[index] != "-" for row in cells)
-    ]
-    shown = _fitting(told, widths, width)
-    colors = colors_of(look)
-    head = _line([column.title for column in COLUMNS], shown, widths, width, more)
-    lines = [f"{colors.bold}{head}{colors.off}"]
-    for run, row in zip(runs, cells, strict=True):
-        line = _line(row, shown, widths, width, more)
-        lines.append(_colored(line, run.state, colors))
-    return lines
+def run_lines(runs: Sequence[RunView], *, now: float, look: Look, width: int | None) -> list[str]:
+    """``width`` None is a pipe."""
+    return render_table(_COLUMNS, [_row(run, now) for run in runs], look=look, width=width)
 
 
-def _fitting(told: Sequence[int], widths: Sequence[int], width: int | None) -> list[int]:
-    """The columns that there is room for; the last takes what is left."""
-    shown = list(told)
-    if width is None:
-        return shown
-    last = shown[-1]
-    by_rank = sorted(shown, key=lambda index: COLUMNS[index].rank, reverse=True)
-    for index in (*(index for index in by_rank if COLUMNS[index].rank), last):
-        needed = [min(widths[last], LEAST_WHY) if number == last else widths[number] for number in shown]
-        if sum(needed) + len(GAP) * (len(needed) - 1) < width:
-            break
-        shown.remove(index)
-    return shown
-
-
-def _line(
-    row: Sequence[str], shown: Iterable[int], widths: Sequence[int], width: int | None, more: str
-) -> str:
-    padded = [row[index] + " " * (widths[index] - display_width(row[index])) for index in shown]
-    line = GAP.join(padded).rstrip()
-    return line if width is None else fit(line, width - 1, ellipsis=more)
-
-
-def _colored(line: str, state: RunState, colors: Colors) -> str:
-    before, word, after = line.partition(f"{GAP}{state.value}")
-    color = getattr(colors, _COLOR_OF[state])
-    return f"{before}{color}{word}{colors.off}{after}" if word and color else line
+def _row(run: RunView, now: float) -> tuple[Cell | str, ...]:
+    return (
+        run.id,
+        Cell(run.state.value, _COLOR_OF[run.state]),
+        _task(run),
+        _iteration(run),
+        _spent(run),
+        _check(run),
+        age(now - run.active_at),
+        run.profile,
+        run.agent,
+        why(run, now),
+    )
 
 
 def _task(run: RunView) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from ralph.domain.views.runs import LastCheck, RunState, RunView
 from ralph.interfaces.cli.console.terminal import Look, display_width
-from ralph.interfaces.cli.run_table import age, render_table, why
+from ralph.interfaces.cli.run_table import age, run_lines, why
 
 NOW = 1_000_000.0
 PLAIN = Look(max_lines=None, max_chars=None)
@@ -33,7 +33,7 @@ RUN = RunView(
 
 
 def table(*runs: RunView, width: int | None = None, look: Look = PLAIN) -> list[str]:
-    return render_table(runs, now=NOW, look=look, width=width)
+    return run_lines(runs, now=NOW, look=look, width=width)
 
 
 def test_a_pipe_gets_every_column_whole() -> None:
@@ -88,7 +88,7 @@ def test_stored_text_cannot_take_over_the_terminal() -> None:
 def test_colour_marks_the_state_only() -> None:
     line = table(RUN, look=replace(PLAIN, color=True))[1]
     assert line.count("\x1b[31m") == 1
-    assert "\x1b[31m  exhausted\x1b[0m" in line
+    assert "  \x1b[31mexhausted\x1b[0m  " in line
 
 
 def test_a_live_run_that_waits_says_how_long_and_for_what() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.views.tasks import TaskView, view_of
 from ralph.interfaces.cli.console.terminal import Look, display_width
-from ralph.interfaces.cli.tasks.table import render_tasks
+from ralph.interfaces.cli.tasks.table import task_lines
 
 LOOK = Look(max_lines=None, max_chars=None)
 VIEWS = st.builds(
@@ -29,14 +29,14 @@ VIEWS = st.builds(
 
 @given(st.lists(VIEWS, max_size=5), st.integers(40, 200))
 def test_no_line_is_wider_than_the_terminal(views: list[TaskView], width: int) -> None:
-    lines = render_tasks(views, look=LOOK, width=width)
+    lines = task_lines(views, look=LOOK, width=width)
     assert len(lines) == len(views) + 1
     assert all(display_width(line) < width for line in lines)
 
 
 def test_the_title_is_cut_and_the_rest_stays() -> None:
     view = view_of(Task(id="T-1", title="a long title " * 20), {})
-    (head, line) = render_tasks([view], look=LOOK, width=80)
+    (head, line) = task_lines([view], look=LOOK, width=80)
     assert head.split() == ["task", "state", "stage", "iterations", "priority", "waits", "for", "title"]
     assert line.startswith("T-1   ready")
     assert line.endswith("…")
@@ -53,19 +53,19 @@ def test_the_title_is_cut_and_the_rest_stays() -> None:
 )
 def test_columns_give_way_before_the_title_does(width: int, gone: list[str]) -> None:
     view = view_of(Task(id="T-1", title="a long title " * 20), {})
-    head = render_tasks([view], look=LOOK, width=width)[0]
+    head = task_lines([view], look=LOOK, width=width)[0]
     assert [name for name in ("priority", "waits for", "iterations", "stage") if name not in head] == gone
 
 
 def test_in_a_pipe_nothing_is_cut() -> None:
     title = "a long title " * 20
-    line = render_tasks([view_of(Task(id="T-1", title=title), {})], look=LOOK, width=None)[1]
+    line = task_lines([view_of(Task(id="T-1", title=title), {})], look=LOOK, width=None)[1]
     assert line.endswith(title.strip())
 
 
 def test_the_state_alone_is_coloured() -> None:
     look = Look(max_lines=None, max_chars=None, color=True)
     view = view_of(Task(id="T-1", title="failed", status=TaskStatus.FAILED), {})
-    line = render_tasks([view], look=look, width=80)[1]
+    line = task_lines([view], look=look, width=80)[1]
     assert line.count("\x1b[31m") == 1
     assert "\x1b[31mfailed\x1b[0m" in line

@@ -40,22 +40,19 @@ def command() -> None:
 def show(project_dir: Path | None, as_json: bool) -> None:
     """Print every setting, its value and where it comes from."""
     loaded = load(_state(project_dir), environ=os.environ)
-    table = rows(loaded)
+    settings = rows(loaded)
     if as_json:
         _print_json(
             {
                 "files": list(loaded.files),
-                "settings": {row.key: {"value": row.value, "source": row.origin.label} for row in table},
+                "settings": {row.key: {"value": row.value, "source": row.origin.label} for row in settings},
                 "warnings": [_problem_json(warning) for warning in loaded.warnings],
             }
         )
         return
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
-    if sys.stdout.isatty():
-        _print_table(table)
-    else:
-        click.echo(_aligned(table))
+    click.echo("\n".join(_table(settings)))
 
 
 @command.command()
@@ -140,27 +137,15 @@ def _value_text(row: Row) -> str:
     return json.dumps(row.value, ensure_ascii=False)
 
 
-def _aligned(table: list[Row]) -> str:
-    key_width = max(len(row.key) for row in table)
-    value_width = min(40, max(len(_value_text(row)) for row in table))
-    return "\n".join(
-        f"{row.key:<{key_width}}  {_value_text(row):<{value_width}}  {row.origin.label}" for row in table
-    )
+def _table(settings: list[Row]) -> list[str]:
+    from ralph.interfaces.cli.table import Cell, Column, table_lines
 
-
-def _print_table(table: list[Row]) -> None:
-    # Only a terminal needs rich; a pipe should not wait for it.
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    screen = Table("setting", "value", "source", box=None, pad_edge=False, header_style="bold")
-    for row in table:
-        style = "dim" if row.origin.label == "default" else ""
-        screen.add_row(
-            *(
-                Text(cell, overflow="fold", style=style)
-                for cell in (row.key, _value_text(row), row.origin.label)
-            )
-        )
-    Console().print(screen)
+    columns = [Column(title, folds=True) for title in ("setting", "value", "source")]
+    rows = [
+        [
+            Cell(text, "dim" if row.origin.label == "default" else "")
+            for text in (row.key, _value_text(row), row.origin.label)
+        ]
+        for row in settings
+    ]
+    return table_lines(columns, rows, sys.stdout)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -39,7 +37,5 @@ def command(role: str | None, as_json: bool, project_dir: Path | None) -> int:
         return 0
     from ralph.interfaces.cli.stats_table import limit_lines, stage_lines
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    print("\n".join((*stage_lines(found, width=width, colored=colored), "", *limit_lines(limits))))
+    print("\n".join((*stage_lines(found, sys.stdout), "", *limit_lines(limits))))
     return 0

@@ -111,13 +111,13 @@ def _at_most_a_screen(lines: list[str]) -> list[str]:
 
 def _table(runs: list[RunView], count: int) -> str:
     from ralph.interfaces.cli.console.terminal import detect_look
-    from ralph.interfaces.cli.run_table import render_table
+    from ralph.interfaces.cli.run_table import run_lines
 
     if not runs:
         return "no runs here yet"
     look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
     width = look.width if sys.stdout.isatty() else None
-    lines = render_table(runs, now=time.time(), look=look, width=width)
+    lines = run_lines(runs, now=time.time(), look=look, width=width)
     if count > len(runs):
         lines.append(f"and {count - len(runs)} older; --all shows them")
     return "\n".join(lines)

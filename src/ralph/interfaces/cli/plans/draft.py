@@ -131,7 +131,7 @@ def _show(plan: Plan) -> None:
     from ralph.interfaces.cli.plans.status import table
 
     document = plan.document()
-    for line in table(document, cap=DEFAULT_REVIEW_CAP, skip_review=False, width=None):
+    for line in table(document, cap=DEFAULT_REVIEW_CAP, skip_review=False):
         click.echo(line)
     for story in document.stories:
         click.echo(f"\n{clean_line(story.id)}: {clean_line(story.title)}")

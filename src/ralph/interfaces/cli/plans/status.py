@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -12,13 +11,17 @@ import click
 from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.modes import estimate_text, estimated_iterations, mode_for, next_step
 from ralph.domain.text.safe_text import clean_line
-from ralph.interfaces.cli.console.terminal import display_width, fit
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, review_options, the_plan
+from ralph.interfaces.cli.table import Column, table_lines
 from ralph.operations.plans import review_rules
 
-GAP = "  "
-TITLE_WIDTH = 40
-HEADS = ("story", "next", "reviews", "title", "feedback")
+_COLUMNS = (
+    Column("story"),
+    Column("next"),
+    Column("reviews", 1),
+    Column("title", longest=40),
+    Column("feedback", rare=True),
+)
 
 
 HELP = """Show each story with its next mode, reviews and feedback, and the estimated iterations left.
@@ -44,8 +47,7 @@ def command(
         shown = {**_as_json(document, skip_review=rules.skip), "note": note}
         click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
         return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in table(document, cap=rules.cap, skip_review=rules.skip, width=width):
+    for line in table(document, cap=rules.cap, skip_review=rules.skip):
         click.echo(line)
     done = sum(story.is_done(skip_review=rules.skip) for story in document.stories)
     click.echo(f"\n{done} of {len(document.stories)} stories done")
@@ -58,26 +60,18 @@ def command(
         click.echo(f"note: {note}")
 
 
-def table(document: TasksDocument, *, cap: int, skip_review: bool, width: int | None) -> list[str]:
-    """Aligned lines; on a terminal the last column gives way."""
+def table(document: TasksDocument, *, cap: int, skip_review: bool) -> list[str]:
     rows = [
         (
-            clean_line(story.id),
-            clean_line(next_step(document, story, skip_review=skip_review)),
+            story.id,
+            next_step(document, story, skip_review=skip_review),
             f"{story.review_count}/{cap}",
-            fit(clean_line(story.title), TITLE_WIDTH, ellipsis="…") if width else clean_line(story.title),
-            clean_line(story.review_feedback),
+            story.title,
+            story.review_feedback,
         )
         for story in document.stories
     ]
-    widths = [max(display_width(row[column]) for row in (HEADS, *rows)) for column in range(len(HEADS))]
-    lines = [
-        GAP.join(
-            cell + " " * (size - display_width(cell)) for cell, size in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in (HEADS, *rows)
-    ]
-    return lines if width is None else [fit(line, width - 1, ellipsis="…") for line in lines]
+    return table_lines(_COLUMNS, rows, sys.stdout)
 
 
 def _as_json(document: TasksDocument, *, skip_review: bool) -> dict[str, object]:

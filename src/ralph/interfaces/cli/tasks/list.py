@@ -90,10 +90,10 @@ def _print(views: Sequence[TaskView], count: int, *, as_json: bool) -> None:
         print("no tasks here yet" if not count else "no such tasks")
         return
     from ralph.interfaces.cli.console.terminal import detect_look
-    from ralph.interfaces.cli.tasks.table import render_tasks
+    from ralph.interfaces.cli.tasks.table import task_lines
 
     look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
-    lines = render_tasks(views, look=look, width=look.width if sys.stdout.isatty() else None)
+    lines = task_lines(views, look=look, width=look.width if sys.stdout.isatty() else None)
     if count > len(views):
         lines.append(f"and {count - len(views)} more; --all shows them")
     print("\n".join(lines))
