@@ -29,7 +29,6 @@ from ralph.domain.plan.modes import ReviewRules
 from ralph.domain.plan.stop_checks import check_invariants, flat
 from ralph.domain.text.figures import plural
 from ralph.errors import UsageError
-from ralph.wiring.plan_memory import unjudged_note
 
 __all__ = [
     "MadePlan",
@@ -67,6 +66,8 @@ class Plan:
     @property
     def unjudged_note(self) -> str:
         """That tasks.json may claim more than was judged; empty if it does not."""
+        from ralph.wiring.plan_memory import unjudged_note
+
         return unjudged_note(self.state_folder, self.path)
 
     def tasks_text(self) -> str:

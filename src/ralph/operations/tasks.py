@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.loop.asks import Ask
-from ralph.domain.tasks.entry import Known, followup_id
 from ralph.domain.tasks.history import StageRecord, TaskEvent, VerificationRecord
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import (
@@ -27,18 +25,22 @@ from ralph.domain.tasks.task import (
     can_be_cancelled,
     can_be_reopened,
     cancel,
-    redefined,
+    redefine,
     reopen,
 )
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.tasks import TaskFilter, TaskView, view_of
 from ralph.errors import UsageError
 
+if TYPE_CHECKING:
+    from ralph.domain.tasks.entry import Known
+
 
 def known_names(root: Path) -> tuple[Known, CompletionDefaults]:
     """Roles by the settings, methods by what is installed. Raises ConfigError if the settings are wrong."""
     from ralph.adapters.checks.custom_method import is_custom_method
     from ralph.config.loading import load
+    from ralph.domain.tasks.entry import Known
     from ralph.wiring.roles import completion_defaults
 
     defaults = completion_defaults(load(root, environ=os.environ).settings)
@@ -136,6 +138,8 @@ def add_task(folder: Path, task: Task) -> Task:
 
 def followup_entry(folder: Path, parent_id: str, own_id: str | None = None) -> dict[str, Any]:
     """What a task that continues another takes over from it."""
+    from ralph.domain.tasks.entry import followup_id
+
     with _open_for_change(folder) as record:
         parent = record.store.get(parent_id)
         return {
@@ -159,7 +163,7 @@ def redefine_task(folder: Path, task_id: str, wanted: Task) -> Task:
     """Let it ask for what ``wanted`` asks for; its progress stays. Raises UsageError."""
     with _open_for_change(folder) as record:
         record.refuse_if_busy(task_id)
-        return record.store.change(task_id, lambda task: redefined(task, wanted), at=time.time())
+        return record.store.change(task_id, lambda task: redefine(task, wanted), at=time.time())
 
 
 def cancel_tasks(folder: Path, task_ids: Sequence[str]) -> Sequence[Task]:
@@ -232,6 +236,8 @@ class _Record:
         claim, now = self.store.claim_of(task.id), time.time()
         after = self.store.change(task.id, cancel, at=now)
         if claim is not None and claim.run_id:
+            from ralph.adapters.storage.controls import Controls
+
             Controls(self.database, self.path, claim.run_id).ask(Ask.STOP_NOW, at=now)
         return after
 

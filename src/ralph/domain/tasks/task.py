@@ -165,7 +165,7 @@ def mark_merged(task: Task) -> Task:
     return replace(task, status=TaskStatus.DONE, reason="") if task.status is TaskStatus.ACCEPTED else task
 
 
-def redefined(task: Task, wanted: Task) -> Task:
+def redefine(task: Task, wanted: Task) -> Task:
     """What it asks for from ``wanted``, how far it is from the task itself."""
     return replace(
         task,
