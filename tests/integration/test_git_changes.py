@@ -15,7 +15,9 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.changes import MOST_PATCH, GitChanges
 from ralph.domain.loop.events import ActionEnded
 from ralph.domain.views.changes import Changes
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.operations.watch import changes_in
 
 COMMITTED = (ActionEnded("git commit", True, 'committed "x"'),)
@@ -49,10 +51,10 @@ class Repository:
         self.git("commit", "-q", "-m", f"change {name}", date=date)
         return self.git("rev-parse", "HEAD")
 
-    def changes(self, *iterations: IterationSummary, index: int = 0, newest: bool = False) -> Changes:
+    def changes(self, *iterations: IterationView, index: int = 0, newest: bool = False) -> Changes:
         return asyncio.run(self._reader().of_iteration(iterations, index, newest=newest))
 
-    def of_run(self, *iterations: IterationSummary, newest: bool = False) -> Changes:
+    def of_run(self, *iterations: IterationView, newest: bool = False) -> Changes:
         return asyncio.run(self._reader().of_run(iterations, newest=newest))
 
     def _reader(self) -> GitChanges:
@@ -66,8 +68,8 @@ def repository(tmp_path: Path) -> Repository:
     return Repository(root)
 
 
-def iteration(number: int, commit: str, *, started_at: float | None = None) -> IterationSummary:
-    return IterationSummary(
+def iteration(number: int, commit: str, *, started_at: float | None = None) -> IterationView:
+    return IterationView(
         iteration=number,
         attempt=1,
         started_at=time.time() if started_at is None else started_at,

@@ -13,7 +13,7 @@ from pathlib import Path
 from ralph.adapters.agents.examinations import EXAMINATIONS, Examination
 from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN
 from ralph.domain.loop.session_report import Ending
-from ralph.domain.views.health import Area, Finding, Health, judged_version, version_in, worst
+from ralph.domain.views.health import Area, Finding, Health, judge_version, version_in, worst
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 
 PROBE_SECONDS = 10.0
@@ -114,7 +114,7 @@ async def _examined(
         words.append(f"does not start: {said[-1] if said else f'exit status {version_answer.code}'}")
         advice.append(f"install it anew: {KNOWN_AGENTS[agent]}")
     elif examination.known_good is not None:
-        health, said_so = judged_version(version, examination.known_good)
+        health, said_so = judge_version(version, examination.known_good)
         healths.append(health)
         words.append(said_so)
         if health is not Health.GOOD:

@@ -20,7 +20,12 @@ from ralph.adapters.storage.restored_events import restore
 from ralph.adapters.storage.run_request import load_request
 from ralph.adapters.workspace.changes import GitChanges
 from ralph.domain.loop.budget import Budget
-from ralph.domain.views.iterations import Head, IterationSummary
+from ralph.domain.views.feed import (
+    Head,
+)
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.errors import RalphError
 
 __all__ = [
@@ -153,7 +158,7 @@ def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
     return GitChanges(state_folder.parent if is_gone and state_folder else path, runner, has_tree=not is_gone)
 
 
-def prompt_of(state_folder: Path, iteration: IterationSummary) -> str:
+def prompt_of(state_folder: Path, iteration: IterationView) -> str:
     """What was asked in an iteration, secrets masked; the recorded beginning if its file was removed."""
     path = Path(iteration.prompt_file)
     try:

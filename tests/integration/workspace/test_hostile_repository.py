@@ -15,7 +15,9 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.changes import GitChanges
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.adapters.workspace.snapshot import GitWorkspace
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.engine.plans.ports import TreeState
 from ralph.engine.ports import ProcessRunner
 from ralph.interfaces.hooks.plan_stop import uncommitted
@@ -86,7 +88,7 @@ def hostile(tmp_path: Path) -> Hostile:
 
 
 async def look_at_changes(hostile: Hostile, runner: ProcessRunner) -> None:
-    iteration = IterationSummary(
+    iteration = IterationView(
         iteration=1, attempt=1, started_at=0.0, first_seq=0, commit=hostile.signed, began_with=hostile.first
     )
     changes = await GitChanges(hostile.root, runner).of_run([iteration], newest=False)

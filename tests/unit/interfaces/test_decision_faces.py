@@ -13,7 +13,14 @@ from ralph.domain.loop.decision import DecisionKind, Outcome
 from ralph.domain.loop.events import ClaimsSought, IterationEnded, IterationStarted, LoopEvent, RunEnded
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.views.decisions import Tone, describe_decision
-from ralph.domain.views.iterations import FeedEvent, IterationSummary, Timeline, figures_of
+from ralph.domain.views.feed import (
+    FeedEvent,
+)
+from ralph.domain.views.iterations import (
+    IterationView,
+    Timeline,
+    figures_of,
+)
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.cli.console.github import summary_of
 from ralph.interfaces.cli.console.run_view import Console
@@ -57,14 +64,14 @@ def happened(decision: str, *claims: str) -> list[LoopEvent]:
     ]
 
 
-def folded(events: list[LoopEvent]) -> IterationSummary:
+def folded(events: list[LoopEvent]) -> IterationView:
     timeline = Timeline()
     for seq, event in enumerate(events, 1):
         timeline.take(seq, 1.0, event)
     return timeline.iterations[0]
 
 
-def report(each: IterationSummary) -> ReportContent:
+def report(each: IterationView) -> ReportContent:
     return ReportContent(
         run=RUN,
         asked="",

@@ -15,7 +15,14 @@ from ralph.adapters.storage.task_cards import TaskCards
 from ralph.domain.holder import Owner
 from ralph.domain.loop.events import IterationStarted
 from ralph.domain.views.board import Board, CardDetail, CardKind
-from ralph.domain.views.iterations import FeedEvent, Head, IterationSummary, Timeline
+from ralph.domain.views.feed import (
+    FeedEvent,
+    Head,
+)
+from ralph.domain.views.iterations import (
+    IterationView,
+    Timeline,
+)
 from ralph.domain.views.runs import RunLabel, RunView, label_of
 
 DEFAULT_LIMIT = 500
@@ -174,7 +181,7 @@ class Feed:
     def _has(self, reader: RunReader, run_id: str) -> bool:
         return bool(reader.query("SELECT 1 FROM runs WHERE id = ?", run_id))
 
-    def iterations(self, run_id: str) -> Sequence[IterationSummary]:
+    def iterations(self, run_id: str) -> Sequence[IterationView]:
         return self.timeline(run_id).iterations
 
     # --- the board ---

@@ -1,4 +1,4 @@
-"""Reading the record from another process: never creates it, never migrates it, never blocks who writes it."""
+"""Reads the record from another process: never creates it, never migrates it, never blocks whoever writes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Self
 
 from ralph.adapters.storage.database import APPLICATION_ID, store_errors
 from ralph.domain.holder import Owner
-from ralph.domain.views.runs import LastCheck, RunView, arranged, is_alive, state_of
+from ralph.domain.views.feed import FeedEvent
+from ralph.domain.views.runs import LastCheck, RunView, is_alive, sort_runs, state_of
 from ralph.errors import StoreError
 
 StartedOf = Callable[[int], str | None]
@@ -29,16 +30,6 @@ KNOWN_SCHEMA = len(list(Path(__file__).with_name("migrations").glob("*.sql")))
 _OWNER = "pid, process_started, boot_id, host, parent_id, ended_at"
 _NO_OWNER = "0, '', '', '', '', NULL"
 _RUN = "id, profile, agent, root, options, state, started_at, updated_at, outcome, reason"
-
-
-class StoredEvent(NamedTuple):
-    """A row of the bus; ``data`` is JSON."""
-
-    seq: int
-    iteration: int
-    at: float
-    kind: str
-    data: bytes
 
 
 class _Row(NamedTuple):
@@ -129,7 +120,7 @@ class RunReader:
         shown = {row.id for row in rows}
         for name in live - shown:
             rows += self._rows("WHERE id = ?", name)
-        return arranged((self._view(row, live) for row in rows), limit=limit)
+        return sort_runs((self._view(row, live) for row in rows), limit=limit)
 
     def run(self, run_id: str, *, here: Owner, started_of: StartedOf) -> RunView | None:
         rows = self._rows("WHERE id = ?", run_id)
@@ -252,7 +243,7 @@ class RunReader:
             seen.waits_for = str(data.get("reason") or "")
 
     def _check_before_session(self, run_id: str) -> LastCheck | None:
-        """A long session hides the checks of the iteration before it: they stand just before it began."""
+        """A long session hides the checks of the iteration before it: they came just before it began."""
         last = self._one_or_none(
             "SELECT seq, iteration FROM events WHERE run_id = ? ORDER BY seq DESC LIMIT 1", run_id
         )
@@ -293,7 +284,7 @@ class RunReader:
 
     # --- events ---
 
-    def events(self, run_id: str, *, after: int = 0, iteration: int | None = None) -> Iterator[StoredEvent]:
+    def events(self, run_id: str, *, after: int = 0, iteration: int | None = None) -> Iterator[FeedEvent]:
         """In order, those that are there now; more may come."""
         of_iteration = "" if iteration is None else "AND iteration = ?"
         values = () if iteration is None else (iteration,)
@@ -303,7 +294,7 @@ class RunReader:
         )
         while page := self._all(query, run_id, after, *values, PAGE):
             for row in page:
-                yield StoredEvent(*row)
+                yield FeedEvent(*row)
             after = page[-1][0]
 
     # --- queries, each a whole one: no read is left open ---
@@ -363,13 +354,13 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         raise StoreError(message, hint="Move the file away; ralph will not write into it.")
     if version > KNOWN_SCHEMA:
         message = f"{path} was written by a newer ralph (schema {version}, this one knows {KNOWN_SCHEMA})"
-        raise StoreError(message, hint="Upgrade ralph, or move the file away to start afresh.")
+        raise StoreError(message, hint="Upgrade ralph, or move the file away to start over.")
     return version
 
 
 @contextmanager
 def _read_errors(path: Path) -> Iterator[None]:
-    """Like ``store_errors``, for who only reads."""
+    """Like ``store_errors``, for readers."""
     with store_errors(path):
         try:
             yield

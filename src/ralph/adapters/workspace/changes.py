@@ -9,7 +9,9 @@ from pathlib import Path
 from ralph.adapters.git import Git, Ran
 from ralph.domain.sandbox import own_git
 from ralph.domain.views.changes import Changes, CommitLine, FileChange
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.engine.ports import ProcessRunner
 
 SECONDS = 30.0
@@ -34,9 +36,7 @@ class GitChanges:
         self._git = Git(root, runner, seconds=SECONDS)
         self._has_tree = has_tree
 
-    async def of_iteration(
-        self, iterations: Sequence[IterationSummary], index: int, *, newest: bool
-    ) -> Changes:
+    async def of_iteration(self, iterations: Sequence[IterationView], index: int, *, newest: bool) -> Changes:
         """``newest``: nothing was run here since, so what is not committed may be this iteration's work."""
         newest = newest and self._has_tree and index == len(iterations) - 1
         chosen = iterations[index]
@@ -52,7 +52,7 @@ class GitChanges:
             return Changes(note="nothing was committed in this iteration")
         return await self._between(begin, end)
 
-    async def of_run(self, iterations: Sequence[IterationSummary], *, newest: bool) -> Changes:
+    async def of_run(self, iterations: Sequence[IterationView], *, newest: bool) -> Changes:
         newest = newest and self._has_tree
         known = [number for number, each in enumerate(iterations) if _is_commit(each.commit)]
         if not known:
@@ -68,7 +68,7 @@ class GitChanges:
 
     # --- which commits ---
 
-    async def _begin(self, iterations: Sequence[IterationSummary], index: int) -> str:
+    async def _begin(self, iterations: Sequence[IterationView], index: int) -> str:
         """Where the iteration before it ended; the first began with the last commit before its time."""
         for earlier in range(index - 1, -1, -1):
             if _is_commit(iterations[earlier].commit):
@@ -80,7 +80,7 @@ class GitChanges:
         found = (await self._text("rev-list", "-1", before, chosen.commit)).strip()
         return found if _is_commit(found) else await self._empty_tree()
 
-    async def _end(self, iterations: Sequence[IterationSummary], index: int) -> str:
+    async def _end(self, iterations: Sequence[IterationView], index: int) -> str:
         """The commit that was checked, or the one that ralph made of it then."""
         chosen = iterations[index]
         messages = [action.message for action in chosen.actions if action.ok]

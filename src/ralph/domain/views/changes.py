@@ -1,4 +1,4 @@
-"""What became of a work tree, as values that faces show."""
+"""What git says was changed in a working tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CommitLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What became of the work tree, as git tells it."""
+    """The files, the commits and the patch."""
 
     files: tuple[FileChange, ...] = ()
     commits: tuple[CommitLine, ...] = ()
@@ -40,8 +40,8 @@ class Changes:
         return sum(file.removed or 0 for file in self.files)
 
 
-def combined(parts: Iterable[Changes]) -> Changes:
-    """What several runs changed, as one; what none of them can tell is told by the last one's note."""
+def combine_changes(parts: Iterable[Changes]) -> Changes:
+    """What several runs changed, taken together. If nothing was, the last note says why."""
     files: dict[str, FileChange] = {}
     commits: list[CommitLine] = []
     patches: list[str] = []

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.decision import DecisionKind
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 
 
 class Tone(StrEnum):
@@ -60,7 +62,7 @@ def describe_decision(decision: str, claims: Sequence[str] = ()) -> Wording:
         return Wording(decision, Tone.OPEN)
 
 
-def describe_iteration(each: IterationSummary, *, live: bool = False) -> Wording:
+def describe_iteration(each: IterationView, *, live: bool = False) -> Wording:
     """``live``: the run is under way, so an iteration without a decision may be too."""
     if each.decision:
         return describe_decision(each.decision, each.claims)

@@ -27,7 +27,7 @@ class Area(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the doctor's: what it is about, how it is, and what to do. ``needed``: a run here depends on it."""
+    """One line of `ralph doctor`: what it is about, how it is, and what to do. ``needed``: a run here depends on it."""
 
     area: Area
     name: str
@@ -42,8 +42,8 @@ def worst(*healths: Health) -> Health:
     return max(healths, key=_WORST_LAST.index)
 
 
-def stands_in_the_way(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Those without which no run here can work."""
+def find_blockers(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """What has to be fixed before a run here can work."""
     return tuple(finding for finding in findings if finding.needed and finding.health is Health.BAD)
 
 
@@ -68,7 +68,7 @@ def version_in(text: str) -> str:
     return found[1] if found else ""
 
 
-def ordered(version: str) -> Version:
+def version_key(version: str) -> Version:
     """For comparing: 1.10 is newer than 1.9, and 1.9.0 is 1.9."""
     numbers = [int(number) for number in version.split(".")]
     while numbers and numbers[-1] == 0:
@@ -76,12 +76,12 @@ def ordered(version: str) -> Version:
     return tuple(numbers)
 
 
-def judged_version(version: str, known: KnownGood) -> tuple[Health, str]:
-    """How a version is, and in which words."""
+def judge_version(version: str, known: KnownGood) -> tuple[Health, str]:
+    """How good a version is, in a word and in a sentence."""
     if not version:
         return Health.DOUBTFUL, "it does not say its version"
-    if ordered(version) < ordered(known.since):
+    if version_key(version) < version_key(known.since):
         return Health.DOUBTFUL, f"{version}, too old: known to work from {known.since} on"
-    if ordered(version) > ordered(known.tested):
+    if version_key(version) > version_key(known.tested):
         return Health.GOOD, f"{version} (newer than the tested {known.tested})"
     return Health.GOOD, version

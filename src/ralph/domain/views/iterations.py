@@ -27,31 +27,11 @@ from ralph.domain.loop.events import (
 )
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
-from ralph.domain.views.runs import RunView
 
 NOTES_KEPT = 200
 ERRORS_KEPT = 20
 WORDS_KEPT = 4000
 """Characters at the end of what an agent said last; a session may say megabytes."""
-
-
-class Head(NamedTuple):
-    """Changes whenever there may be something new to see; equal ones mean that nothing was written."""
-
-    file: int = 0  # 0: there is no record yet
-    version: int = 0
-    seq: int = 0  # of the newest event of any run
-    plan: int = 0
-
-
-class FeedEvent(NamedTuple):
-    """A row of the bus; ``data`` is the JSON of the event, which may be of another version of ralph."""
-
-    seq: int
-    iteration: int
-    at: float
-    kind: str
-    data: bytes
 
 
 class Note(NamedTuple):
@@ -114,7 +94,7 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IterationSummary:
+class IterationView:
     """One attempt of one iteration; ``decision`` is empty while it is under way, or if it was interrupted.
 
     ``activity`` stays empty where what agents say is not read.
@@ -177,7 +157,7 @@ class IterationSummary:
 class Timeline:
     """Folds the events of a run, in order, however many batches they come in. What agents say may be left out."""
 
-    iterations: list[IterationSummary] = field(default_factory=list)
+    iterations: list[IterationView] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     started: RunStarted | None = None
     ended: RunEnded | None = None
@@ -216,7 +196,7 @@ class Timeline:
         if self._is_open:
             self.iterations[-1] = replace(self.iterations[-1], last_seq=seq)
 
-    def iteration_at(self, seq: int) -> IterationSummary | None:
+    def iteration_at(self, seq: int) -> IterationView | None:
         """The one that the event with this number belongs to."""
         place = bisect_right(self.iterations, seq, key=lambda each: each.first_seq)
         return self.iterations[place - 1] if place else None
@@ -226,8 +206,8 @@ class Timeline:
         return figures_of(self.iterations)
 
 
-def _begin(event: IterationStarted, seq: int, at: float) -> IterationSummary:
-    return IterationSummary(
+def _begin(event: IterationStarted, seq: int, at: float) -> IterationView:
+    return IterationView(
         iteration=event.iteration,
         attempt=event.attempt,
         started_at=at,
@@ -241,7 +221,7 @@ def _begin(event: IterationStarted, seq: int, at: float) -> IterationSummary:
     )
 
 
-def _add(summary: IterationSummary, event: LoopEvent) -> IterationSummary:
+def _add(summary: IterationView, event: LoopEvent) -> IterationView:
     match event:
         case AgentStarted():
             summary.activity.begin_session(event.purpose)
@@ -277,7 +257,7 @@ def _add(summary: IterationSummary, event: LoopEvent) -> IterationSummary:
             return summary
 
 
-def fold_iterations(events: Iterable[tuple[int, float, LoopEvent | None]]) -> Iterator[IterationSummary]:
+def fold_iterations(events: Iterable[tuple[int, float, LoopEvent | None]]) -> Iterator[IterationView]:
     """Each iteration as soon as all of it has been read; no more than one is kept in memory."""
     timeline = Timeline()
     for seq, at, event in events:
@@ -307,7 +287,7 @@ class Figures:
     check_rates: tuple[CheckRate, ...]
 
 
-def figures_of(iterations: Sequence[IterationSummary]) -> Figures:
+def figures_of(iterations: Sequence[IterationView]) -> Figures:
     spend = sum((each.spend for each in iterations), Spend())
     rates: dict[str, list[int]] = {}
     for each in iterations:
@@ -324,8 +304,3 @@ def figures_of(iterations: Sequence[IterationSummary]) -> Figures:
         seconds=sum(each.seconds for each in iterations),
         check_rates=tuple(CheckRate(name, *rate) for name, rate in rates.items()),
     )
-
-
-def is_newest(run: RunView, runs: Iterable[RunView]) -> bool:
-    """Nothing has been started there since: changes that are not committed may be its work."""
-    return all(run.started_at >= other.started_at for other in runs if other.root == run.root)

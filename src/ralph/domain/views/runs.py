@@ -1,4 +1,4 @@
-"""A run as one sees it from outside. Read models: whatever a screen says about a run follows from these rules."""
+"""Runs as people see them: the state each one is in, which of them is meant, what it is called."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 
 from ralph.domain.holder import Owner, is_stale
 from ralph.domain.loop.asks import Ask
+from ralph.domain.loop.decision import Outcome
 
 LAST = "last"
 """The name of the newest run, wherever a run is asked for."""
+LONGEST = 200
+"""Characters of a label."""
 
 
 class RunState(StrEnum):
@@ -42,7 +45,7 @@ class RunView:
     agent: str
     root: str
     state: RunState
-    live: bool  # its process is there
+    live: bool  # its process is running
     iteration: int  # the one under way, else how many were judged
     maximum: int | None
     cost_usd: float | None
@@ -60,6 +63,31 @@ class RunView:
     cost_is_partial: bool = False  # it cost at least so much: some of it nobody can price
 
 
+# --- the state of a run ---
+
+_OUTCOMES = frozenset(Outcome)
+
+
+def is_alive(owner: Owner | None, *, here: Owner, started_of: Callable[[int], str | None]) -> bool:
+    """``owner`` None: it was recorded before owners were, so nobody runs it any more."""
+    return owner is not None and not is_stale(owner, here=here, started_of=started_of(owner.pid))
+
+
+def state_of(
+    outcome: str | None, *, alive: bool, in_session: bool = False, paused: bool = False, waits: bool = False
+) -> RunState:
+    """``paused``: it was asked to pause, and nothing has been started since; a session under way ends first."""
+    if outcome is not None:
+        return RunState(outcome) if outcome in _OUTCOMES else RunState.FAILED
+    if not alive:
+        return RunState.INTERRUPTED
+    if in_session:
+        return RunState.RUNNING
+    if paused:
+        return RunState.PAUSED
+    return RunState.WAITING if waits else RunState.RUNNING
+
+
 def reason_of(run: RunView) -> str:
     """Why it ended or what it waits for; of one that was cut off, what to do about it."""
     if run.state is RunState.INTERRUPTED:
@@ -74,30 +102,10 @@ def possible_asks(run: RunView) -> tuple[Ask, ...]:
     return (Ask.STOP,) if run.state is RunState.WAITING else ()
 
 
-def is_alive(owner: Owner | None, *, here: Owner, started_of: Callable[[int], str | None]) -> bool:
-    """A run of which nobody wrote down whose it is was made before owners were recorded: nobody runs it."""
-    return owner is not None and not is_stale(owner, here=here, started_of=started_of(owner.pid))
+# --- choosing runs ---
 
 
-def state_of(
-    outcome: str | None, *, alive: bool, in_session: bool = False, paused: bool = False, waits: bool = False
-) -> RunState:
-    """``paused``: asked to, and nothing was started since; a session under way ends first."""
-    if outcome is not None:
-        return RunState(outcome) if outcome in _OUTCOMES else RunState.FAILED
-    if not alive:
-        return RunState.INTERRUPTED
-    if in_session:
-        return RunState.RUNNING
-    if paused:
-        return RunState.PAUSED
-    return RunState.WAITING if waits else RunState.RUNNING
-
-
-_OUTCOMES = frozenset({"completed", "exhausted", "waiting", "cancelled", "failed"})
-
-
-def arranged(runs: Iterable[RunView], *, limit: int | None = None) -> list[RunView]:
+def sort_runs(runs: Iterable[RunView], *, limit: int | None = None) -> list[RunView]:
     """Live ones first, then the newest. A live one is never left out."""
     newest = sorted(runs, key=lambda run: (run.started_at, run.id), reverse=True)
     live = [run for run in newest if run.live]
@@ -105,8 +113,8 @@ def arranged(runs: Iterable[RunView], *, limit: int | None = None) -> list[RunVi
     return live + (over if limit is None else over[: max(0, limit - len(live))])
 
 
-def matching(reference: str, newest_first: Sequence[str]) -> list[str]:
-    """The runs that a beginning or an end of a name may mean; one that is whole means itself."""
+def match_runs(reference: str, newest_first: Sequence[str]) -> list[str]:
+    """The names that ``reference`` may mean: LAST, a whole name, or the beginning or end of one."""
     if reference == LAST:
         return list(newest_first[:1])
     if reference in newest_first:
@@ -116,10 +124,45 @@ def matching(reference: str, newest_first: Sequence[str]) -> list[str]:
     return [name for name in newest_first if name.startswith(reference) or name.endswith(reference)]
 
 
-def prunable(runs: Iterable[RunView], *, keep: int, active_before: float | None = None) -> list[RunView]:
-    """Older than the ``keep`` newest, silent since ``active_before``, and never one that is alive."""
-    older = arranged(run for run in runs if not run.live)[keep:]
+def removable_runs(
+    runs: Iterable[RunView], *, keep: int, active_before: float | None = None
+) -> list[RunView]:
+    """Older than the ``keep`` newest and silent since ``active_before``; never one that is alive."""
+    older = sort_runs(run for run in runs if not run.live)[keep:]
     return [run for run in older if active_before is None or run.active_at < active_before]
+
+
+def is_newest(run: RunView, runs: Iterable[RunView]) -> bool:
+    """Nothing has been started there since: changes that are not committed may be its work."""
+    return all(run.started_at >= other.started_at for other in runs if other.root == run.root)
+
+
+def is_child(run: RunView, runs: Sequence[RunView]) -> bool:
+    """Whether a run in this record started it; one that a run of another project started stands on its own."""
+    return any(run.parent_id == other.id for other in runs)
+
+
+# --- choosing runs of one working tree (other worktrees of the repository share the record, but not the holder) ---
+
+
+def runs_in(workspace: str, runs: Sequence[RunView]) -> list[RunView]:
+    return [run for run in runs if run.root == workspace and not is_child(run, runs)]
+
+
+def live_runs(runs: Sequence[RunView], workspace: str) -> list[RunView]:
+    return [run for run in runs_in(workspace, runs) if run.live]
+
+
+def waiting_run(runs: Sequence[RunView], workspace: str) -> RunView | None:
+    """A run that ended to wait for something outside: it has no process that could be asked."""
+    own = runs_in(workspace, runs)
+    if any(run.live for run in own):
+        return None
+    return next((run for run in own if run.state is RunState.WAITING), None)
+
+
+def newest_run(runs: Sequence[RunView], workspace: str) -> RunView | None:
+    return max(runs_in(workspace, runs), key=lambda run: run.started_at, default=None)
 
 
 RESUMABLE = frozenset(
@@ -127,36 +170,12 @@ RESUMABLE = frozenset(
 )
 
 
-def here(runs: Sequence[RunView], workspace: str) -> list[RunView]:
-    """Those of this working tree: other worktrees of the repository share the record, but not the claim."""
-    return [run for run in runs if run.root == workspace and not is_child(run, runs)]
+def run_to_resume(runs: Sequence[RunView], workspace: str, *, extended: bool) -> RunView | None:
+    """The newest interrupted run; else the newest of all, if it was stopped or waits.
 
-
-def is_child(run: RunView, runs: Sequence[RunView]) -> bool:
-    """Of a run in this record; one that was started from another project's run is its own here."""
-    return any(run.parent_id == other.id for other in runs)
-
-
-def under_way(runs: Sequence[RunView], workspace: str) -> list[RunView]:
-    return [run for run in here(runs, workspace) if run.live]
-
-
-def waiting(runs: Sequence[RunView], workspace: str) -> RunView | None:
-    """A run that ended to wait for something outside: it has no process that could be asked."""
-    own = here(runs, workspace)
-    if any(run.live for run in own):
-        return None
-    return next((run for run in own if run.state is RunState.WAITING), None)
-
-
-def newest(runs: Sequence[RunView], workspace: str) -> RunView | None:
-    return max(here(runs, workspace), key=lambda run: run.started_at, default=None)
-
-
-def to_resume(runs: Sequence[RunView], workspace: str, *, extended: bool) -> RunView | None:
-    """The newest interrupted run; else the newest of all, if it was stopped or waits. ``extended``: it gets a new
-    limit, so an exhausted one will do too."""
-    own = sorted(here(runs, workspace), key=lambda run: run.started_at, reverse=True)
+    ``extended``: it gets a new limit, so an exhausted one will do too.
+    """
+    own = sorted(runs_in(workspace, runs), key=lambda run: run.started_at, reverse=True)
     wanted = {RunState.INTERRUPTED, *((RunState.EXHAUSTED,) if extended else ())}
     found = next((run for run in own if run.state in wanted), None)
     if found is None and own and not own[0].live and own[0].state in (RunState.CANCELLED, RunState.WAITING):
@@ -164,7 +183,7 @@ def to_resume(runs: Sequence[RunView], workspace: str, *, extended: bool) -> Run
     return found
 
 
-LONGEST = 200
+# --- what a run is called ---
 
 
 class RunLabel(NamedTuple):
@@ -180,7 +199,7 @@ class RunLabel(NamedTuple):
 def label_of(options: Mapping[str, Any], first_prompt: str = "") -> RunLabel:
     """``options`` is what the run was started with, whatever its profile and its version of ralph.
 
-    One that was given a file has its words only in the ``first_prompt``.
+    If it was given a file, the words are only in its ``first_prompt``.
     """
     prompt, task, command = (options.get(name) for name in ("prompt", "task", "command"))
     asked = prompt if isinstance(prompt, str) and prompt.strip() else first_prompt

@@ -10,7 +10,9 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import compact, duration, money, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iteration
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.terminal import Look
@@ -56,7 +58,7 @@ class IterationText:
         self._marks = marks_of(look)
         self._colors = colors_of(look)
 
-    def lines(self, view: IterationSummary, *, live: bool = False) -> list[str]:
+    def lines(self, view: IterationView, *, live: bool = False) -> list[str]:
         return [
             "",
             self._title(view),
@@ -68,7 +70,7 @@ class IterationText:
             self._decision(view, live=live),
         ]
 
-    def _title(self, view: IterationSummary) -> str:
+    def _title(self, view: IterationView) -> str:
         title = f"Iteration {view.iteration}"
         if view.attempt > 1:
             title += f" (attempt {view.attempt})"
@@ -76,13 +78,13 @@ class IterationText:
             title += f" {self._marks.dot} {view.role} {self._marks.dot} {view.assignment}"
         return f"{self._colors.bold}{clean_line(title)}{self._colors.off}  {_moment(view.started_at)}"
 
-    def _prompt(self, view: IterationSummary) -> list[str]:
+    def _prompt(self, view: IterationView) -> list[str]:
         text = _beginning(view.prompt_file) or view.prompt
         shown = _first_lines(text, PROMPT_LINES)
         where = f", {clean_line(view.prompt_file)}" if view.prompt_file else ""
         return [f"  prompt ({plural(view.prompt_chars, 'character')}{where})", *self._quoted(shown)]
 
-    def _agent(self, view: IterationSummary) -> list[str]:
+    def _agent(self, view: IterationView) -> list[str]:
         used = ", ".join(f"{clean_line(name)} {number}" for name, number in view.activity.tools.most_common())
         facts = [used or "no tools"]
         if view.activity.error_count:
@@ -128,10 +130,10 @@ class IterationText:
         own = self._run_folder / Path(told).name
         return str(own) if own.exists() else told
 
-    def _claims(self, view: IterationSummary) -> list[str]:
+    def _claims(self, view: IterationView) -> list[str]:
         return [f"  claimed: {clean_line(', '.join(view.claims))}"] if view.claims else []
 
-    def _actions(self, view: IterationSummary) -> list[str]:
+    def _actions(self, view: IterationView) -> list[str]:
         lines = []
         for action in view.actions:
             message = f": {clean_line(action.message)}" if action.message else ""
@@ -139,7 +141,7 @@ class IterationText:
             lines.append(f"  {self._good(text) if action.ok else self._bad(text)}")
         return lines
 
-    def _decision(self, view: IterationSummary, *, live: bool) -> str:
+    def _decision(self, view: IterationView, *, live: bool) -> str:
         wording = describe_iteration(view, live=live)
         if wording is UNDER_WAY:
             return f"  {wording.words}"

@@ -9,9 +9,19 @@ from typing import NamedTuple
 
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.text.figures import plural
-from ralph.domain.views.changes import Changes, combined
-from ralph.domain.views.iterations import Figures, IterationSummary, Note, figures_of, is_newest
-from ralph.domain.views.runs import RunLabel, RunState, RunView
+from ralph.domain.views.changes import Changes, combine_changes
+from ralph.domain.views.iterations import (
+    Figures,
+    IterationView,
+    Note,
+    figures_of,
+)
+from ralph.domain.views.runs import (
+    RunLabel,
+    RunState,
+    RunView,
+    is_newest,
+)
 from ralph.errors import UsageError
 from ralph.operations.watch import Feed, changes_in, prompt_of
 
@@ -26,7 +36,7 @@ class Part(NamedTuple):
 
     run: RunView
     label: RunLabel
-    iterations: tuple[IterationSummary, ...]
+    iterations: tuple[IterationView, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +45,7 @@ class ReportContent:
 
     run: RunView
     asked: str
-    iterations: tuple[IterationSummary, ...]
+    iterations: tuple[IterationView, ...]
     left_out: int
     notes: tuple[Note, ...]
     header: tuple[str, ...]  # what the run said about itself when it began
@@ -139,7 +149,8 @@ async def with_changes(content: ReportContent) -> ReportContent:
             for part in taken
         ]
         return replace(
-            content, changes=combined(found) if found else Changes(note="none of its parts were completed")
+            content,
+            changes=combine_changes(found) if found else Changes(note="none of its parts were completed"),
         )
     reader = changes_in(content.run.root, content.state_folder)
     return replace(content, changes=await reader.of_run(content.iterations, newest=content.is_newest))

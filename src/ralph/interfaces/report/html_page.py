@@ -12,7 +12,9 @@ from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import Tone, Wording, describe_iteration
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.report.charts import Bar, bars
 from ralph.interfaces.report.content import ReportContent
@@ -241,11 +243,11 @@ def _iterations(content: ReportContent) -> str:
     return f"<h2>Iterations</h2>{left_out}" + "".join(shown)
 
 
-def _name(each: IterationSummary) -> str:
+def _name(each: IterationView) -> str:
     return f"iteration {each.iteration}" + (f", attempt {each.attempt}" if each.attempt > 1 else "")
 
 
-def _iteration(each: IterationSummary, *, live: bool) -> str:
+def _iteration(each: IterationView, *, live: bool) -> str:
     wording = describe_iteration(each, live=live)
     words, color = wording.words, _CLASSES[wording.tone]
     role = f", {line(each.step)}" if each.step else ""
@@ -276,7 +278,7 @@ def _iteration(each: IterationSummary, *, live: bool) -> str:
     )
 
 
-def _receipts(each: IterationSummary) -> str:
+def _receipts(each: IterationView) -> str:
     if not each.checks:
         return ""
     rows = "".join(map(_receipt, each.checks))

@@ -8,7 +8,9 @@ from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_iteration
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 30
@@ -145,7 +147,7 @@ def _iterations(content: ReportContent) -> str:
     )
 
 
-def _iteration(each: IterationSummary, content: ReportContent, *, by_role: bool) -> tuple[str, ...]:
+def _iteration(each: IterationView, content: ReportContent, *, by_role: bool) -> tuple[str, ...]:
     number = f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else "")
     checks = " ".join(_MARKS[check.verdict] for check in each.checks)
     said = " (claimed done, denied)" if each.denied else ""

@@ -14,7 +14,9 @@ from textual.binding import Binding, BindingType
 from textual.worker import WorkerFailed
 
 from ralph.domain.views.board import Card
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.domain.views.run_tree import TreeRow
 from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError
@@ -224,7 +226,7 @@ class RalphApp(Asking, App[None]):
                 self.choose_run(run.id)
             case Card() as card:
                 await self._open_card(card)
-            case IterationSummary() as each:
+            case IterationView() as each:
                 await self._open_iteration(each)
             case _:
                 pass
@@ -232,7 +234,7 @@ class RalphApp(Asking, App[None]):
     async def on_board_view_chosen(self, event: BoardView.Chosen) -> None:
         await self._open_card(event.card)
 
-    async def _open_iteration(self, each: IterationSummary) -> None:
+    async def _open_iteration(self, each: IterationView) -> None:
         folder = self.record.state_folder
         prompt = await asyncio.to_thread(prompt_of, folder, each)
 

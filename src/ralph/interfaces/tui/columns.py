@@ -10,7 +10,9 @@ from ralph.domain.loop.evidence import Verdict
 from ralph.domain.text.figures import compact, duration, money
 from ralph.domain.views.board import Card
 from ralph.domain.views.decisions import UNDER_WAY, describe_iteration
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.domain.views.run_tree import TreeRow, branch
 from ralph.interfaces.tui.charts import sparkline
 from ralph.interfaces.tui.marks import STATE_MARKS, TONE_STYLES, ago, line, reason_line, verdict_mark
@@ -115,12 +117,12 @@ class IterationColumns:
         self._most_seconds = 0.0
         self._is_live = False
 
-    def measure(self, iterations: Sequence[IterationSummary], *, live: bool) -> None:
+    def measure(self, iterations: Sequence[IterationView], *, live: bool) -> None:
         self._is_live = live
         self._most_cost = max((each.spend.cost_usd or 0.0 for each in iterations), default=0.0)
         self._most_seconds = max((each.seconds for each in iterations), default=0.0)
 
-    def columns(self) -> Sequence[Column[IterationSummary]]:
+    def columns(self) -> Sequence[Column[IterationView]]:
         return (
             Column("#", 5, _number, right=True),
             Column("decision", 12, lambda each: _decision(each, live=self._is_live)),
@@ -133,13 +135,13 @@ class IterationColumns:
             Column("why", 0, _why, rank=3),
         )
 
-    def _cost(self, each: IterationSummary) -> Content:
+    def _cost(self, each: IterationView) -> Content:
         cost = each.spend.cost_usd
         if cost is None:
             return styled("-", "$foreground 60%")
         return Content.assemble(f"{money(cost)} ", (_height(cost, self._most_cost), "$text-warning"))
 
-    def _time(self, each: IterationSummary) -> Content:
+    def _time(self, each: IterationView) -> Content:
         if not each.seconds:
             return styled("-", "$foreground 60%")
         height = _height(each.seconds, self._most_seconds)
@@ -150,17 +152,17 @@ def _height(value: float, most: float) -> str:
     return sparkline([value, most], 2)[0]
 
 
-def _number(each: IterationSummary) -> Content:
+def _number(each: IterationView) -> Content:
     return Content(f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else ""))
 
 
-def _decision(each: IterationSummary, *, live: bool) -> Content:
+def _decision(each: IterationView, *, live: bool) -> Content:
     wording = describe_iteration(each, live=live)
     sign = "● " if wording is UNDER_WAY else ""
     return styled(f"{sign}{line(wording.words)}", TONE_STYLES[wording.tone])
 
 
-def _checks(each: IterationSummary) -> Content:
+def _checks(each: IterationView) -> Content:
     if not each.checks:
         return styled("-", "$foreground 60%")
     # What is red must not be hidden behind what is green.
@@ -170,7 +172,7 @@ def _checks(each: IterationSummary) -> Content:
     return Content.assemble(*marks, more)
 
 
-def _claim(each: IterationSummary) -> Content:
+def _claim(each: IterationView) -> Content:
     if not each.claimed and not each.claims:
         return styled("-", "$foreground 60%")
     if each.denied:
@@ -178,10 +180,10 @@ def _claim(each: IterationSummary) -> Content:
     return styled("proven" if each.proven else "claims", "$text-success" if each.proven else "$text-warning")
 
 
-def _tools(each: IterationSummary) -> Content:
+def _tools(each: IterationView) -> Content:
     failed = (f" {each.tool_errors}✘", "$text-error") if each.tool_errors else ""
     return Content.assemble(str(each.tools), failed)
 
 
-def _why(each: IterationSummary) -> Content:
+def _why(each: IterationView) -> Content:
     return styled(line(each.fault or each.reason), "$text-error" if each.fault else "$foreground 60%")

@@ -18,7 +18,9 @@ from ralph.domain.text.figures import compact, duration, money
 from ralph.domain.text.safe_text import clean
 from ralph.domain.views.board import Card, CardDetail, HistoryEntry, StageCriteria
 from ralph.domain.views.decisions import describe_iteration
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.interfaces.tui.marks import TONE_STYLES, clock_time, line, verdict_mark
 
 LONGEST_TEXT = 20_000
@@ -67,7 +69,7 @@ class CardDialog(Detail):
 class IterationDialog(Detail):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "dismiss('logs')", "Logs")]
 
-    def __init__(self, each: IterationSummary, prompt: str, zone: tzinfo | None, *, live: bool) -> None:
+    def __init__(self, each: IterationView, prompt: str, zone: tzinfo | None, *, live: bool) -> None:
         super().__init__(list(iteration_lines(each, prompt, zone, live=live)))
 
 
@@ -150,7 +152,7 @@ def _entry(entry: HistoryEntry, zone: tzinfo | None) -> Content:
 
 
 def iteration_lines(
-    each: IterationSummary, prompt: str, zone: tzinfo | None, *, live: bool
+    each: IterationView, prompt: str, zone: tzinfo | None, *, live: bool
 ) -> Iterator[Content]:
     attempt = f", attempt {each.attempt}" if each.attempt > 1 else ""
     yield Content.styled(f"Iteration {each.iteration}{attempt}", "bold $text-accent")
@@ -189,7 +191,7 @@ def iteration_lines(
     yield Content.styled(_block(prompt), "$foreground 60%")
 
 
-def _checks(each: IterationSummary) -> Iterator[Content]:
+def _checks(each: IterationView) -> Iterator[Content]:
     if not each.checks:
         yield Content.styled("none", "$foreground 60%")
     for check in each.checks:

@@ -18,7 +18,9 @@ from textual.widgets import ContentSwitcher, Footer, Input, Static, Tab, Tabs
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.board import Board, Card, CardKind
 from ralph.domain.views.decisions import describe_iteration
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.domain.views.run_tree import TreeRow, run_tree
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.about import AboutRun
@@ -291,11 +293,11 @@ def _run_text(row: TreeRow) -> str:
     return f"{run.id} {run.state} {run.profile} {run.agent} {run.reason}"
 
 
-def _iteration_text(each: IterationSummary) -> str:
+def _iteration_text(each: IterationView) -> str:
     return f"{describe_iteration(each).words} {each.reason} {each.role} {each.assignment} {each.fault}"
 
 
-def _sparklines(iterations: Sequence[IterationSummary]) -> list[str]:
+def _sparklines(iterations: Sequence[IterationView]) -> list[str]:
     judged = [each for each in iterations if each.decision]
     costs = [each.spend.cost_usd or 0.0 for each in judged]
     seconds = [each.seconds for each in judged]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ralph.domain.views.runs import matching
+from ralph.domain.views.runs import match_runs
 from ralph.errors import UsageError
 from ralph.interfaces.tui.app import RalphApp
 from ralph.operations.watch import open_feed
@@ -57,7 +57,7 @@ def _found(state_folder: Path, run_id: str | None) -> str | None:
         names = [run.id for run in sorted(feed.runs(), key=lambda run: run.started_at, reverse=True)]
     if run_id is None:
         return None
-    found = matching(run_id, names)
+    found = match_runs(run_id, names)
     if len(found) == 1:
         return found[0]
     message = f"{run_id!r} may mean {len(found)} runs" if found else f"there is no run {run_id!r} here"

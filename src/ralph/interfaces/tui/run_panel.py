@@ -11,7 +11,9 @@ from textual.widgets import Static
 from ralph.domain.agent.events import TodoItem, TodoStatus
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.text.figures import duration, money, plural
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 from ralph.interfaces.tui.charts import sparkline
 from ralph.interfaces.tui.marks import clock_time, line, verdict_mark
 from ralph.interfaces.tui.watch import RunLook
@@ -63,7 +65,7 @@ def _title(text: str) -> Content:
     return Content.styled(f"\n{text}", "bold $text-accent")
 
 
-def _loop(look: RunLook, last: IterationSummary | None) -> Iterator[Content]:
+def _loop(look: RunLook, last: IterationView | None) -> Iterator[Content]:
     if last is None:
         yield Content.styled("no iteration yet", "$foreground 60%")
         return
@@ -81,7 +83,7 @@ def _loop(look: RunLook, last: IterationSummary | None) -> Iterator[Content]:
         yield Content.styled(f"{plural(denied, 'claim')} denied by checks", "$text-warning")
 
 
-def _checks(each: IterationSummary, look: RunLook, width: int) -> Iterator[Content]:
+def _checks(each: IterationView, look: RunLook, width: int) -> Iterator[Content]:
     rates = {rate.name: rate for rate in look.rates}
     ordered = sorted(each.checks, key=lambda check: check.verdict is Verdict.PASSED)
     for check in ordered[:MOST_CHECKS]:

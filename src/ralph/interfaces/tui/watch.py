@@ -10,7 +10,11 @@ from ralph.domain.agent.events import TodoItem
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.events import RunStarted
 from ralph.domain.views.board import Board
-from ralph.domain.views.iterations import CheckRate, IterationSummary, Note
+from ralph.domain.views.iterations import (
+    CheckRate,
+    IterationView,
+    Note,
+)
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.stream_line import Kind, Line
 from ralph.interfaces.tui.stream_text import StreamText
@@ -31,7 +35,7 @@ class RunLook:
     run: RunView | None
     lines: Sequence[Line] = ()
     is_fresh: bool = False  # the lines before these were left out or belong to another run
-    iterations: Sequence[IterationSummary] = ()
+    iterations: Sequence[IterationView] = ()
     notes: Sequence[Note] = ()
     rates: Sequence[CheckRate] = ()
     started: RunStarted | None = None

@@ -11,7 +11,13 @@ from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.board import Board, Card, CardDetail, CardKind
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
-from ralph.domain.views.iterations import FeedEvent, IterationSummary, Timeline
+from ralph.domain.views.feed import (
+    FeedEvent,
+)
+from ralph.domain.views.iterations import (
+    IterationView,
+    Timeline,
+)
 from ralph.domain.views.runs import RunLabel, RunView, possible_asks, reason_of
 
 LONGEST_TEXT = 4_000
@@ -88,9 +94,7 @@ def run_data(run: RunView, label: RunLabel) -> dict[str, Any]:
     }
 
 
-def timeline_data(
-    timeline: Timeline, iterations: Iterable[IterationSummary], *, live: bool
-) -> dict[str, Any]:
+def timeline_data(timeline: Timeline, iterations: Iterable[IterationView], *, live: bool) -> dict[str, Any]:
     figures = timeline.figures
     return {
         "iterations": [iteration_data(each, live=live) for each in iterations],
@@ -113,7 +117,7 @@ def timeline_data(
     }
 
 
-def iteration_data(each: IterationSummary, *, live: bool) -> dict[str, Any]:
+def iteration_data(each: IterationView, *, live: bool) -> dict[str, Any]:
     wording = describe_iteration(each, live=live)
     return {
         "iteration": each.iteration,

@@ -20,7 +20,7 @@ def live_run(root: Root, reference: str | None) -> RunView:
             raise UsageError(message, hint="`ralph status` shows all runs")
         return run
     runs = _recent(root)
-    live = rules.under_way(runs, str(root.workspace))
+    live = rules.live_runs(runs, str(root.workspace))
     if not live:
         message = "no run is under way here"
         elsewhere = [f"{run.id} in {run.root}" for run in runs if run.live and not run.parent_id]
@@ -37,17 +37,17 @@ def stoppable_run(root: Root, reference: str | None) -> RunView:
     if reference is not None:
         run = _named(root, reference)
         return run if run.state is RunState.WAITING else live_run(root, reference)
-    return rules.waiting(_recent(root), str(root.workspace)) or live_run(root, None)
+    return rules.waiting_run(_recent(root), str(root.workspace)) or live_run(root, None)
 
 
 def resumable_run(root: Root, reference: str | None, *, extended: bool) -> RunView:
     """``extended``: with a new limit, a run that reached its limit can be resumed too."""
     if reference is None:
         runs = _recent(root)
-        found = rules.to_resume(runs, str(root.workspace), extended=extended)
+        found = rules.run_to_resume(runs, str(root.workspace), extended=extended)
         if found is None:
             message = "there is no interrupted run here"
-            raise UsageError(message, hint=_instead(rules.newest(runs, str(root.workspace))))
+            raise UsageError(message, hint=_instead(rules.newest_run(runs, str(root.workspace))))
         return found
     run = _named(root, reference)
     if run.live:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.storage.run_reader import RunReader, open_reader
 from ralph.domain.text.safe_text import clean_line
-from ralph.domain.views.runs import LAST, RunView, matching
+from ralph.domain.views.runs import LAST, RunView, match_runs
 from ralph.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class RunRecord:
         names = self._reader.ids()
         if not names:
             raise _no_runs()
-        found = matching(reference, names)
+        found = match_runs(reference, names)
         if len(found) == 1:
             return found[0]
         shown = [clean_line(name) for name in (found or names)[:SHOWN_CANDIDATES]]

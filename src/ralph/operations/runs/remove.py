@@ -48,7 +48,7 @@ def old_runs(state_folder: Path, *, keep: int | None, older_than_days: float | N
         keep = KEEP if older_than_days is None else 0
     before = None if older_than_days is None else time.time() - older_than_days * DAY
     with require_record(state_folder) as record:
-        runs = rules.prunable(record.runs(), keep=keep, active_before=before)
+        runs = rules.removable_runs(record.runs(), keep=keep, active_before=before)
     return _with_size(state_folder, runs)
 
 

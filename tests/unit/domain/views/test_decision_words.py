@@ -8,9 +8,11 @@ import pytest
 
 from ralph.domain.loop.decision import Accept, Continue, DecisionKind, GiveUp, Outcome, Retry, Stop
 from ralph.domain.views.decisions import WORDINGS, Tone, describe_decision, describe_iteration
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import (
+    IterationView,
+)
 
-EACH = IterationSummary(iteration=1, attempt=1, started_at=1.0, first_seq=1)
+EACH = IterationView(iteration=1, attempt=1, started_at=1.0, first_seq=1)
 REJECTED = ("rejected: tag reject",)
 
 
@@ -30,9 +32,7 @@ REJECTED = ("rejected: tag reject",)
         (replace(EACH, last_seq=9), True, "interrupted", Tone.BAD),
     ],
 )
-def test_an_iteration_is_described_in_words(
-    each: IterationSummary, live: bool, words: str, tone: Tone
-) -> None:
+def test_an_iteration_is_described_in_words(each: IterationView, live: bool, words: str, tone: Tone) -> None:
     assert describe_iteration(each, live=live)[:2] == (words, tone)
 
 

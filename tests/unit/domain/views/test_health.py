@@ -11,10 +11,10 @@ from ralph.domain.views.health import (
     Finding,
     Health,
     KnownGood,
-    judged_version,
-    ordered,
-    stands_in_the_way,
+    find_blockers,
+    judge_version,
     version_in,
+    version_key,
     worst,
 )
 
@@ -55,20 +55,20 @@ def test_a_version_is_found_in_what_a_program_says(text: str, version: str) -> N
 def test_a_version_is_judged_by_the_range_that_is_known_to_work(
     version: str, health: Health, words: str
 ) -> None:
-    assert judged_version(version, KNOWN) == (health, words)
+    assert judge_version(version, KNOWN) == (health, words)
 
 
 @given(st.lists(st.integers(0, 10**9 - 1), min_size=2, max_size=4))
 def test_a_version_that_is_printed_is_found_again_and_equals_itself_with_a_zero(numbers: list[int]) -> None:
     version = ".".join(map(str, numbers))
 
-    assert ordered(version_in(f"program {version} (x)")) == ordered(version)
-    assert ordered(f"{version}.0") == ordered(version)
+    assert version_key(version_in(f"program {version} (x)")) == version_key(version)
+    assert version_key(f"{version}.0") == version_key(version)
 
 
 @given(st.text(max_size=200))
 def test_any_words_of_a_program_can_be_looked_at(text: str) -> None:
-    judged_version(version_in(text), KNOWN)
+    judge_version(version_in(text), KNOWN)
 
 
 def finding(health: Health, *, needed: bool) -> Finding:
@@ -79,7 +79,7 @@ def test_only_what_is_needed_and_cannot_work_stands_in_the_way() -> None:
     bad = finding(Health.BAD, needed=True)
     others = [finding(health, needed=needed) for health in Health for needed in (True, False)]
 
-    assert stands_in_the_way(others) == (bad,)
+    assert find_blockers(others) == (bad,)
 
 
 def test_the_worst_of_several_counts() -> None:

@@ -21,9 +21,15 @@ from ralph.domain.loop.events import (
 )
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend, Transient
-from ralph.domain.views.iterations import ERRORS_KEPT, WORDS_KEPT, IterationSummary, Timeline, fold_iterations
+from ralph.domain.views.iterations import (
+    ERRORS_KEPT,
+    WORDS_KEPT,
+    IterationView,
+    Timeline,
+    fold_iterations,
+)
 
-EACH = IterationSummary(iteration=1, attempt=1, started_at=1.0, first_seq=1)
+EACH = IterationView(iteration=1, attempt=1, started_at=1.0, first_seq=1)
 FAILING = (CheckResult("tests", Verdict.FAILED),)
 
 
@@ -35,7 +41,7 @@ def ended(iteration: int, decision: str = "continue") -> IterationEnded:
     return IterationEnded(iteration, 1, decision, "because", True, False, Spend(0.5), 2.0)
 
 
-def views(*events: LoopEvent) -> list[IterationSummary]:
+def views(*events: LoopEvent) -> list[IterationView]:
     return list(fold_iterations((number, float(number), event) for number, event in enumerate(events)))
 
 
@@ -114,7 +120,7 @@ def test_a_talkative_session_is_kept_short() -> None:
         (replace(EACH, claimed=True, checks=FAILING), False),  # not judged yet
     ],
 )
-def test_a_claim_is_denied_only_by_a_check_that_failed(each: IterationSummary, denied: bool) -> None:
+def test_a_claim_is_denied_only_by_a_check_that_failed(each: IterationView, denied: bool) -> None:
     assert each.denied is denied
 
 

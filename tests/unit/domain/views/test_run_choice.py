@@ -41,13 +41,13 @@ def test_runs_of_another_working_tree_and_child_runs_are_not_meant() -> None:
     own = run("own", RunState.RUNNING, at=1, live=True)
     child = run("child", RunState.RUNNING, at=2, live=True, parent="own")
     other = run("other", RunState.RUNNING, at=3, live=True, root=THERE)
-    assert run_choice.under_way([own, child, other], HERE) == [own]
-    assert run_choice.under_way([own, child, other], THERE) == [other]
+    assert run_choice.live_runs([own, child, other], HERE) == [own]
+    assert run_choice.live_runs([own, child, other], THERE) == [other]
 
 
 def test_a_run_whose_parent_is_in_another_record_is_its_own_here() -> None:
     orphan = run("orphan", RunState.RUNNING, at=1, live=True, parent="elsewhere")
-    assert run_choice.under_way([orphan], HERE) == [orphan]
+    assert run_choice.live_runs([orphan], HERE) == [orphan]
 
 
 @pytest.mark.parametrize(
@@ -71,16 +71,18 @@ def test_what_resume_takes_without_a_name(states: list[RunState], extended: bool
     """The newest interrupted run; else the newest of all, if it was stopped or waits."""
     runs = [run(f"r{at}", state, at=at) for at, state in enumerate(states)]
     expected = None if chosen is None else runs[chosen]
-    assert run_choice.to_resume(runs[::-1], HERE, extended=extended) == expected
-    assert run_choice.to_resume([replace(one, root=THERE) for one in runs], HERE, extended=extended) is None
+    assert run_choice.run_to_resume(runs[::-1], HERE, extended=extended) == expected
+    assert (
+        run_choice.run_to_resume([replace(one, root=THERE) for one in runs], HERE, extended=extended) is None
+    )
 
 
 def test_a_live_run_is_neither_resumed_nor_waited_for() -> None:
     waits = run("waits", RunState.WAITING, at=1)
     live = run("live", RunState.WAITING, at=2, live=True)
-    assert run_choice.waiting([waits], HERE) == waits
-    assert run_choice.waiting([live, waits], HERE) is None
-    assert run_choice.to_resume([live], HERE, extended=False) is None
+    assert run_choice.waiting_run([waits], HERE) == waits
+    assert run_choice.waiting_run([live, waits], HERE) is None
+    assert run_choice.run_to_resume([live], HERE, extended=False) is None
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from ralph.domain.holder import Owner
-from ralph.domain.views.runs import RunState, RunView, arranged, is_alive, matching, prunable, state_of
+from ralph.domain.views.runs import (
+    RunState,
+    RunView,
+    is_alive,
+    match_runs,
+    removable_runs,
+    sort_runs,
+    state_of,
+)
 
 HERE = Owner(1, "now", "boot", "here")
 
@@ -72,9 +80,9 @@ def test_a_pid_that_was_given_to_another_process_is_not_the_run() -> None:
 def test_live_runs_come_first_and_are_never_left_out() -> None:
     runs = [run(f"old-{n}", started_at=n) for n in range(5)]
     runs += [run("first", live=True, started_at=-2), run("second", live=True, started_at=-1)]
-    assert [found.id for found in arranged(runs, limit=3)] == ["second", "first", "old-4"]
-    assert [found.id for found in arranged(runs, limit=1)] == ["second", "first"]
-    assert len(arranged(runs)) == 7
+    assert [found.id for found in sort_runs(runs, limit=3)] == ["second", "first", "old-4"]
+    assert [found.id for found in sort_runs(runs, limit=1)] == ["second", "first"]
+    assert len(sort_runs(runs)) == 7
 
 
 @pytest.mark.parametrize(
@@ -90,20 +98,20 @@ def test_live_runs_come_first_and_are_never_left_out() -> None:
     ],
 )
 def test_a_run_is_meant_by_its_beginning_or_its_end(reference: str, found: list[str]) -> None:
-    assert matching(reference, ["20250102-b", "20250101-a"]) == found
+    assert match_runs(reference, ["20250102-b", "20250101-a"]) == found
 
 
 def test_a_whole_name_means_itself_even_if_others_begin_with_it() -> None:
-    assert matching("run-1", ["run-12", "run-1"]) == ["run-1"]
+    assert match_runs("run-1", ["run-12", "run-1"]) == ["run-1"]
 
 
 def test_last_means_nothing_where_nothing_ran() -> None:
-    assert matching("last", []) == []
+    assert match_runs("last", []) == []
 
 
 def test_pruning_keeps_the_newest_and_whatever_is_alive() -> None:
     runs = [run(f"run-{n}", started_at=n, active_at=n) for n in range(5)]
     runs.append(run("alive", live=True, started_at=-1, active_at=-1))
-    assert [gone.id for gone in prunable(runs, keep=2)] == ["run-2", "run-1", "run-0"]
-    assert [gone.id for gone in prunable(runs, keep=2, active_before=1.5)] == ["run-1", "run-0"]
-    assert [gone.id for gone in prunable(runs, keep=0, active_before=0.5)] == ["run-0"]
+    assert [gone.id for gone in removable_runs(runs, keep=2)] == ["run-2", "run-1", "run-0"]
+    assert [gone.id for gone in removable_runs(runs, keep=2, active_before=1.5)] == ["run-1", "run-0"]
+    assert [gone.id for gone in removable_runs(runs, keep=0, active_before=0.5)] == ["run-0"]

@@ -17,7 +17,11 @@ from ralph.domain.loop.events import ActionEnded
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.views.changes import Changes, CommitLine, FileChange
-from ralph.domain.views.iterations import IterationSummary, Note, figures_of
+from ralph.domain.views.iterations import (
+    IterationView,
+    Note,
+    figures_of,
+)
 from ralph.domain.views.runs import RunLabel, RunState, RunView
 from ralph.interfaces.report.content import Part, ReportContent
 from ralph.interfaces.report.html_page import html_report
@@ -46,7 +50,7 @@ RUN = RunView(
     waits_until=None,
     reason="claimed, and proven",
 )
-DENIED = IterationSummary(
+DENIED = IterationView(
     iteration=1,
     attempt=1,
     started_at=1.0,
@@ -80,7 +84,7 @@ ACCEPTED = replace(
 )
 
 
-def content(*iterations: IterationSummary, text: str = "Fix the tests.", **changes: object) -> ReportContent:
+def content(*iterations: IterationView, text: str = "Fix the tests.", **changes: object) -> ReportContent:
     values = {
         "run": RUN,
         "asked": text,

@@ -41,11 +41,11 @@ def command(as_json: bool, project_dir: Path | None) -> int:
     import asyncio
 
     from ralph.config.root import find_root
-    from ralph.domain.views.health import Area, stands_in_the_way
+    from ralph.domain.views.health import Area, find_blockers
     from ralph.operations.doctor import examine
 
     findings = asyncio.run(examine(find_root(Path.cwd(), project_dir)))
-    in_the_way = stands_in_the_way(findings)
+    in_the_way = find_blockers(findings)
     if as_json:
         print(_json(findings, ready=not in_the_way))
     else:

@@ -15,7 +15,7 @@ from ralph.errors import UsageError
 from ralph.interfaces.cli.project_option import project_dir_option, state_folder
 
 if TYPE_CHECKING:
-    from ralph.domain.views.iterations import IterationSummary
+    from ralph.domain.views.iterations import IterationView
     from ralph.domain.views.runs import RunView
     from ralph.operations.runs.read import RunRecord
 
@@ -53,7 +53,7 @@ def command(run: str, iteration: int | None, as_json: bool, receipt: bool, proje
             _print_text(record.state_folder / "runs" / view.id, view, iterations)
 
 
-def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationSummary]:
+def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationView]:
     from ralph.domain.views.iterations import fold_iterations
 
     rows = record.events(view.id, iteration=iteration)
@@ -66,7 +66,7 @@ def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iter
         raise UsageError(message, hint=f"it has {view.iteration}")
 
 
-def _print_text(run_folder: Path, view: RunView, iterations: Iterator[IterationSummary]) -> None:
+def _print_text(run_folder: Path, view: RunView, iterations: Iterator[IterationView]) -> None:
     import os
 
     from ralph.interfaces.cli.console.terminal import detect_look
@@ -80,7 +80,7 @@ def _print_text(run_folder: Path, view: RunView, iterations: Iterator[IterationS
         print("\n".join(text.lines(iteration, live=live)))
 
 
-def _print_json(view: RunView, iterations: Iterator[IterationSummary]) -> None:
+def _print_json(view: RunView, iterations: Iterator[IterationView]) -> None:
     import msgspec
 
     record: dict[str, Any] = {
@@ -100,7 +100,7 @@ _AFTER_ACTIVITY = (
 )
 
 
-def _data(each: IterationSummary) -> dict[str, Any]:
+def _data(each: IterationView) -> dict[str, Any]:
     seen = each.activity
     return (
         {name: getattr(each, name) for name in _BEFORE_ACTIVITY}

@@ -16,7 +16,10 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import duration, money, plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.decisions import describe_iteration
-from ralph.domain.views.iterations import IterationSummary, Timeline
+from ralph.domain.views.iterations import (
+    IterationView,
+    Timeline,
+)
 from ralph.interfaces.cli.console.outlet import Outlet
 
 ROWS = 100
@@ -96,7 +99,7 @@ def summary_of(timeline: Timeline, event: RunEnded) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def _row(each: IterationSummary) -> str:
+def _row(each: IterationView) -> str:
     number = f"{each.iteration}.{each.attempt}" if each.attempt > 1 else str(each.iteration)
     checks = ", ".join(f"{_MARKS[check.verdict]} {_plain(check.name)}" for check in each.checks)
     cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else ""
