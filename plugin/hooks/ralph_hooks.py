@@ -520,7 +520,7 @@ def ralph_domain_plan_active_marker():
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class ActiveMarker:
-        """Seed 004's payload, and what else the hooks need. No snapshot or mode: then transitions go unchecked.
+        """What the hooks of a session need to know. Without snapshot or mode, transitions go unchecked.
 
     ``uncommitted``: files that were uncommitted before the session, named from the top of the repository.
     """
@@ -590,7 +590,7 @@ def ralph_domain_plan_active_marker():
     return locals()
 
 def ralph_domain_plan_context_use():
-    """How full a session's context window is, and what to tell the agent about it (seed 004's context monitor).
+    """How full a session's context window is, and what to tell the agent about it (the context monitor).
 
 No dataclasses here: a hook imports this after every tool call, and they cost more than the rest of it.
 """
@@ -633,7 +633,7 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
     """Tokens in the context at the model's last answer, and the model."""
 
     AFTER_COMPACTION: Usage = (0, "")
-    """What stood above is no longer in the context; how much is left, the next answer tells."""
+    """What came before is no longer in the context; the next answer tells how much is left."""
 
     _FAMILY = re.compile(r"claude-[a-z]+-(\d{1,2})(?!\d)")
     _FIRST_LARGE = 5
@@ -669,7 +669,7 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
             return None
         counts = [usage.get(name) for name in _COUNTS]
         tokens = sum(count for count in counts if type(count) is int and count > 0)
-        # An API error is written as a message of nobody, with zeros.
+        # An API error is written as a message without an author, with zeros.
         return (tokens, model if isinstance(model, str) else "") if tokens else None
 
     def window_of(model: str) -> int:
@@ -697,9 +697,9 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
     return locals()
 
 def ralph_domain_plan_document():
-    """Seed 004's tasks.json: reading it, everything that can be wrong with it, and writing it back.
+    """A plan's tasks.json: reading it, finding everything that is wrong with it, and writing it back.
 
-Fields that nobody here knows, and the order of all of them, survive reading and writing: the agent edits this file too.
+Fields that ralph does not know, and the order of all fields, survive reading and writing: the agent edits this file too.
 """
 
     import json
@@ -760,7 +760,7 @@ Fields that nobody here knows, and the order of all of them, survive reading and
         def with_story(self, story: Story) -> TasksDocument:
             """The story in its place, with whatever of it is new."""
             return self.with_stories(
-                [merged_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
+                [merge_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
             )
 
         def text(self) -> str:
@@ -788,7 +788,7 @@ Fields that nobody here knows, and the order of all of them, survive reading and
             depends_on=tuple(raw.get("dependsOn") or ()),
         )
 
-    def merged_story(raw: Raw, story: Story) -> Raw:
+    def merge_story(raw: Raw, story: Story) -> Raw:
         """The entry with the story's values; what did not change is not touched, not even its spelling."""
         before = story_of(raw)
         values: dict[str, tuple[object, object, object]] = {
@@ -821,7 +821,7 @@ Fields that nobody here knows, and the order of all of them, survive reading and
         return TasksDocument(data)
 
     def problems(document: TasksDocument) -> Problems:
-        """Everything check 1 of seed 004 finds: the structure, and stories that pass without a note."""
+        """Everything that check 1 finds: the structure, and stories that pass without a note."""
         return (*structure_problems(document.data), *note_problems(document))
 
     def problems_of_text(text: str) -> Problems:
@@ -870,7 +870,7 @@ A problem's path is the story's id, or the place of an entry that has none.
     Raw = Mapping[str, Any]
 
     def structure_problems(data: object) -> list[Problem]:
-        """Types, required fields, duplicate ids, dependencies on nobody, dependencies in a circle."""
+        """Types, required fields, duplicate ids, dependencies on no story, dependencies in a circle."""
         if not isinstance(data, Mapping):
             return [Problem((), f"must be an object, not {json_kind(data)}")]
         found = [
@@ -1003,20 +1003,20 @@ A problem's path is the story's id, or the place of an entry that has none.
             if start in finished:
                 continue
             path = [start]
-            standing = {start: 0}
+            on_path = {start: 0}
             left = [list(reversed(needs[start]))]
             while path:
                 if not left[-1]:
                     left.pop()
                     key = path.pop()
-                    del standing[key]
+                    del on_path[key]
                     finished.add(key)
                     continue
                 other = left[-1].pop()
-                if other in standing:
-                    circles.append(tuple(path[standing[other] :]))
+                if other in on_path:
+                    circles.append(tuple(path[on_path[other] :]))
                 elif other in needs and other not in finished:
-                    standing[other] = len(path)
+                    on_path[other] = len(path)
                     path.append(other)
                     left.append(list(reversed(needs[other])))
         return circles
@@ -1034,7 +1034,7 @@ A problem's path is the story's id, or the place of an entry that has none.
     return locals()
 
 def ralph_domain_plan_modes():
-    """Which story is next, and in which of seed 004's three modes."""
+    """Which story is next, and in which of the three modes: implement, review, review-fix."""
 
     from dataclasses import dataclass
     from enum import StrEnum
@@ -1070,7 +1070,7 @@ def ralph_domain_plan_modes():
     DEFAULT_REVIEW_RULES = ReviewRules()
 
     def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | None:
-        """review-fix before review before implement; None: complete, or nothing can be begun.
+        """review-fix before review before implement; None: complete, or nothing can start.
 
     The lowest ``priority`` comes first, then the order in the document.
     """
@@ -1117,7 +1117,7 @@ def ralph_domain_plan_modes():
         return tuple(story.id for story in document.stories if not story.is_done(skip_review=skip_review))
 
     def estimated_iterations(document: TasksDocument, *, skip_review: bool = False) -> int:
-        """About how many are left: three for a story without reviews so far, as seed 004 reckons."""
+        """About how many are left: three for a story without reviews so far."""
         return sum(_left_for(story, skip_review=skip_review) for story in document.stories)
 
     def _left_for(story: Story, *, skip_review: bool) -> int:
@@ -1140,9 +1140,9 @@ def ralph_domain_plan_modes():
     return locals()
 
 def ralph_domain_plan_stop_checks():
-    """Seed 004's four checks before a session may stop: schema, review invariants, transitions, clean tree.
+    """The four checks before a session may stop: schema, review invariants, transitions, clean tree.
 
-The hook asks them early, from what ``.ralph-active`` says; the engine asks them again, from what it remembers itself.
+The hook runs them early, from what ``.ralph-active`` says; the engine runs them again, from its own memory.
 """
 
     import json
@@ -1380,7 +1380,7 @@ Then stop again."""
     return locals()
 
 def ralph_domain_plan_story():
-    """A story: an entry of seed 004's tasks.json, which the agent itself edits."""
+    """A story: one entry of tasks.json, which the agent itself edits."""
 
     from dataclasses import dataclass
     from enum import StrEnum

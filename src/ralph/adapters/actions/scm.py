@@ -1,4 +1,6 @@
-"""Seed 001's ``scm``: after every green iteration, commit with a message from the agent, push, or what else is asked."""
+"""The setting ``scm``: after every green iteration, commit with a message from the agent, push, or run other tasks.
+
+This runs the *user's* command on purpose, with the user's configuration: it is not ralph's own git."""
 
 from __future__ import annotations
 
@@ -92,7 +94,7 @@ class ScmAction:
             )
             raise ConfigError(message, hint='set user.name and user.email with "git config", or remove scm')
         if await self._has_conflicts(None):
-            message = "a merge is under way, with conflicts"
+            message = "a merge with conflicts is in progress"
             raise ConfigError(message, hint="resolve them first: a commit would take them for resolved")
         if self._memory.exists():
             self._not_ours = self._remembered()
@@ -161,7 +163,7 @@ class ScmAction:
         ran = await self._scm(judging, "commit", flags, message)
         if ran.ok:
             return ActionResult(ok=True, message=f'committed "{message.splitlines()[0]}"', spend=spend)
-        # Most often a hook that does not like the change: the agent can mend that.
+        # Most often a hook that rejects the change: the agent can fix that.
         said = _failed("commit", ran)
         return ActionResult(False, said, spend, Feedback(f"Your changes could not be committed: {said}"))
 

@@ -1,4 +1,4 @@
-"""Verification methods of the user's own: an entry point of the group ``ralph.verification``, or a dotted path."""
+"""A user's own verification methods: an entry point of the group ``ralph.verification``, or a dotted path."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CustomMethod:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._verify = _loaded(name)
+        self._verify = _load(name)
 
     async def verify(self, verifying: Verifying) -> MethodVerdict:
         seconds = _seconds(verifying.config.get("timeout"))
@@ -103,15 +103,15 @@ def _seconds(timeout: object) -> float:
     return TIMEOUT
 
 
-def _loaded(name: str) -> Any:
-    """Raises ConfigError, so that a method that is not there is told before anything is started."""
+def _load(name: str) -> Any:
+    """Raises ConfigError, so that a missing method is reported before anything starts."""
     point = next((one for one in entry_points(group=GROUP) if one.name == name), None)
     try:
         found = point.load() if point is not None else _by_path(name)
     except Exception as error:
         message = f"verification method {name!r} cannot be loaded: {type(error).__name__}: {error}"
         raise ConfigError(
-            message, hint="install its package in ralph's environment, or mend its name"
+            message, hint="install its package in ralph's environment, or fix its name"
         ) from error
     if inspect.isclass(found):
         found = found()

@@ -1,4 +1,4 @@
-"""A conflict that nobody resolved is not work: what is left of one is found before anything is accepted."""
+"""Finds merge conflicts that were never resolved, before any work is accepted."""
 
 from __future__ import annotations
 

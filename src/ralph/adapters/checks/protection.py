@@ -1,4 +1,4 @@
-"""The proof must stay the proof: tests, settings and scripts that verify the work are compared with where it began."""
+"""Compares tests, settings and scripts that verify the work with what they were when it began."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ralph.adapters.files import read_whole
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.protected_paths import FOREIGN, Protection, is_test
-from ralph.domain.proof.protection import FileState, findings, summary, told
+from ralph.domain.proof.protection import FileState, findings, summary, tell_agent
 from ralph.engine.ports import Judging, When
 from ralph.errors import GitFailed
 
@@ -31,7 +31,7 @@ class Baseline(Protocol):
 
 
 class ProtectionCheck:
-    """Looks at files, not at what git says has changed: what an agent can hide from git is seen all the same."""
+    """Looks at files, not at what git says has changed: an agent can hide things from git."""
 
     name = "protection"
     command = ""
@@ -46,7 +46,7 @@ class ProtectionCheck:
         base: str,
         settings: Sequence[Path] = (),
     ) -> None:
-        """``settings`` were read when the work began: a change of them does nothing now, but is told."""
+        """``settings`` were read when the work began: a change has no effect now, but is reported."""
         self._protection = protection
         self._baseline = baseline
         self._root = root
@@ -66,7 +66,7 @@ class ProtectionCheck:
         concern = self._changed_settings()
         if not found:
             return CheckResult(self.name, Verdict.PASSED, reason=reason, concern=concern)
-        text = told(found, self._base)
+        text = tell_agent(found, self._base)
         lines = tuple(f"{one.path}: {one.what}" for one in found[:5])
         return CheckResult(
             self.name,
@@ -86,7 +86,7 @@ class ProtectionCheck:
                 self._settings[file] = now
         if not changed:
             return ""
-        return f"{', '.join(changed)} changed during the work, which goes on with what it said before"
+        return f"{', '.join(changed)} changed during the work, which still uses what it said before"
 
     async def _differing(self, before: Mapping[str, str]) -> list[FileState]:
         guarded = {path: name for path, name in before.items() if self._protection.guard(path) is not None}

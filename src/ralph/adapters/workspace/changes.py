@@ -1,4 +1,4 @@
-"""What an iteration or a whole run changed, asked of git afterwards; a repository that cannot tell is no error."""
+"""What an iteration or a whole run changed, as git knows it afterwards; a repository that cannot tell is not an error."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class GitChanges:
             return (
                 await self._uncommitted()
                 if newest
-                else Changes(note="no commit was recorded, so nobody knows what it changed")
+                else Changes(note="no commit was recorded, so what it changed is unknown")
             )
         begin, end = await self._begin(iterations, known[0]), await self._end(iterations, known[-1])
         if begin == end:

@@ -1,4 +1,4 @@
-"""A session that left the branch of its plan, or rewrote its history, is brought back; no commit is ever lost by it."""
+"""Brings back a session that left the branch of its plan or rewrote its history, without losing a commit."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ SetDown = Callable[[], Awaitable[str]]
 
 
 async def come_back(git: Git, before: TreeState, *, keep_history: bool, set_down: SetDown) -> Return | None:
-    """None: the session is where it began. ``keep_history``: who rewrote it was the session, and nobody else."""
+    """None: the session is where it began. ``keep_history``: only the session can have rewritten it."""
     if not before.commit:  # before the first commit there is nothing to leave or to rewrite
         return None
     branch, head = await git.branch(), await git.commit_of("HEAD")
     is_grown = bool(head) and await git.is_ancestor(before.commit, head)
     if branch == before.branch:
-        return None if is_grown or not keep_history else await _with_its_history(git, before, head)
+        return None if is_grown or not keep_history else await _restore_history(git, before, head)
     here = f"the branch {branch}" if branch else "a detached HEAD"
     if is_grown and await _leads_on(git, before, head):
-        return await _followed(git, before, here)
-    return await _returned(git, before, here, head if not branch else "", set_down)
+        return await _follow(git, before, here)
+    return await _return(git, before, here, head if not branch else "", set_down)
 
 
 async def _leads_on(git: Git, before: TreeState, head: str) -> bool:
@@ -35,7 +35,7 @@ async def _leads_on(git: Git, before: TreeState, head: str) -> bool:
     return not own or await git.is_ancestor(own, head)
 
 
-async def _followed(git: Git, before: TreeState, here: str) -> Return:
+async def _follow(git: Git, before: TreeState, here: str) -> Return:
     """The session made a branch of its own from here: ours goes along."""
     home = _name(before)
     ran = await git.run("checkout", "--quiet", *(("-B", before.branch) if before.branch else ("--detach",)))
@@ -48,7 +48,7 @@ async def _followed(git: Git, before: TreeState, here: str) -> Return:
     return Return(told, is_harmless=True)
 
 
-async def _returned(git: Git, before: TreeState, here: str, loose: str, set_down: SetDown) -> Return:
+async def _return(git: Git, before: TreeState, here: str, loose: str, set_down: SetDown) -> Return:
     """The session went elsewhere. ``loose``: commits there that no branch leads to."""
     home = _name(before)
     own = await git.commit_of(f"refs/heads/{before.branch}") if before.branch else ""
@@ -73,7 +73,7 @@ async def _returned(git: Git, before: TreeState, here: str, loose: str, set_down
     return Return(told)
 
 
-async def _with_its_history(git: Git, before: TreeState, head: str) -> Return | None:
+async def _restore_history(git: Git, before: TreeState, head: str) -> Return | None:
     """The files stay as the session left them; the commits that it dropped are below them again."""
     home = _name(before)
     kept = await _keep(git, head)
@@ -112,6 +112,6 @@ def _name(before: TreeState) -> str:
 
 def _failed(home: str, here: str, said: str) -> Return:
     return Return(
-        failed=f"a session left {home} for {here}, and git cannot go back ({said}): check it out yourself, then go on "
-        "with `ralph resume`"
+        failed=f"a session left {home} for {here}, and git cannot go back ({said}): check it out yourself, then run "
+        "`ralph resume`"
     )

@@ -162,7 +162,7 @@ class GitPlanRepository:
             if not S_ISREG(stat.st_mode):
                 return f"{stat.st_mode} {file.readlink() if file.is_symlink() else ''}"
         except OSError:
-            return "gone"
+            return "absent"
         content = read_whole(file, LARGEST_KEPT, follow=False)
         if content is None:
             return f"{stat.st_size} {stat.st_mtime_ns}"
@@ -195,7 +195,7 @@ class GitPlanRepository:
                 if folder == self._root:
                     break
                 folder.rmdir()
-        except OSError:  # gone already, or its folder has more in it
+        except OSError:  # already removed, or its folder has more in it
             return
 
     async def _names(self, *arguments: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a git working tree looks like, in one cheap call: to tell progress from standing still."""
+"""What a git working tree looks like, in one cheap call: to see whether there is progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GitWorkspace:
         self._top = top  # the status names files as seen from there, wherever it is asked
 
     async def snapshot(self) -> Snapshot:
-        """Empty if git cannot tell: then nothing is ever taken for standing still."""
+        """Empty if git cannot tell: then nothing counts as a lack of progress."""
         ran = await self._git.run(
             "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", *NOT_OWN
         )
@@ -49,7 +49,7 @@ class GitWorkspace:
         try:
             stat = file.lstat()
         except OSError:
-            return b"gone"
+            return b"absent"
         return f"{stat.st_mtime_ns} {stat.st_size}".encode()
 
 

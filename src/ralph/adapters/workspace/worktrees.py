@@ -51,7 +51,7 @@ class Worktrees:
         return Worktree(path, branch, begin)
 
     async def detached(self, name: str, commit: str) -> Path:
-        """A worktree of no branch that stands at ``commit``, clean. For our own use only."""
+        """A clean worktree at ``commit``, on no branch. For our own use only."""
         path = self.place(name)
         if await self._is_worktree(path):
             git = self._git.at(path)
@@ -91,7 +91,7 @@ class Worktrees:
         return ran.ok and _same(Path(ran.out.rstrip("\n")), path)
 
     def _put_aside(self, path: Path) -> None:
-        """Something is left there that git does not know: of a crash, or somebody's. It is kept."""
+        """Something is there that git does not know, left by a crash or by a person: keep it."""
         if path.is_dir() and not any(path.iterdir()):
             path.rmdir()
         elif path.exists() or path.is_symlink():

@@ -16,7 +16,7 @@ MARKER_FILE = ".ralph-active"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveMarker:
-    """Seed 004's payload, and what else the hooks need. No snapshot or mode: then transitions go unchecked.
+    """What the hooks of a session need to know. Without snapshot or mode, transitions go unchecked.
 
     ``uncommitted``: files that were uncommitted before the session, named from the top of the repository.
     """

@@ -1,4 +1,4 @@
-"""How full a session's context window is, and what to tell the agent about it (seed 004's context monitor).
+"""How full a session's context window is, and what to tell the agent about it (the context monitor).
 
 No dataclasses here: a hook imports this after every tool call, and they cost more than the rest of it.
 """
@@ -44,7 +44,7 @@ Usage = tuple[int, str]
 """Tokens in the context at the model's last answer, and the model."""
 
 AFTER_COMPACTION: Usage = (0, "")
-"""What stood above is no longer in the context; how much is left, the next answer tells."""
+"""What came before is no longer in the context; the next answer tells how much is left."""
 
 _FAMILY = re.compile(r"claude-[a-z]+-(\d{1,2})(?!\d)")
 _FIRST_LARGE = 5
@@ -82,7 +82,7 @@ def usage_in(line: bytes) -> Usage | None:
         return None
     counts = [usage.get(name) for name in _COUNTS]
     tokens = sum(count for count in counts if type(count) is int and count > 0)
-    # An API error is written as a message of nobody, with zeros.
+    # An API error is written as a message without an author, with zeros.
     return (tokens, model if isinstance(model, str) else "") if tokens else None
 
 

@@ -1,4 +1,4 @@
-"""What stands of an agent's edit of tasks.json: legal changes stay, illegal ones are undone and named.
+"""What is kept of an agent's edit of tasks.json: legal changes stay, illegal ones are undone and named.
 
 Only a judged session may move a story, only one story, and only as its mode allows; what proves the work (acceptance
 criteria, verifyCommands) may be added to, never weakened; stories never vanish.
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ralph.domain.plan.document import TasksDocument, merged_story
+from ralph.domain.plan.document import TasksDocument, merge_story
 from ralph.domain.plan.document_problems import Raw
 from ralph.domain.plan.modes import DEFAULT_REVIEW_RULES, IterationMode, Mode, ReviewRules
 from ralph.domain.plan.stop_checks import (
@@ -21,15 +21,22 @@ from ralph.domain.plan.stop_checks import (
     transition_broken,
 )
 from ralph.domain.plan.story import Review, Story
-from ralph.domain.plan.violation import Violation
 
 AT_CAP = "[AUTO-APPROVED AT CAP]"
 PLAN = "tasks.json"
 
 
 @dataclass(frozen=True, slots=True)
+class Violation:
+    """A change that the session was not allowed to make."""
+
+    item: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Correction:
-    """``document`` is what stands. ``moved``: the one story that the session legally moved on.
+    """``document`` is what is kept. ``moved``: the one story that the session legally moved on.
 
     ``at_cap``: it was approved only because it has had all its reviews.
     """
@@ -73,7 +80,7 @@ def correct(
         else:
             right = _undone(earlier, story, mode, rules, violations, code_changed=code_changed, kept=kept)
         if right != story:
-            raws[number] = merged_story(raws[number], right)
+            raws[number] = merge_story(raws[number], right)
     document = document.with_stories(raws)
     at_cap = kept is not None and document.story(kept).review_feedback.startswith(AT_CAP)
     return Correction(document, tuple(violations), kept, at_cap and document.story(kept or "").passes)
@@ -98,10 +105,10 @@ def _with_its_proofs(
     commands = (*before.verify_commands, *_added(before.verify_commands, after.verify_commands))
     if commands != after.verify_commands:
         document = document.with_field("verifyCommands", list(commands))
-    gone = [key for key in before.by_id if key not in after.by_id]
-    if gone:
+    missing = [key for key in before.by_id if key not in after.by_id]
+    if missing:
         violations += [
-            Violation(key, f"Story {key} was removed from tasks.json: it was put back.") for key in gone
+            Violation(key, f"Story {key} was removed from tasks.json: it was put back.") for key in missing
         ]
         document = document.with_stories(_with_vanished(before, document))
     return _with_criteria(before, document, violations)
@@ -122,7 +129,7 @@ def _with_criteria(
                 "they were put back."
             )
             violations.append(Violation(story.id, message))
-            raws[number] = merged_story(raws[number], replace(story, acceptance_criteria=criteria))
+            raws[number] = merge_story(raws[number], replace(story, acceptance_criteria=criteria))
     return document.with_stories(raws)
 
 
@@ -171,7 +178,7 @@ def _kept(
     *,
     code_changed: bool,
 ) -> str | None:
-    """The one story whose change stands: the assigned one, else the only one that was legally changed."""
+    """The one story whose change is kept: the assigned one, else the only one that was legally changed."""
     if mode is None:
         return None
     legal = [
@@ -187,7 +194,7 @@ def _kept(
 def _broken(
     before: Story, after: Story, mode: IterationMode, rules: ReviewRules, *, code_changed: bool
 ) -> list[str]:
-    """Why this change of a story may not stand, whatever happened to the others."""
+    """Why this change of a story may not be kept, whatever happened to the others."""
     if rules.skip:
         found = [
             f"Story {after.id} had illegal transition: {change}. With reviews skipped an iteration sets passes=true "
@@ -281,7 +288,7 @@ def _settled(before: Story, story: Story, mode: Mode | None, rules: ReviewRules)
 
 
 def approved_at_cap(story: Story) -> Story:
-    """What seed 004's review should have written itself."""
+    """What the review should have written itself."""
     return replace(
         story,
         passes=True,

@@ -1,6 +1,6 @@
-"""Seed 004's tasks.json: reading it, everything that can be wrong with it, and writing it back.
+"""A plan's tasks.json: reading it, finding everything that is wrong with it, and writing it back.
 
-Fields that nobody here knows, and the order of all of them, survive reading and writing: the agent edits this file too.
+Fields that ralph does not know, and the order of all fields, survive reading and writing: the agent edits this file too.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TasksDocument:
     def with_story(self, story: Story) -> TasksDocument:
         """The story in its place, with whatever of it is new."""
         return self.with_stories(
-            [merged_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
+            [merge_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
         )
 
     def text(self) -> str:
@@ -95,7 +95,7 @@ def story_of(raw: Raw) -> Story:
     )
 
 
-def merged_story(raw: Raw, story: Story) -> Raw:
+def merge_story(raw: Raw, story: Story) -> Raw:
     """The entry with the story's values; what did not change is not touched, not even its spelling."""
     before = story_of(raw)
     values: dict[str, tuple[object, object, object]] = {
@@ -130,7 +130,7 @@ def read_document(text: str) -> TasksDocument | Problems:
 
 
 def problems(document: TasksDocument) -> Problems:
-    """Everything check 1 of seed 004 finds: the structure, and stories that pass without a note."""
+    """Everything that check 1 finds: the structure, and stories that pass without a note."""
     return (*structure_problems(document.data), *note_problems(document))
 
 

@@ -18,7 +18,7 @@ Raw = Mapping[str, Any]
 
 
 def structure_problems(data: object) -> list[Problem]:
-    """Types, required fields, duplicate ids, dependencies on nobody, dependencies in a circle."""
+    """Types, required fields, duplicate ids, dependencies on no story, dependencies in a circle."""
     if not isinstance(data, Mapping):
         return [Problem((), f"must be an object, not {json_kind(data)}")]
     found = [
@@ -161,20 +161,20 @@ def dependency_circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ..
         if start in finished:
             continue
         path = [start]
-        standing = {start: 0}
+        on_path = {start: 0}
         left = [list(reversed(needs[start]))]
         while path:
             if not left[-1]:
                 left.pop()
                 key = path.pop()
-                del standing[key]
+                del on_path[key]
                 finished.add(key)
                 continue
             other = left[-1].pop()
-            if other in standing:
-                circles.append(tuple(path[standing[other] :]))
+            if other in on_path:
+                circles.append(tuple(path[on_path[other] :]))
             elif other in needs and other not in finished:
-                standing[other] = len(path)
+                on_path[other] = len(path)
                 path.append(other)
                 left.append(list(reversed(needs[other])))
     return circles

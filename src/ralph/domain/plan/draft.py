@@ -94,5 +94,5 @@ def problems_told(found: Sequence[Problem]) -> str:
 
 
 def is_untouched(document: TasksDocument) -> bool:
-    """No work was done on it: drafting anew loses nothing."""
+    """No work was done on it: drafting it again loses nothing."""
     return all(story.state == ReviewState() and not story.notes.strip() for story in document.stories)

@@ -1,4 +1,4 @@
-"""Which story is next, and in which of seed 004's three modes."""
+"""Which story is next, and in which of the three modes: implement, review, review-fix."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DEFAULT_REVIEW_RULES = ReviewRules()
 
 
 def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | None:
-    """review-fix before review before implement; None: complete, or nothing can be begun.
+    """review-fix before review before implement; None: complete, or nothing can start.
 
     The lowest ``priority`` comes first, then the order in the document.
     """
@@ -94,7 +94,7 @@ def unfinished_stories(document: TasksDocument, *, skip_review: bool = False) ->
 
 
 def estimated_iterations(document: TasksDocument, *, skip_review: bool = False) -> int:
-    """About how many are left: three for a story without reviews so far, as seed 004 reckons."""
+    """About how many are left: three for a story without reviews so far."""
     return sum(_left_for(story, skip_review=skip_review) for story in document.stories)
 
 

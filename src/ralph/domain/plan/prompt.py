@@ -1,4 +1,5 @@
-"""The prompt of one iteration over a plan: the project's own prompt.md, then what this iteration is about."""
+"""The prompt of one iteration over a plan: the project's own prompt.md, then this iteration: its story, the progress
+so far, and what the harness found."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ralph.domain.plan.correction import Violation
 from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.modes import IterationMode, Mode, ReviewRules
-from ralph.domain.plan.violation import Violation
 from ralph.domain.text.excerpt import Keep, truncate
 
 PROMISE = "COMPLETE"
@@ -49,7 +50,7 @@ def plan_prompt(prompt: PlanPrompt, document: TasksDocument, mode: Mode, rules: 
     if prompt.told:
         said = "\n".join(f"- {message}" for message in prompt.told)
         sections.append(f"## What the harness found after the previous session\n\n{said}")
-    if progress := bounded_progress(prompt.progress):
+    if progress := newest_progress(prompt.progress):
         sections.append(f"## {prompt.folder}/progress.txt (patterns, newest entries)\n\n{progress}")
     return "\n\n".join(sections) + "\n"
 
@@ -97,15 +98,17 @@ def _review_line(number: int, rules: ReviewRules) -> str:
     return f"{line} The cap is reached: remaining concerns go into `reviewFeedback` with the prefix."
 
 
+# --- the progress so far ---
+
 ENTRIES_CHARS = 6_000
 PATTERNS_CHARS = 40_000
-"""Nobody curates more than this; beyond it the section is no longer one."""
+"""Nobody keeps more patterns than this in order."""
 
 _END_OF_PATTERNS = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _START_OF_ENTRY = re.compile(r"^## ", re.MULTILINE)
 
 
-def bounded_progress(text: str, *, entries_chars: int = ENTRIES_CHARS) -> str:
+def newest_progress(text: str, *, entries_chars: int = ENTRIES_CHARS) -> str:
     """Everything above the first ``---`` line, and as many of the newest entries below it as there is room for."""
     text = text.replace("\r\n", "\n")
     end = _END_OF_PATTERNS.search(text)
@@ -141,11 +144,13 @@ def _newest(entries: list[str], limit: int) -> str:
     return "\n\n".join([*note, *kept])
 
 
+# --- what the harness found ---
+
 NAMED = 10
 TOLD = 20
 
 
-def undone(violations: Sequence[Violation]) -> tuple[str, ...]:
+def describe_undone(violations: Sequence[Violation]) -> tuple[str, ...]:
     """Bounded: a session that touched every story of a thousand must not fill the next one's context."""
     told = [f"Undone: {violation.message}" for violation in violations[:TOLD]]
     more = len(violations) - len(told)
@@ -153,7 +158,7 @@ def undone(violations: Sequence[Violation]) -> tuple[str, ...]:
 
 
 def in_short(violations: Sequence[Violation], *, plan: str) -> str:
-    """For people: each story once, with all that was changed of it. ``plan`` is no story: what it says differs."""
+    """For people: each story once, with all its changes. ``plan`` is not a story: each of its messages is its own."""
     by_story: dict[str, list[str]] = {}
     for violation in violations:
         own = violation.message if violation.item == plan else violation.item
@@ -162,7 +167,7 @@ def in_short(violations: Sequence[Violation], *, plan: str) -> str:
 
 
 def _merged(messages: Sequence[str]) -> str:
-    """``Illegal: a.`` and ``Illegal: b.`` are one sentence; of other ones there is the number."""
+    """``Illegal: a.`` and ``Illegal: b.`` become one sentence; others are counted."""
     head, colon, _ = messages[0].rpartition(": ")
     alike = [message for message in messages if colon and message.startswith(f"{head}: ")] or [messages[0]]
     first, *others = (message.rstrip(".") for message in alike)
@@ -171,7 +176,7 @@ def _merged(messages: Sequence[str]) -> str:
     return f"{text} (and {more} more)" if more else text if others else messages[0]
 
 
-def left_alone(mode: Mode, rules: ReviewRules) -> str:
+def describe_untouched(mode: Mode, rules: ReviewRules) -> str:
     key = mode.story.id
     if rules.skip:
         return f"The session left story {key} as it was. When it is built and verified, set passes=true."
@@ -187,5 +192,5 @@ def left_alone(mode: Mode, rules: ReviewRules) -> str:
             )
 
 
-def named(paths: Sequence[str]) -> str:
+def name_some(paths: Sequence[str]) -> str:
     return ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")

@@ -1,6 +1,6 @@
-"""Seed 004's four checks before a session may stop: schema, review invariants, transitions, clean tree.
+"""The four checks before a session may stop: schema, review invariants, transitions, clean tree.
 
-The hook asks them early, from what ``.ralph-active`` says; the engine asks them again, from what it remembers itself.
+The hook runs them early, from what ``.ralph-active`` says; the engine runs them again, from its own memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A story: an entry of seed 004's tasks.json, which the agent itself edits."""
+"""A story: one entry of tasks.json, which the agent itself edits."""
 
 from __future__ import annotations
 

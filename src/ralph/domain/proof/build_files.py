@@ -1,4 +1,7 @@
-"""The part of a project's configuration that decides what a verification runs; the rest is free to change."""
+"""The parts of build files that decide what a verification runs; the rest is free to change.
+
+Sections of pyproject.toml, package.json and the like, the rules of a Makefile, and the scripts that a command names.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _CFG = ("tool:", "flake8", "mypy", "coverage", "pylint", "pycodestyle", "aliases
 
 
 def changed_sections(path: str, before: str, after: str | None, targets: Iterable[str] = ()) -> list[str]:
-    """What decides about verification and is not as it was, by name; ``after`` is None if the file is gone."""
+    """The deciding sections that have changed, by name; ``after`` is None if the file was removed."""
     try:
         old = _deciding(path, before, targets)
     except ValueError:
@@ -96,6 +99,8 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+# --- Makefiles ---
+
 _CALL = re.compile(r"(?:^|[;&|({\n]|\b(?:exec|time|env|then|do)\b)\s*(?:\w+=\S*\s+)*g?make\b([^;&|\n)]*)")
 _RULE = re.compile(r"^([^\s#:=][^:=#]*?)\s*::?(?!=)\s*(.*)$")
 _SETTING = re.compile(r"^\s*(?:export\s+|override\s+)*([\w.-]+)\s*(?:[:?+!]|::)?=\s*(.*)$")
@@ -154,25 +159,27 @@ def _read(text: str) -> tuple[dict[str, list[tuple[str, str]]], dict[str, list[s
     rules: dict[str, list[tuple[str, str]]] = {}
     settings: dict[str, list[str]] = {}
     order: list[str] = []
-    present: list[str] = []
+    current: list[str] = []
     for line in text.replace("\\\n", " ").splitlines():
         if line.startswith("\t"):
-            for name in present:
+            for name in current:
                 needs, recipe = rules[name][-1]
                 rules[name][-1] = (needs, f"{recipe}\n{line.strip()}")
         elif found := _SETTING.match(line):
             settings.setdefault(found[1], []).append(found[2].strip())
         elif found := _RULE.match(line):
             needs, _, recipe = found[2].partition(";")
-            present = found[1].split()
-            for name in present:
+            current = found[1].split()
+            for name in current:
                 rules.setdefault(name, []).append((needs.split("#")[0].strip(), recipe.strip()))
                 if not name.startswith(".") and name not in order:
                     order.append(name)
         elif line.strip() and not line.lstrip().startswith("#"):
-            present = []
+            current = []
     return rules, settings, order
 
+
+# --- scripts that a command names ---
 
 _INTERPRETERS = re.compile(r"(?:.*/)?(?:(?:ba|da|z|k|fi)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|pwsh)")
 _BEFORE = {
@@ -220,14 +227,14 @@ def _simple_commands(command: str) -> Iterator[list[str]]:
         words = list(lexer)
     except ValueError:  # a quote that does not end: the shell will say so
         return
-    present: list[str] = []
+    current: list[str] = []
     for word in [*words, ";"]:
         if word and set(word) <= set(";&|(){}"):
-            if present := _without_prefix(present):
-                yield present
-            present = []
+            if current := _without_prefix(current):
+                yield current
+            current = []
         else:
-            present.append(word)
+            current.append(word)
 
 
 def _without_prefix(words: list[str]) -> list[str]:

@@ -61,7 +61,7 @@ FOREIGN = frozenset(
         "target",
     )
 )
-"""Folders of programs, not of the project: what lies there is not looked at unless it is committed."""
+"""Folders of programs, not of the project: what is in them counts only if it is committed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +112,8 @@ class Protection:
 def is_test(path: str) -> bool:
     return _TESTS.search(path) is not None
 
+
+# --- patterns ---
 
 _PARTS = re.compile(r"\*\*/|/\*\*$|\*\*|\*|\?|\[[^\]/]+\]|[^*?\[]+|\[")
 

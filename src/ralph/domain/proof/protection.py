@@ -80,7 +80,7 @@ def _plainly(state: FileState) -> str:
     return "was added" if state.before is None else "was changed"
 
 
-def told(found: Sequence[Finding], base: str) -> str:
+def tell_agent(found: Sequence[Finding], base: str) -> str:
     """What the agent is told: what is wrong, and how to undo it."""
     listed = "\n".join(f"- {one.path}: {one.what}" for one in found[:SHOWN])
     more = f"\n- … and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
@@ -88,7 +88,7 @@ def told(found: Sequence[Finding], base: str) -> str:
         "Verification failed: files that prove the work were changed. Tests may be added, but those that are there "
         "must stay as they were, and so must whatever decides what is verified:\n"
         f"{listed}{more}\n"
-        f"Put them back with `git checkout {base[:12]} -- FILE` (delete what was added), and mend the code instead. If "
+        f"Put them back with `git checkout {base[:12]} -- FILE` (delete what was added), and fix the code instead. If "
         "the task cannot be done without such a change, say so and why; a person must allow it (mayChange)."
     )
 

@@ -20,7 +20,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def python_weakened(before: str, after: str) -> list[str] | None:
+def weakened_python(before: str, after: str) -> list[str] | None:
     """What it no longer does as before; None if one of the two cannot be read as Python."""
     try:
         old, new = ast.parse(before), ast.parse(after)
@@ -62,7 +62,7 @@ def _head(node: ast.ClassDef) -> str:
 
 
 def _statements(old: Sequence[ast.stmt], new: Sequence[ast.stmt], where: str) -> Iterator[str]:
-    """Whatever is neither a definition nor a docstring: it stays as it is, in its order; imports may stand anywhere."""
+    """Whatever is neither a definition nor a docstring: it stays as it is, in its order; imports may be anywhere."""
     had, has = set(_imports(old)), set(_imports(new))
     for module, name, _ in sorted(had - has, key=str):
         yield f"{where}the import of {name or module} was removed or changed"

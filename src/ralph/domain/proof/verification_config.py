@@ -11,7 +11,7 @@ from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
 from ralph.domain.text.reader import Reader, closest, kind_of
 
 IsMethod = Callable[[str], bool]
-"""Whether somebody offers a method of this name (an entry point)."""
+"""Whether an installed package offers a method of this name (an entry point)."""
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)*(:[A-Za-z_]\w*|\.[A-Za-z_]\w*)")
 
@@ -128,7 +128,7 @@ TEMPLATES: Mapping[str, Mapping[str, Any]] = {
 
 
 def expand(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config with its template filled in; what is written beside the template wins."""
+    """The config with its template filled in; what the config itself says wins."""
     name = config.get("template")
     values = TEMPLATES.get(name, {}) if isinstance(name, str) else {}
     return {**values, **{key: value for key, value in config.items() if key != "template"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ralph.domain.proof.python_tests import python_weakened
+from ralph.domain.proof.python_tests import weakened_python
 
 _C_LIKE = re.compile(r"\.(?:[cm]?[jt]sx?|go|rs|java|kt|cs|php|swift|scala|dart|c|h|cc|cpp|hpp)$")
 _SKIPS = re.compile(
@@ -23,7 +23,7 @@ SHOWN = 3
 def weakened(path: str, before: str, after: str) -> list[str]:
     """What it no longer does as before; empty if it was only extended."""
     if path.endswith(".py"):
-        found = python_weakened(before, after)
+        found = weakened_python(before, after)
         if found is not None:
             return found[:SHOWN]
     return _lines_weakened(path, before, after)[:SHOWN]
@@ -62,7 +62,7 @@ def _code_lines(path: str, text: str) -> list[str]:
 
 
 def without_comments(text: str) -> str:
-    """C-like source without its comments: what was commented out is gone."""
+    """C-like source without its comments: what was commented out no longer counts."""
     pieces: list[str] = []
     place, end = 0, len(text)
     while place < end:

@@ -1,7 +1,7 @@
-"""Audits what a session did to its plan, from the engine's own memory of it: the agent's word is not asked for.
+"""Audits what a session did to its plan, from the engine's own memory of it: the agent is not asked.
 
-Legal changes stand. Illegal ones are undone, committed as a correction and told in the next prompt; a damaged document is
-put back whole and the damage kept aside. Hooks may have given the same advice earlier; this is where it is enforced.
+Legal changes are kept. Illegal ones are undone, committed as a correction and reported in the next prompt; a damaged
+document is put back whole and the damage kept aside. Hooks may have given the same advice earlier; here it is enforced.
 """
 
 from __future__ import annotations
@@ -11,11 +11,17 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
-from ralph.domain.plan.correction import Correction, correct
+from ralph.domain.plan.correction import Correction, Violation, correct
 from ralph.domain.plan.document import Problems, TasksDocument, read_document
 from ralph.domain.plan.modes import IterationMode, Mode, ReviewRules, is_complete, unfinished_stories
-from ralph.domain.plan.prompt import NAMED, PROMISE, in_short, left_alone, named, undone
-from ralph.domain.plan.violation import Violation
+from ralph.domain.plan.prompt import (
+    NAMED,
+    PROMISE,
+    describe_undone,
+    describe_untouched,
+    in_short,
+    name_some,
+)
 from ralph.domain.text.reader import Problem
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TreeState, TrustedPlan, trusted_plan_from
 from ralph.engine.ports import Judging, When
@@ -62,7 +68,7 @@ class PlanAudit:
     # --- between sessions ------------------------------------------------------------------------------------
 
     async def catch_up(self) -> None:
-        """What a person edited meanwhile is taken in; no story moves by it, nor by a session nobody judged."""
+        """Accept what a person edited meanwhile; no story moves by that, nor by a session that nobody judged."""
         plan = self.plan
         plan.pending = None
         violations: list[Violation] = []
@@ -80,7 +86,7 @@ class PlanAudit:
         correction = self._corrected(None, violations, code_changed=False)
         plan.document = correction.document
         plan.moved = plan.at_cap = None
-        told = (*undone(violations), *remarks)
+        told = (*describe_undone(violations), *remarks)
         plan.told = tuple(dict.fromkeys((*plan.told, *told)))
         for message in told:
             self._warn(message)
@@ -113,12 +119,12 @@ class PlanAudit:
         ]
         if not changed:
             return
-        message = f"A review was cut off, and these files have changed since it began: {named(changed)}. Look at them too."
+        message = f"A review was cut off, and these files have changed since it began: {name_some(changed)}. Look at them too."
         self.plan.told = (*self.plan.told, message)
         self._warn(message)
 
     def _without_leftovers(self, now: TreeState, mode: Mode) -> TreeState:
-        """What a session that nobody judged left uncommitted is not the user's: who goes on with it answers for it.
+        """What a session that nobody judged left uncommitted is not the user's: whoever continues it answers for it.
 
         A review does not: it may have no code to answer for.
         """
@@ -161,8 +167,8 @@ class PlanAudit:
         remarks += self._claimed_too_early(judging, correction.document)
         progressed = correction.moved is not None or len(correction.document.stories) > len(before.stories)
         if not progressed and not violations:
-            remarks.append(left_alone(mode, self._rules))
-        plan.told = (*undone(violations), *remarks)
+            remarks.append(describe_untouched(mode, self._rules))
+        plan.told = (*describe_undone(violations), *remarks)
         plan.has_leftovers = False
         plan.in_session = plan.pending is not None  # then the proofs have the last word
         self._save()
@@ -186,7 +192,7 @@ class PlanAudit:
         return [Violation(TASKS, back.told)]
 
     def _take(self, correction: Correction) -> None:
-        """An approval is not trusted before its proofs are: until then the story stands where it stood."""
+        """An approval is not trusted before its proofs pass: until then the story stays where it was."""
         plan = self.plan
         moved = correction.document.by_id.get(correction.moved or "")
         if moved is not None and moved.passes:
@@ -197,12 +203,12 @@ class PlanAudit:
             plan.document = correction.document
 
     def _corrected(self, mode: Mode | None, violations: list[Violation], *, code_changed: bool) -> Correction:
-        """What stands of tasks.json; it is written if that is not what the file says."""
+        """What is kept of tasks.json; written if the file says something else."""
         text = self._store.read_tasks()
         read: TasksDocument | Problems = (
             read_document(text)
             if text is not None
-            else (Problem((), "it is missing, or is no text file of bearable size"),)
+            else (Problem((), "it is missing, not a text file, or too large"),)
         )
         if isinstance(read, TasksDocument):
             correction = correct(self.plan.document, read, mode, self._rules, code_changed=code_changed)
@@ -247,9 +253,9 @@ class PlanAudit:
         if not foreign:
             return []
         await self._repository.commit(foreign, f"ralph: undo what the review of [{mode.story.id}] changed")
-        message = f"Review iterations do not fix code: they change the plan and memory files only. Put back: {named(foreign)}."
+        message = f"Review iterations do not fix code: they change the plan and memory files only. Put back: {name_some(foreign)}."
         if left:
-            message += f" Left as they are, because they were uncommitted before: {named(left)}."
+            message += f" Left as they are, because they were uncommitted before: {name_some(left)}."
         return [Violation(mode.story.id, message)]
 
     def _is_for_a_review(self, path: str) -> bool:
@@ -274,10 +280,10 @@ class PlanAudit:
         )
         if error:
             return [
-                f"Uncommitted changes were left behind and cannot be committed ({error}): {named(forgotten)}."
+                f"Uncommitted changes were left behind and cannot be committed ({error}): {name_some(forgotten)}."
             ]
         message = (
-            f"The session left uncommitted changes; the harness committed them: {named(forgotten)}. "
+            f"The session left uncommitted changes; the harness committed them: {name_some(forgotten)}. "
             "Commit ALL changes yourself, with the message of your mode."
         )
         return [message]
@@ -297,7 +303,7 @@ class PlanAudit:
             return []
         left = unfinished_stories(document, skip_review=self._rules.skip)
         return [
-            f"<promise>{self._promise}</promise> was claimed, but these stories are not done: {named(left)}."
+            f"<promise>{self._promise}</promise> was claimed, but these stories are not done: {name_some(left)}."
         ]
 
     def _save(self) -> None:
@@ -313,7 +319,7 @@ class PlanAudit:
 
 
 def _first_trusted(store: PlanStore) -> TrustedPlan:
-    """What the user gives us; but what a session left that nobody judged is not the user's."""
+    """What the user gave us; what a session left that nobody judged is not the user's."""
     saved = store.load_trusted()
     plan = trusted_plan_from(saved) if saved is not None else None
     if saved is not None and plan is None:

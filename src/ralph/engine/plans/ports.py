@@ -51,14 +51,14 @@ class TrustedPlan:
     is_review: bool = False  # that session
     guarded: Mapping[str, bytes | None] = field(default_factory=dict)  # files that no session may change
     tree: TreeState = TreeState()  # as the last session found it
-    has_leftovers: bool = False  # in the tree there may be work of a session that nobody judged
+    has_leftovers: bool = False  # the tree may hold work of a session that nobody judged
     told: tuple[str, ...] = ()  # for the next prompt
     pending: TasksDocument | None = None
     moved: str | None = None  # the story that the last session legally moved
     at_cap: str | None = None  # the story that the last session approved only because of the cap
 
     def to_json(self) -> str:
-        """What whoever goes on with the plan needs of it."""
+        """What whoever resumes the plan needs to know."""
         return json.dumps(
             {
                 "tasks": self.document.text(),
@@ -148,20 +148,20 @@ class PlanRepository(Protocol):
     async def state(self) -> TreeState: ...
 
     async def come_back(self, before: TreeState, *, keep_history: bool) -> Return | None:
-        """To the branch of then, with all the commits that it had; nothing that was committed meanwhile is lost.
+        """Back to the branch of ``before``, with all the commits that it had; nothing that was committed since is lost.
 
         None: there was no need. Not ``keep_history``: the history may have been changed by a person.
         """
         ...
 
     async def changed_since(self, before: TreeState) -> tuple[str, ...]:
-        """Whatever differs from then, committed or not, new files too; ralph's own files never."""
+        """Whatever has changed since, committed or not, new files too; never ralph's own files."""
         ...
 
     async def restore(self, paths: Sequence[str], before: TreeState) -> tuple[str, ...]:
-        """Put files back as they were committed then; their present content is kept aside first.
+        """Put files back as they were committed; their current content is kept aside first.
 
-        Gives back the paths that could not be: they were uncommitted then too.
+        Returns the paths that could not be restored: they were uncommitted before, too.
         """
         ...
 
@@ -178,7 +178,7 @@ class PlanKeeper(Protocol):
 
     @property
     def stuck(self) -> str:
-        """Why no session can be begun before a person has helped; empty: one can."""
+        """Why no session can start before a person has helped; empty: one can."""
         ...
 
     async def catch_up(self) -> None:

@@ -1,4 +1,4 @@
-"""An approval is believed when the plan's own verifyCommands, run by the harness, say so too."""
+"""An approval counts when the plan's own verifyCommands, run by the harness, pass too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent whose sessions work on a plan: what each finds is remembered, and what one did that nobody judges is undone at once."""
+"""An agent whose sessions work on a plan: remembers what each one finds, and undoes at once what nobody will judge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ralph.engine.ports import Agent, AgentRequest, Publish
 
 
 class PlanAgent:
-    """``on_begin`` tells the hooks inside the session about it."""
+    """``on_begin`` tells the hooks in the session about it."""
 
     def __init__(
         self, agent: Agent, keeper: PlanKeeper, rules: Rules, *, on_begin: Callable[[], None] | None = None

@@ -27,7 +27,7 @@ FEEDBACK_SHOWN = 200
 
 
 class PlanWork:
-    """The document decides, as the keeper trusts it; what an accepted session moved is in it already."""
+    """The trusted document decides; what an accepted session moved is in it already."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class PlanWork:
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         """The audit has settled it: the document says what became of the story, also after a crash.
 
-        Unless a stop came before it: then nothing was judged, and whatever changes from here on is the user's doing.
+        Unless a stop came first: then nothing was judged, and whatever changes from here on is the user's doing.
         """
         if isinstance(decision, Stop):
             await self._keeper.catch_up()
@@ -107,12 +107,12 @@ class PlanWork:
         return (
             f"story {story.id} has had {story.review_count} of {cap} reviews and is not approved"
             + (f": {said}" if said else "")
-            + f" (mend it and set its reviewStatus to needs_review, or raise --review-cap above {cap})"
+            + f" (fix it and set its reviewStatus to needs_review, or raise --review-cap above {cap})"
         )
 
 
 def review_figures(document: TasksDocument, *, skip_review: bool) -> str:
-    """Seed 004's analytics: how many reviews each story took."""
+    """How many reviews each story took."""
     stories = "1 story" if len(document.stories) == 1 else f"{len(document.stories)} stories"
     if skip_review:
         return f"{stories} done, reviews skipped"
@@ -132,4 +132,4 @@ def _why_nothing_can_begin(document: TasksDocument, *, skip_review: bool) -> str
         for key in left
         if (missing := waits_for(document, document.story(key), skip_review=skip_review))
     ]
-    return f"no story can be begun: {'; '.join(waiting) or ', '.join(left)}"
+    return f"no story can start: {'; '.join(waiting) or ', '.join(left)}"

@@ -63,7 +63,7 @@ class Semantic:
                 seconds=spent.seconds,
                 spend=spent,
             )
-        # Seed 002: a model that cannot be asked is no reason to stop; the promise is believed, and that is told.
+        # A model that cannot be asked is no reason to stop: the promise is believed, and the user is told.
         concern = f"{verifying.role} of {verifying.task.id} was believed by its promise: no judge could be asked ({failure})"
         return MethodVerdict(Verdict.PASSED, concern, spend=spent, concern=concern)
 

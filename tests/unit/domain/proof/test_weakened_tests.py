@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.domain.proof.protected_paths import Protection
-from ralph.domain.proof.protection import FileState, findings, summary, told
+from ralph.domain.proof.protection import FileState, findings, summary, tell_agent
 from ralph.domain.proof.weakened_tests import weakened, without_comments
 
 PYTHON = '''"""Tests."""
@@ -217,7 +217,7 @@ def test_where_there_were_no_tests_their_settings_may_be_made() -> None:
 
 def test_what_is_told_says_how_to_undo_it() -> None:
     state = FileState("tests/test_a.py", b"x = 1\n", None)
-    text = told(findings(PROTECTION, [state], had_tests=True), "0123456789abcdef")
+    text = tell_agent(findings(PROTECTION, [state], had_tests=True), "0123456789abcdef")
 
     assert "- tests/test_a.py: was deleted, or moved away" in text
     assert "git checkout 0123456789ab -- FILE" in text

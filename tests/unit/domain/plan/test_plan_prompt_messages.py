@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ralph.domain.plan.correction import PLAN, audit
+from ralph.domain.plan.correction import PLAN, Violation, audit
 from ralph.domain.plan.modes import mode_for
-from ralph.domain.plan.prompt import NAMED, in_short, undone
-from ralph.domain.plan.violation import Violation
+from ralph.domain.plan.prompt import NAMED, describe_undone, in_short
 from ralph.testing.plan_documents import story_json, tasks_document
 
 
@@ -24,7 +23,7 @@ def test_people_are_told_of_each_story_once_and_the_session_of_each_change() -> 
     assert said.endswith("Story US-002 had illegal transition: passes false → true (and 1 more)"), (
         "another rule is broken too"
     )
-    assert len(undone(violations)) == len(violations) == 5
+    assert len(describe_undone(violations)) == len(violations) == 5
 
 
 def test_what_concerns_the_plan_itself_is_all_said_and_a_single_sentence_stays_as_it_is() -> None:
