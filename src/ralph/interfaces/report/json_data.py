@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ralph.domain.views.iterations import IterationSummary
 from ralph.interfaces.report.content import ReportContent
 
 VERSION = 1
@@ -36,10 +37,16 @@ def json_report(content: ReportContent) -> str:
             {"run": asdict(part.run), "title": part.label.title, "task": part.label.task}
             for part in content.parts
         ],
-        "iterations": [msgspec.to_builtins(each) for each in content.iterations],
+        "iterations": [_iteration(each) for each in content.iterations],
         "left_out": content.left_out,
     }
     return msgspec.json.format(msgspec.json.encode(_whole(record)), indent=2).decode() + "\n"
+
+
+def _iteration(each: IterationSummary) -> dict[str, Any]:
+    """Without what only ``ralph show`` reads: a report does not follow what agents say."""
+    data: dict[str, Any] = msgspec.to_builtins(each)
+    return {key: value for key, value in data.items() if key not in ("command", "activity")}
 
 
 def _whole(value: Any) -> Any:
