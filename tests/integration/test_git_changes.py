@@ -15,9 +15,7 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.changes import MOST_PATCH, GitChanges
 from ralph.domain.loop.events import ActionEnded
 from ralph.domain.views.changes import Changes
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.operations.watch import changes_in
 
 COMMITTED = (ActionEnded("git commit", True, 'committed "x"'),)

@@ -20,12 +20,8 @@ from ralph.adapters.storage.restored_events import restore
 from ralph.adapters.storage.run_request import load_request
 from ralph.adapters.workspace.changes import GitChanges
 from ralph.domain.loop.budget import Budget
-from ralph.domain.views.feed import (
-    Head,
-)
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.feed import Head
+from ralph.domain.views.iterations import IterationView
 from ralph.errors import RalphError
 
 __all__ = [

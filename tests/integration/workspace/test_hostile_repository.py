@@ -15,9 +15,7 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.changes import GitChanges
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.adapters.workspace.snapshot import GitWorkspace
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.engine.plans.ports import TreeState
 from ralph.engine.ports import ProcessRunner
 from ralph.interfaces.hooks.plan_stop import uncommitted

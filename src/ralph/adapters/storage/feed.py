@@ -15,14 +15,8 @@ from ralph.adapters.storage.task_cards import TaskCards
 from ralph.domain.holder import Owner
 from ralph.domain.loop.events import IterationStarted
 from ralph.domain.views.board import Board, CardDetail, CardKind
-from ralph.domain.views.feed import (
-    FeedEvent,
-    Head,
-)
-from ralph.domain.views.iterations import (
-    IterationView,
-    Timeline,
-)
+from ralph.domain.views.feed import FeedEvent, Head
+from ralph.domain.views.iterations import IterationView, Timeline
 from ralph.domain.views.runs import RunLabel, RunView, label_of
 
 DEFAULT_LIMIT = 500
@@ -48,7 +42,7 @@ class Feed:
     """One reader, for one thread. There need not be a record yet, and it may be replaced meanwhile.
 
     ``here`` and ``started_of`` tell live runs from interrupted ones, ``rules`` what the settings say about the
-    boards, whenever it is asked; ``wiring.faces.open_feed`` gives them.
+    boards, whenever it is asked; ``operations.watch`` gives them.
     Everything raises StoreError if the record cannot be read.
     """
 

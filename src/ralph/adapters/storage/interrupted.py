@@ -1,4 +1,4 @@
-"""A run that nobody ended: its process is gone, and `ralph resume` could go on with it."""
+"""A run whose process died before the run ended: `ralph resume` could continue it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def interrupted_run(
     here: Owner,
     started_of: Callable[[int], str | None],
 ) -> str | None:
-    """The newest one of this working tree: `ralph resume` looks no farther either."""
+    """The newest one of this working tree, which is where `ralph resume` looks."""
     with store_errors(path):
         rows = database.execute(OPEN_RUNS, (str(workspace),)).fetchall()
     for run_id, *owner in rows:

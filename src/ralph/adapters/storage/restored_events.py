@@ -1,4 +1,4 @@
-"""Rows of the event table as events again, so that what was shown live can be shown once more."""
+"""Turns stored rows back into events, so that what was shown live can be shown again."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ralph.domain.loop.session_report import Fault
 
 
 def restore(data: bytes) -> LoopEvent | None:
-    """None if it is of a kind or a shape that this ralph does not know: no reason to show nothing else."""
+    """None if this version of ralph does not know its kind or its shape: no reason to show nothing at all."""
     try:
         record = msgspec.json.decode(data, type=dict[str, Any])
-        return restored(record)
+        return _event_of(record)
     except msgspec.MsgspecError:
         return None
 
 
-def restored(record: dict[str, Any]) -> LoopEvent | None:
+def _event_of(record: dict[str, Any]) -> LoopEvent | None:
     """``record`` is what the journal wrote. Raises msgspec.ValidationError if a field has the wrong type."""
     match record.get("kind"):
         case "agent_acted":

@@ -1,4 +1,4 @@
-"""What a run spent after its state was saved last: the sessions of a process that was killed."""
+"""What a run spent since its state was last saved: the sessions of a process that was killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVENTS = """SELECT data FROM events WHERE run_id = ? AND seq > ?
 
 
 def spend_after(database: sqlite3.Connection, run_id: str, seq: int, *, price: PriceOf) -> Spend:
-    """A session that was cut off has used what its stream had said until then."""
+    """A session that was cut off has used what its stream had reported by then."""
     spent = Spend()
     session: Transcript | None = None
     for (data,) in database.execute(EVENTS, (run_id, seq)):

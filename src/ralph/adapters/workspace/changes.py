@@ -9,9 +9,7 @@ from pathlib import Path
 from ralph.adapters.git import Git, Ran
 from ralph.domain.sandbox import own_git
 from ralph.domain.views.changes import Changes, CommitLine, FileChange
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.engine.ports import ProcessRunner
 
 SECONDS = 30.0

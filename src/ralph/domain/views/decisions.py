@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.decision import DecisionKind
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+
+if TYPE_CHECKING:
+    from ralph.domain.views.iterations import IterationView  # `ralph run` has no need of the fold
 
 
 class Tone(StrEnum):

@@ -10,9 +10,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import compact, duration, money, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iteration
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.terminal import Look

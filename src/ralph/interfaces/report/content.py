@@ -10,18 +10,8 @@ from typing import NamedTuple
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.text.figures import plural
 from ralph.domain.views.changes import Changes, combine_changes
-from ralph.domain.views.iterations import (
-    Figures,
-    IterationView,
-    Note,
-    figures_of,
-)
-from ralph.domain.views.runs import (
-    RunLabel,
-    RunState,
-    RunView,
-    is_newest,
-)
+from ralph.domain.views.iterations import Figures, IterationView, Note, figures_of
+from ralph.domain.views.runs import RunLabel, RunState, RunView, is_newest
 from ralph.errors import UsageError
 from ralph.operations.watch import Feed, changes_in, prompt_of
 

@@ -12,9 +12,7 @@ from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import Tone, Wording, describe_iteration
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.report.charts import Bar, bars
 from ralph.interfaces.report.content import ReportContent

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ralph.domain.views.iterations import IterationSummary
+from ralph.domain.views.iterations import IterationView
 from ralph.interfaces.report.content import ReportContent
 
 VERSION = 1
@@ -43,7 +43,7 @@ def json_report(content: ReportContent) -> str:
     return msgspec.json.format(msgspec.json.encode(_whole(record)), indent=2).decode() + "\n"
 
 
-def _iteration(each: IterationSummary) -> dict[str, Any]:
+def _iteration(each: IterationView) -> dict[str, Any]:
     """Without what only ``ralph show`` reads: a report does not follow what agents say."""
     data: dict[str, Any] = msgspec.to_builtins(each)
     return {key: value for key, value in data.items() if key not in ("command", "activity")}

@@ -8,9 +8,7 @@ from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_iteration
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 30

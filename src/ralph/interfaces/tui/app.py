@@ -14,9 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.worker import WorkerFailed
 
 from ralph.domain.views.board import Card
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.run_tree import TreeRow
 from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError

@@ -10,9 +10,7 @@ from ralph.domain.loop.evidence import Verdict
 from ralph.domain.text.figures import compact, duration, money
 from ralph.domain.views.board import Card
 from ralph.domain.views.decisions import UNDER_WAY, describe_iteration
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.run_tree import TreeRow, branch
 from ralph.interfaces.tui.charts import sparkline
 from ralph.interfaces.tui.marks import STATE_MARKS, TONE_STYLES, ago, line, reason_line, verdict_mark

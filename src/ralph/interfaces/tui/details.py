@@ -18,9 +18,7 @@ from ralph.domain.text.figures import compact, duration, money
 from ralph.domain.text.safe_text import clean
 from ralph.domain.views.board import Card, CardDetail, HistoryEntry, StageCriteria
 from ralph.domain.views.decisions import describe_iteration
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.interfaces.tui.marks import TONE_STYLES, clock_time, line, verdict_mark
 
 LONGEST_TEXT = 20_000

@@ -18,9 +18,7 @@ from textual.widgets import ContentSwitcher, Footer, Input, Static, Tab, Tabs
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.board import Board, Card, CardKind
 from ralph.domain.views.decisions import describe_iteration
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.run_tree import TreeRow, run_tree
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.about import AboutRun

@@ -11,9 +11,7 @@ from textual.widgets import Static
 from ralph.domain.agent.events import TodoItem, TodoStatus
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.text.figures import duration, money, plural
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 from ralph.interfaces.tui.charts import sparkline
 from ralph.interfaces.tui.marks import clock_time, line, verdict_mark
 from ralph.interfaces.tui.watch import RunLook

@@ -24,9 +24,7 @@ from ralph.domain.agent.events import (
 from ralph.domain.loop.events import AgentActed, AgentEnded, ClaimsSought, IterationStarted, LoopEvent
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean, clean_line
-from ralph.domain.views.feed import (
-    FeedEvent,
-)
+from ralph.domain.views.feed import FeedEvent
 from ralph.interfaces.tui.loop_text import loop_lines
 from ralph.interfaces.tui.marks import clock_time
 from ralph.interfaces.tui.stream_line import LONGEST_LINE, OUTPUT_LINES, Kind, Line

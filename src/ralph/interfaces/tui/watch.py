@@ -10,11 +10,7 @@ from ralph.domain.agent.events import TodoItem
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.events import RunStarted
 from ralph.domain.views.board import Board
-from ralph.domain.views.iterations import (
-    CheckRate,
-    IterationView,
-    Note,
-)
+from ralph.domain.views.iterations import CheckRate, IterationView, Note
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.stream_line import Kind, Line
 from ralph.interfaces.tui.stream_text import StreamText

@@ -20,15 +20,9 @@ from starlette.types import ASGIApp
 from ralph import __version__
 from ralph.domain.loop.asks import Ask
 from ralph.domain.views.board import CardKind
-from ralph.domain.views.feed import (
-    FeedEvent,
-)
-from ralph.domain.views.iterations import (
-    IterationView,
-)
-from ralph.domain.views.runs import (
-    is_newest,
-)
+from ralph.domain.views.feed import FeedEvent
+from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.runs import is_newest
 from ralph.errors import RalphError, StoreError
 from ralph.interfaces.report.content import RUNS_LOOKED_AT, recorded, with_changes
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY

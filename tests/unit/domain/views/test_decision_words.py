@@ -8,9 +8,7 @@ import pytest
 
 from ralph.domain.loop.decision import Accept, Continue, DecisionKind, GiveUp, Outcome, Retry, Stop
 from ralph.domain.views.decisions import WORDINGS, Tone, describe_decision, describe_iteration
-from ralph.domain.views.iterations import (
-    IterationView,
-)
+from ralph.domain.views.iterations import IterationView
 
 EACH = IterationView(iteration=1, attempt=1, started_at=1.0, first_seq=1)
 REJECTED = ("rejected: tag reject",)

@@ -21,13 +21,7 @@ from ralph.domain.loop.events import (
 )
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend, Transient
-from ralph.domain.views.iterations import (
-    ERRORS_KEPT,
-    WORDS_KEPT,
-    IterationView,
-    Timeline,
-    fold_iterations,
-)
+from ralph.domain.views.iterations import ERRORS_KEPT, WORDS_KEPT, IterationView, Timeline, fold_iterations
 
 EACH = IterationView(iteration=1, attempt=1, started_at=1.0, first_seq=1)
 FAILING = (CheckResult("tests", Verdict.FAILED),)

@@ -17,11 +17,7 @@ from ralph.domain.loop.events import ActionEnded
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.views.changes import Changes, CommitLine, FileChange
-from ralph.domain.views.iterations import (
-    IterationView,
-    Note,
-    figures_of,
-)
+from ralph.domain.views.iterations import IterationView, Note, figures_of
 from ralph.domain.views.runs import RunLabel, RunState, RunView
 from ralph.interfaces.report.content import Part, ReportContent
 from ralph.interfaces.report.html_page import html_report

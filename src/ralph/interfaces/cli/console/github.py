@@ -16,10 +16,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import duration, money, plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.decisions import describe_iteration
-from ralph.domain.views.iterations import (
-    IterationView,
-    Timeline,
-)
+from ralph.domain.views.iterations import IterationView, Timeline
 from ralph.interfaces.cli.console.outlet import Outlet
 
 ROWS = 100
