@@ -142,13 +142,13 @@ def test_wrong_settings_are_listed_and_exit_2(project: Project) -> None:
     assert all(finding["health"] == "bad" for finding in wrong)
 
 
-def test_an_option_that_the_agent_has_no_way_for_is_exit_2(project: Project) -> None:
+def test_an_option_that_the_agent_does_not_support_is_exit_2(project: Project) -> None:
     project.program("codex", 'case "$1" in --version) echo "codex-cli 0.166.0";; esac\n')
     project.settings(agent={"command": "codex", "maxTurns": 3})
 
     found = findings(project, check=2)
 
-    assert found["settings"]["text"] == "agent.maxTurns: codex has no way for it"
+    assert found["settings"]["text"] == "agent.maxTurns: codex does not support it"
     assert "claude" in found["settings"]["advice"][0]
 
 

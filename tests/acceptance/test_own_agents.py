@@ -78,12 +78,12 @@ def test_iterations_go_on_with_the_session_before_if_that_is_wanted(project: Pro
 @pytest.mark.parametrize(
     ("agent", "message"),
     [
-        ({"command": "codex", "maxTurns": 3}, "agent.maxTurns: codex has no way for it"),
-        ({"command": "amp", "continueSession": True}, "agent.continueSession: amp has no way for it"),
+        ({"command": "codex", "maxTurns": 3}, "agent.maxTurns: codex does not support it"),
+        ({"command": "amp", "continueSession": True}, "agent.continueSession: amp does not support it"),
         ({"command": "helper", "model": "big"}, "is not told of it"),
     ],
 )
-def test_an_option_that_an_agent_has_no_way_for_is_refused_before_anything_is_started(
+def test_an_option_that_an_agent_does_not_support_is_refused_before_anything_is_started(
     project: Project, agent: dict[str, object], message: str
 ) -> None:
     for name in ("codex", "amp", "helper"):
@@ -102,7 +102,7 @@ def test_an_unknown_agent_is_told_which_ones_there_are(project: Project) -> None
     ran = project.ralph("run", "-p", PROMPT, "--agent", "cloude", check=4)
 
     assert "agent not found: cloude" in ran.stderr
-    assert "claude, codex, gemini, opencode, qwen, copilot, amp, mine" in ran.stderr
+    assert "amp, claude, codex, copilot, gemini, opencode, qwen, mine" in ran.stderr
 
 
 def test_a_dry_run_shows_the_command_line_of_ones_own_agent(project: Project, tmp_path: Path) -> None:

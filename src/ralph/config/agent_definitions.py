@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from ralph.agent_names import known_agents
 from ralph.config.kinds import Choice, ListOf, Named, Nullable, Reading, Table, Text, Variables, setting
-from ralph.domain.agent.definition import OutputFormat, PromptWay
+from ralph.domain.agent.definition import OLDER_OUTPUT_WORDS, TEXT, PromptWay
 
-ADAPTERS: Final = ("claude", "codex", "gemini", "opencode", "qwen", "copilot", "amp", "plain")
-"""The agents that ralph knows by itself."""
+ADAPTERS: Final = known_agents()
+_OUTPUTS: Final = (TEXT, *ADAPTERS)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -42,10 +43,10 @@ class DefinedAgentSettings:
         "How it gets the prompt: on stdin, as an argument, or as the path of a file; the latter two come last unless"
         " a placeholder in `flags` says where. null: stdin.",
     )
-    output: OutputFormat | None = setting(
-        Nullable(Choice(*OutputFormat)),
+    output: str | None = setting(
+        Nullable(Choice(*_OUTPUTS, also=OLDER_OUTPUT_WORDS)),
         None,
-        "What it prints: text, or the events of an agent that ralph knows. null: text.",
+        "What it prints: text, or the events of an agent that ralph knows, by that agent's name. null: text.",
     )
     model: str = setting(Text(), "", "The model it is to use; empty: its own choice.")
     environment: Mapping[str, str] = setting(

@@ -206,17 +206,19 @@ class YesNo(Kind[bool]):
 
 
 class Choice(Kind[S]):
-    """One of a few words. ``any_case``: written in whatever case, read as spelled here."""
+    """One of a few words. ``any_case``: written in whatever case, read as spelled here. ``also`` are words that are
+    taken but not offered: older names."""
 
-    def __init__(self, *words: S, any_case: bool = False) -> None:
+    def __init__(self, *words: S, any_case: bool = False, also: tuple[S, ...] = ()) -> None:
         self.words = words
+        self.also = also
         self.any_case = any_case
         self.expected = "one of " + ", ".join(words)
 
     def read(self, value: object, at: Reading) -> S:
         if isinstance(value, str):
             wanted = value.strip().upper() if self.any_case else value
-            for word in self.words:
+            for word in (*self.words, *self.also):
                 if wanted == (word.upper() if self.any_case else word):
                     return word
             close = nearest(value, list(self.words))
@@ -225,7 +227,7 @@ class Choice(Kind[S]):
         return cast(S, at.unexpected(value, self.expected))
 
     def json_schema(self) -> dict[str, object]:
-        exact: dict[str, object] = {"enum": [str(word) for word in self.words]}
+        exact: dict[str, object] = {"enum": [str(word) for word in (*self.words, *self.also)]}
         if not self.any_case:
             return exact
         # The words come first so that editors offer them.

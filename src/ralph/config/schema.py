@@ -82,7 +82,7 @@ class AgentSettings:
     max_turns: int | None = setting(
         Nullable(Whole(minimum=1)),
         None,
-        "Turns after which a session ends itself, where the agent has such a limit (claude, qwen); null: none.",
+        "Turns after which a session ends itself, where the agent has such a limit; null: none.",
     )
     continue_session: bool = setting(
         YesNo(),

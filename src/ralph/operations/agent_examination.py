@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph.adapters.agents.examinations import EXAMINATIONS, Examination
-from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN
+from ralph.adapters.agents.registry import facts_of
+from ralph.agent_names import PLAIN
+from ralph.domain.agent.facts import AgentFacts, Examination
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.views.health import Area, Finding, Health, judge_version, version_in, worst
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
@@ -73,6 +74,7 @@ async def examined(
     agent: str, command: str, asking: Asking, *, needed: bool, setting: str = "agent"
 ) -> Finding:
     """A known agent. ``command`` is its program, by name or path; ``setting`` is where both stand."""
+    facts = facts_of(agent)
     program = _found(command, asking)
     if program is None:
         why, advice = _missing(command, asking, setting)
@@ -81,18 +83,17 @@ async def examined(
             agent,
             Health.BAD if needed else Health.ABSENT,
             why,
-            (advice or _how_to_install(agent, setting),) if needed else (),
+            (advice or _how_to_install(facts, setting),) if needed else (),
             needed=needed,
             details={"installed": False},
         )
-    examination = EXAMINATIONS.get(agent)
-    if examination is None:
+    if facts.examination is None:
         return Finding(Area.AGENTS, agent, Health.GOOD, program, needed=needed, details={"path": program})
-    return await _examined(agent, program, examination, asking, needed=needed)
+    return await _examined(facts, facts.examination, program, asking, needed=needed)
 
 
 async def _examined(
-    agent: str, program: str, examination: Examination, asking: Asking, *, needed: bool
+    facts: AgentFacts, examination: Examination, program: str, asking: Asking, *, needed: bool
 ) -> Finding:
     version_answer, help_answer, logged_in = await asyncio.gather(
         asking.ask(program, "--version"),
@@ -101,18 +102,18 @@ async def _examined(
     )
     advice: list[str] = []
     healths, words = [Health.GOOD], []
-    update = f"update it: {KNOWN_AGENTS[agent]}"
+    update = f"update it: {facts.install}"
 
     version = version_in(version_answer.output) if version_answer.code == 0 else ""
     if version_answer.is_late:
         healths.append(Health.DOUBTFUL)
         words.append(f"no answer within {PROBE_SECONDS:.0f} s")
-        advice.append(f"start `{agent} --version` yourself and see what keeps it")
+        advice.append(f"run `{facts.name} --version` yourself to see what takes so long")
     elif version_answer.code != 0:
         healths.append(Health.BAD)
         said = version_answer.output.strip().splitlines()
         words.append(f"does not start: {said[-1] if said else f'exit status {version_answer.code}'}")
-        advice.append(f"install it anew: {KNOWN_AGENTS[agent]}")
+        advice.append(f"install it again: {facts.install}")
     elif examination.known_good is not None:
         health, said_so = judge_version(version, examination.known_good)
         healths.append(health)
@@ -131,16 +132,16 @@ async def _examined(
     if logged_in is None:
         healths.append(Health.DOUBTFUL)
         words.append("no sign of a login")
-        advice.append(f"if it is not logged in: {examination.how_to_log_in}")
+        advice.append(f"if it is not logged in: {facts.login}")
     else:
         words.append("logged in" if logged_in else "not logged in")
         if not logged_in:
             healths.append(Health.BAD)
-            advice.append(f"log in: {examination.how_to_log_in}")
+            advice.append(facts.login_hint)
     known_good = examination.known_good
     return Finding(
         Area.AGENTS,
-        agent,
+        facts.name,
         worst(*healths),
         ", ".join(words),
         tuple(dict.fromkeys(advice)),
@@ -192,12 +193,10 @@ def _home(asking: Asking) -> Path:
     return Path(asking.variable("HOME") or "/nonexistent")
 
 
-def _how_to_install(agent: str, setting: str) -> str:
-    return (
-        f"install it, or set {setting}.command to its path"
-        if agent == PLAIN
-        else f"to install it: {KNOWN_AGENTS[agent]}"
-    )
+def _how_to_install(facts: AgentFacts, setting: str) -> str:
+    if facts.name == PLAIN:
+        return f"install it, or set {setting}.command to its path"
+    return f"to install it: {facts.install}"
 
 
 # --- programs ----------------------------------------------------------------------------------------------

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ralph.adapters.agents.examinations import EXAMINATIONS
-from ralph.adapters.agents.registry import PLAIN, infer, split_flags
+from ralph.adapters.agents.registry import facts_of
 from ralph.adapters.isolation.choosing import troubles
 from ralph.adapters.isolation.site import Site
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.agent_names import PLAIN, named_agents
 from ralph.config.loading import Inspection, inspect, missing_for_run
 from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
@@ -24,7 +24,7 @@ from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
 from ralph.operations.agent_examination import PROBE_SECONDS, Asking, examined
-from ralph.wiring.agent_definitions import named_adapter, options_of, program_of
+from ralph.wiring.agents import adapters_of, kind_of, program_of
 from ralph.wiring.confinement import policy_of
 
 _QUESTIONS_AT_ONCE = 6
@@ -76,14 +76,14 @@ async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
     commands = [command for command in (agent.command, *agent.fallbacks) if command]
     looked_at: dict[str, tuple[str, str]] = {}  # what it is called → the agent it is, its program
     for command in commands:
-        kind = _kind(settings, command)
+        kind = kind_of(settings, command)
         name = command if command in settings.agents or kind == PLAIN else kind
         looked_at.setdefault(name, (kind, program_of(settings, command)))
     configured = tuple(looked_at)
     for name in settings.agents:
-        looked_at.setdefault(name, (_kind(settings, name), program_of(settings, name)))
-    for kind in EXAMINATIONS:
-        looked_at.setdefault(kind, (kind, kind))
+        looked_at.setdefault(name, (kind_of(settings, name), program_of(settings, name)))
+    for known in named_agents():
+        looked_at.setdefault(known, (known, known))
 
     async def look(name: str, kind: str, program: str) -> Finding:
         is_own = name in settings.agents
@@ -95,7 +95,7 @@ async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
 
     findings = await asyncio.gather(*(look(name, *what) for name, what in looked_at.items()))
     if not commands and not any(map(_may_work, findings)):
-        advice = ("install one of them, for example claude: npm install -g @anthropic-ai/claude-code",)
+        advice = (f"install one of them, for example claude: {facts_of('claude').install}",)
         none = Finding(Area.AGENTS, "agents", Health.BAD, "no agent can be used here", advice, needed=True)
         return (*findings, none)
     if any(finding.needed and _may_work(finding) for finding in findings):
@@ -106,14 +106,6 @@ async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
 
 def _may_work(finding: Finding) -> bool:
     return finding.health not in (Health.ABSENT, Health.BAD)
-
-
-def _kind(settings: Settings, command: str) -> str:
-    definition = settings.agents.get(command)
-    if definition is not None:
-        return definition.adapter or PLAIN
-    is_first = command == settings.agent.command
-    return (settings.agent.adapter if is_first else None) or infer(command)
 
 
 # --- what is around them -----------------------------------------------------------------------------------
@@ -213,7 +205,7 @@ def _settings(found: Inspection, settings: Settings) -> tuple[Finding, ...]:
             doubts.append(finding(Health.DOUBTFUL, place(missing), missing.hint))
         else:
             try:
-                _make_adapters(settings)
+                adapters_of(settings, as_root=False)
             except RalphError as error:
                 wrong.append(finding(Health.BAD, error.message, error.hint, needed=True))
             doubts += [finding(Health.DOUBTFUL, *doubt) for doubt in _too_impatient(settings)]
@@ -222,25 +214,11 @@ def _settings(found: Inspection, settings: Settings) -> tuple[Finding, ...]:
     return (finding(Health.GOOD, ", ".join(found.files) or "defaults", ""),)
 
 
-def _make_adapters(settings: Settings) -> None:
-    """Whatever a run would refuse about the agents it is asked for."""
-    agent = settings.agent
-    named_adapter(
-        settings,
-        agent.command,
-        as_root=False,
-        flags=split_flags(agent.flags),
-        adapter=agent.adapter,
-        options=options_of(settings),
-    )
-    for command in agent.fallbacks:
-        named_adapter(settings, command, as_root=False)
-
-
 def _too_impatient(settings: Settings) -> Iterator[tuple[str, str]]:
     patience = settings.agent.idle_timeout
-    kind = _kind(settings, settings.agent.command)
-    silent = EXAMINATIONS[kind].silent_seconds if kind in EXAMINATIONS else 0.0
+    kind = kind_of(settings, settings.agent.command)
+    examination = facts_of(kind).examination
+    silent = examination.silent_seconds if examination is not None else 0.0
     if patience is not None and patience < silent:
         yield (
             f"agent.idleTimeout is {patience:g} s, but {kind} may be silent for {silent:g} s while it tries again",

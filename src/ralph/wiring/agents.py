@@ -1,4 +1,4 @@
-"""Which agent programs a run uses: adapters chosen, programs found, or a clear word about what is missing."""
+"""From the settings to the agents of a run: their adapters, programs and needs, or a clear word on what is missing."""
 
 from __future__ import annotations
 
@@ -9,19 +9,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, split_flags
+from ralph.adapters.agents.registry import (
+    adapter_for,
+    defined_adapter,
+    facts_of,
+    infer,
+    split_flags,
+)
+from ralph.agent_names import PLAIN, known_agents, named_agents
 from ralph.config.schema import Settings
+from ralph.domain.agent.definition import TEXT, AgentDefinition, PromptWay, speaker_of
+from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
+from ralph.domain.sandbox.needs import AgentNeeds, needs_of_all
 from ralph.engine.ports import AgentAdapter
 from ralph.errors import AgentUnavailable
-from ralph.wiring.agent_definitions import named_adapter, options_of, program_of
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenAgents:
-    """The one that works, and those that stand in for it; ``commands`` are their programs."""
+    """The one that works, and those that stand in for it; ``programs`` are what they start."""
 
     chain: tuple[AgentAdapter, ...]
-    commands: tuple[str, ...]
+    programs: tuple[str, ...]
 
     @property
     def first(self) -> AgentAdapter:
@@ -29,10 +38,10 @@ class ChosenAgents:
 
     @property
     def title(self) -> str:
-        """How people call them: a plain agent by its program."""
+        """What people call them: a plain agent by its program."""
         return ", then ".join(
-            adapter.name if adapter.name != PLAIN else f"{PurePath(command).name} (plain)"
-            for adapter, command in zip(self.chain, self.commands, strict=True)
+            adapter.name if adapter.name != PLAIN else f"{PurePath(program).name} (plain)"
+            for adapter, program in zip(self.chain, self.programs, strict=True)
         )
 
     @property
@@ -46,51 +55,105 @@ def chosen_agents(
     """Raises AgentUnavailable if none of the chain is there."""
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0
     agent = settings.agent
+    chain = adapters_of(settings, as_root=as_root)
+    programs = tuple(program_of(settings, command) for command in (agent.command, *agent.fallbacks))
+    path = agent.environment.get("PATH", environ.get("PATH", os.defpath))
+    if not any(_is_there(program, workspace, path) for program in programs):
+        raise _unavailable(settings, chain[0].name, programs[0], workspace)
+    return ChosenAgents(chain, programs)
+
+
+def adapters_of(settings: Settings, *, as_root: bool) -> tuple[AgentAdapter, ...]:
+    """The agent's, and those of its fallbacks, which get none of its options: they know other models."""
+    agent = settings.agent
     first = named_adapter(
         settings,
         agent.command,
         as_root=as_root,
         flags=split_flags(agent.flags),
         adapter=agent.adapter,
-        options=options_of(settings),
+        options=SessionOptions(agent.model, agent.max_turns, agent.continue_session),
     )
-    commands = (agent.command, *agent.fallbacks)
-    program, *others = (program_of(settings, command) for command in commands)
-    path = agent.environment.get("PATH", environ.get("PATH", os.defpath))
-    try:
-        _require_agent(program, first.name, workspace, path, known=(*KNOWN_AGENTS, *settings.agents))
-    except AgentUnavailable:
-        if not any(_is_there(other, workspace, path) for other in others):
-            raise
-    stand_ins = tuple(named_adapter(settings, command, as_root=as_root) for command in agent.fallbacks)
-    return ChosenAgents((first, *stand_ins), commands)
+    return (first, *(named_adapter(settings, command, as_root=as_root) for command in agent.fallbacks))
 
 
-def _is_there(command: str, workspace: Path, path: str) -> bool:
-    if os.sep not in command:
-        return shutil.which(command, path=path) is not None
-    file = workspace / command
+def named_adapter(
+    settings: Settings,
+    command: str,
+    *,
+    as_root: bool,
+    flags: Sequence[str] = (),
+    adapter: str | None = None,
+    options: SessionOptions = NO_OPTIONS,
+) -> AgentAdapter:
+    """``command`` is the name of an agent or a program; ``adapter`` says how to talk to a program with another name."""
+    definition = definition_of(settings, command)
+    if definition is not None:
+        return defined_adapter(definition, flags=flags, as_root=as_root, options=options)
+    name = adapter or infer(command)
+    return adapter_for(name, command=command, flags=flags, as_root=as_root, options=options)
+
+
+def definition_of(settings: Settings, command: str) -> AgentDefinition | None:
+    """The user's own agent of this name, if it is one."""
+    given = settings.agents.get(command)
+    if given is None:
+        return None
+    return AgentDefinition(
+        name=command,
+        command=given.command,
+        flags=split_flags(given.flags, key=f"agents.{command}.flags"),
+        adapter=given.adapter or "",
+        prompt=given.prompt or PromptWay.STDIN,
+        speaks=speaker_of(given.output or TEXT),
+        model=given.model,
+        environment=given.environment,
+    )
+
+
+def program_of(settings: Settings, command: str) -> str:
+    """The program that this agent's name or command starts."""
+    given = settings.agents.get(command)
+    return command if given is None else given.command
+
+
+def kind_of(settings: Settings, command: str) -> str:
+    """The known agent that this agent's name or command is."""
+    definition = settings.agents.get(command)
+    if definition is not None:
+        return definition.adapter or PLAIN
+    is_first = command == settings.agent.command
+    return (settings.agent.adapter if is_first else None) or infer(command)
+
+
+def needs_of(settings: Settings, programs: Sequence[str]) -> AgentNeeds:
+    """What a sandbox must have for these programs. Nothing for one that nobody knows: its user lists what it needs."""
+    kinds = [infer(program) for program in programs]
+    kinds += [own.adapter for own in settings.agents.values() if own.adapter and own.command in programs]
+    if settings.agent.adapter is not None and settings.agent.command in programs:
+        kinds.append(settings.agent.adapter)
+    return needs_of_all(facts_of(kind).needs for kind in dict.fromkeys(kinds))
+
+
+def _is_there(program: str, workspace: Path, path: str) -> bool:
+    if os.sep not in program:
+        return shutil.which(program, path=path) is not None
+    file = workspace / program
     return file.is_file() and os.access(file, os.X_OK)
 
 
-def _require_agent(command: str, name: str, workspace: Path, path: str, *, known: Sequence[str]) -> None:
-    how = KNOWN_AGENTS.get(name, "")
-    if _is_there(command, workspace, path):
-        return
-    if os.sep in command:
-        file = workspace / command
-        if file.is_dir():
-            message = f"agent {command} is a directory"
-            raise AgentUnavailable(message, hint="set agent.command to the program in it")
-        if file.is_file() and not os.access(file, os.X_OK):
-            message = f"agent {command} is not executable"
-            raise AgentUnavailable(message, hint=f"chmod +x {shlex.quote(command)}")
-    message = f"agent not found: {command}"
-    if " " in command:
+def _unavailable(settings: Settings, name: str, program: str, workspace: Path) -> AgentUnavailable:
+    file = workspace / program
+    if os.sep in program and file.is_dir():
+        message = f"agent {program} is a directory"
+        return AgentUnavailable(message, hint="set agent.command to the program in it")
+    if os.sep in program and file.is_file():
+        return AgentUnavailable(f"agent {program} is not executable", hint=f"chmod +x {shlex.quote(program)}")
+    if " " in program:
         hint = "agent.command is the program alone; put its arguments into agent.flags"
-    elif name == PLAIN or not how:
-        names = ", ".join(agent for agent in known if agent != PLAIN)
+    elif name == PLAIN or name not in known_agents():
+        names = ", ".join((*named_agents(), *settings.agents))
         hint = f"install it, set agent.command to its path, or use an agent that is known: {names}"
     else:
-        hint = f"install it ({how}), or set agent.command to its path"
-    raise AgentUnavailable(message, hint=hint)
+        hint = f"install it ({facts_of(name).install}), or set agent.command to its path"
+    return AgentUnavailable(f"agent not found: {program}", hint=hint)

@@ -13,6 +13,7 @@ from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.engine.ports import ProcessRunner
+from ralph.wiring.agents import needs_of
 from ralph.wiring.launch import Launch
 
 if TYPE_CHECKING:
@@ -138,7 +139,6 @@ async def confinement_of(
         return Confinement(
             notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ()
         )
-    from ralph.adapters.isolation.agent_needs import needs_of
     from ralph.adapters.isolation.choosing import chosen_sandbox
     from ralph.adapters.isolation.exposed import exposed_commands
     from ralph.adapters.isolation.git_traps import GitTraps
@@ -146,12 +146,14 @@ async def confinement_of(
     from ralph.adapters.isolation.places import protected_paths
     from ralph.adapters.isolation.site import Site
 
+    programs = (*launch.agents.programs, *launch.programs)
     site = Site(
         workspace=launch.root.workspace,
         state_folder=launch.state_folder,
-        programs=(*launch.agents.commands, *launch.programs),
+        programs=programs,
         run_id=run_id,
         environ=environment,
+        needs=needs_of(settings, programs),
         explicit=frozenset(settings.agent.environment).union(
             *(defined.environment for defined in settings.agents.values())
         ),
@@ -164,7 +166,7 @@ async def confinement_of(
         return Confinement(notes=(chosen.why,))
     traps = GitTraps(launch.root.workspace, report)
     traps.require_none()
-    links = KeptLinks(protected_paths(site, needs_of(site.programs)), report)
+    links = KeptLinks(protected_paths(site), report)
 
     def tidy() -> None:
         traps.remove()

@@ -98,7 +98,7 @@ def other_programs(
     """What is started besides the usual agent, so that a sandbox has what they need. Raises AgentUnavailable."""
     others = [*agents_of_roles(settings, workspace, environ=environ).values()]
     others.append(judge_of(settings, workspace, environ=environ))
-    return tuple(dict.fromkeys(command for chosen in others for command in chosen.commands))
+    return tuple(dict.fromkeys(command for chosen in others for command in chosen.programs))
 
 
 def judge_of(

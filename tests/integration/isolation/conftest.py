@@ -17,8 +17,10 @@ from ralph.adapters.isolation.runner import IsolatedRunner, opened
 from ralph.adapters.isolation.site import Site
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.config.schema import Settings
 from ralph.domain.sandbox.policy import Network, SandboxPolicy
 from ralph.engine.ports import Command, Exit
+from ralph.wiring.agents import needs_of
 
 from .stand_ins import StandIns
 
@@ -43,6 +45,7 @@ class Sandboxed:
             programs=self.programs,
             run_id=f"test-{os.getpid()}-{id(self):x}",
             environ=self.environ,
+            needs=needs_of(Settings(), self.programs),
             writable=writable,
             network_log=network_log,
             report=self.reports.append,

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from ralph.adapters.isolation.site import Site
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.config.schema import Settings
+from ralph.wiring.agents import needs_of
 
 RECORDER = Path(__file__).parents[2] / "data" / "sandboxes" / "recorder.py"
 
@@ -40,7 +42,9 @@ class StandIns:
         return [list(call["argv"]) for call in self.calls()]  # type: ignore[call-overload]
 
     def site(self, *programs: str) -> Site:
-        return Site(self.workspace, self.workspace / ".ralph", programs or ("claude",), "run-1", self.environ)
+        agents = programs or ("claude",)
+        needs = needs_of(Settings(), agents)
+        return Site(self.workspace, self.workspace / ".ralph", agents, "run-1", self.environ, needs)
 
     def runner(self) -> PosixProcessRunner:
         return PosixProcessRunner(run_id="run-1", base_environment=self.environ)

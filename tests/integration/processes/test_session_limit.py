@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from ralph.adapters.agents.claude import ClaudeAdapter
+from ralph.adapters.agents.claude.agent import ClaudeAdapter
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.domain.agent.events import Usage
 from ralph.domain.loop.session_report import Ending

@@ -11,7 +11,7 @@ import pytest
 
 from ralph.config.loading import effective, inspect, load
 from ralph.config.schema import json_schema
-from ralph.domain.agent.definition import OutputFormat, PromptWay
+from ralph.domain.agent.definition import PromptWay
 
 
 def write(root: Path, agents: object, **more: Any) -> Path:
@@ -36,7 +36,7 @@ def test_an_agent_is_described_by_what_differs_from_plain(tmp_path: Path) -> Non
 
     mine, opus = settings.agents["mine"], settings.agents["opus"]
     assert (mine.command, mine.flags) == ("tools/agent", ("--ask {prompt}",))
-    assert (mine.prompt, mine.output) == (PromptWay.ARGUMENT, OutputFormat.CLAUDE_STREAM)
+    assert (mine.prompt, mine.output) == (PromptWay.ARGUMENT, "claude-stream")
     assert mine.environment == {"LEVEL": "high"}
     assert (opus.adapter, opus.model, opus.prompt, opus.output) == ("claude", "opus", None, None)
 
@@ -52,7 +52,7 @@ def test_an_agent_is_described_by_what_differs_from_plain(tmp_path: Path) -> Non
             {"mine": {"command": "x", "prompt": "stdn"}},
             'agents.mine.prompt: expected one of stdin, argument, file, found "stdn"; did you mean "stdin"?',
         ),
-        ({"mine": {"command": "x", "output": "yaml"}}, "agents.mine.output: expected one of text, claude-stream"),
+        ({"mine": {"command": "x", "output": "yaml"}}, "agents.mine.output: expected one of text, amp, claude, codex"),
         ({"mine": {"command": "x", "adapter": "cloude"}}, 'did you mean "claude"?'),
         (
             {"mine": {"command": "x", "adapter": "claude", "output": "text"}},
@@ -96,6 +96,9 @@ def test_ones_own_file_adds_to_the_teams_agent(tmp_path: Path) -> None:
     ("agents", "is_valid"),
     [
         ({"mine": {"command": "x", "prompt": "file", "output": None}}, True),
+        ({"mine": {"command": "x", "output": "claude"}}, True),
+        ({"mine": {"command": "x", "output": "claude-stream"}}, True),
+        ({"mine": {"command": "x", "output": "yaml"}}, False),
         ({"mine": {"command": "x", "prompt": "post"}}, False),
         ({"mine": {"flags": []}}, False),
     ],

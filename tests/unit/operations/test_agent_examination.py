@@ -82,14 +82,14 @@ def test_a_healthy_agent_says_its_version_and_that_it_is_logged_in(tmp_path: Pat
         ({"auth": (1, "{}")}, Health.BAD, "2.1.325, not logged in", "log in: start `claude` once"),
         ({"auth": (LATE, "")}, Health.DOUBTFUL, "2.1.325, no sign of a login", "if it is not logged in"),
         ({"--version": (0, "1.0.3")}, Health.DOUBTFUL, "1.0.3, too old", "update it: npm install"),
-        ({"--version": (LATE, "")}, Health.DOUBTFUL, "no answer within 10 s", "start `claude --version`"),
+        ({"--version": (LATE, "")}, Health.DOUBTFUL, "no answer within 10 s", "run `claude --version`"),
         (
             {"--version": (1, "node: too old\n")},
             Health.BAD,
             "does not start: node: too old",
-            "install it anew",
+            "install it again",
         ),
-        ({"--version": (126, "")}, Health.BAD, "does not start: exit status 126", "install it anew"),
+        ({"--version": (126, "")}, Health.BAD, "does not start: exit status 126", "install it again"),
         ({"--help": (0, "--output-format")}, Health.BAD, "does not know --verbose", "update it: npm install"),
     ],
 )

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.agents.options import SessionOptions
 from ralph.config.agent_definitions import DefinedAgentSettings
 from ralph.config.schema import AgentSettings, Settings
+from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.engine.ports import AgentRequest
 from ralph.errors import ConfigError
-from ralph.wiring.agent_definitions import definition_of, named_adapter, options_of, program_of
+from ralph.wiring.agents import adapters_of, definition_of, named_adapter, needs_of, program_of
 
 OPUS = DefinedAgentSettings(command="claude", adapter="claude", flags=("--effort high",), model="opus")
 SETTINGS = Settings(
@@ -62,12 +62,12 @@ def test_the_program_behind_a_name_is_known() -> None:
 
 
 def test_options_are_those_of_the_run() -> None:
-    options = options_of(SETTINGS)
+    fallback = dataclasses.replace(SETTINGS.agent, fallbacks=("codex",))
+    first, stand_in = adapters_of(dataclasses.replace(SETTINGS, agent=fallback), as_root=False)
 
-    assert options == SessionOptions("sonnet", 4, True)
-    argv = named_adapter(SETTINGS, "opus", as_root=False, options=options).command(REQUEST).argv
-    assert "--model=sonnet" in argv
-    assert "--max-turns=4" in argv
+    argv = first.command(dataclasses.replace(REQUEST, continues="s-1")).argv
+    assert {"--model=sonnet", "--max-turns=4", "--resume=s-1"} <= set(argv)
+    assert not any("sonnet" in argument for argument in stand_in.command(REQUEST).argv)
 
 
 def test_bad_quoting_in_a_definition_names_it() -> None:
@@ -75,3 +75,19 @@ def test_bad_quoting_in_a_definition_names_it() -> None:
 
     with pytest.raises(ConfigError, match=r"agents\.broken\.flags: cannot split"):
         named_adapter(Settings(agents={"broken": broken}), "broken", as_root=False)
+
+
+def test_a_sandbox_has_what_every_agent_of_the_run_needs() -> None:
+    both = needs_of(Settings(), ("/usr/bin/claude", "codex"))
+
+    assert {"ANTHROPIC_*", "OPENAI_*"} <= set(both.env)
+    assert both.state == (".claude", ".codex")
+    assert needs_of(Settings(), ("own-agent",)) == AgentNeeds()
+
+
+def test_a_program_with_another_name_needs_what_its_adapter_says() -> None:
+    mine = DefinedAgentSettings(command="my-codex", adapter="codex")
+    settings = Settings(agent=AgentSettings(command="my-claude", adapter="claude"), agents={"mine": mine})
+
+    assert needs_of(settings, ("my-claude",)).state == (".claude",)
+    assert needs_of(settings, ("my-codex", "my-claude")).state == (".codex", ".claude")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ralph.adapters.agents.final_words import FinalWordsParser
-from ralph.adapters.agents.options import SessionOptions
-from ralph.adapters.agents.plain import PlainAdapter
+from ralph.adapters.agents.plain.agent import PlainAdapter
 from ralph.adapters.agents.registry import adapter_for
-from ralph.domain.agent.definition import AgentDefinition, OutputFormat
+from ralph.domain.agent.definition import AgentDefinition
 from ralph.domain.agent.events import AgentEvent
+from ralph.domain.agent.options import SessionOptions
 from ralph.domain.loop.session_report import Fault
 from ralph.engine.ports import AgentAdapter, AgentRequest, Command, Exit, OutputMode, StreamParser
 
@@ -102,7 +102,7 @@ def _adapter(
     plain = PlainAdapter(
         command=command, flags=flags, as_root=as_root, options=options, prompt=definition.prompt
     )
-    if definition.output is OutputFormat.TEXT:
+    if not definition.speaks:
         return plain
-    speaking = adapter_for(definition.output.agent, command=command, flags=(), as_root=as_root)
+    speaking = adapter_for(definition.speaks, command=command, flags=(), as_root=as_root)
     return DialectAdapter(plain, speaking)

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from ralph.adapters.agents.excerpts import one_line, without_ansi
 from ralph.domain.agent.events import AgentEvent, ErrorReported, LimitReported, TurnEnded
+from ralph.domain.agent.facts import AgentFacts
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
@@ -23,7 +24,7 @@ NO_RESULT = "no_result"
 itself, as if all were well; else the way it ended says more."""
 
 INTERRUPTED = "error_during_execution"
-"""The code of a turn that a signal ended (claude, and those who imitate it); a failure in its work has it too."""
+"""The code of a turn that a signal ended (claude, and those that imitate it); a failure in its work has it too."""
 
 MAX_REASON_CHARS = 300
 _SIGNAL_BASE = 128  # shells and node report "ended by signal n" as 128 + n
@@ -43,14 +44,6 @@ class Failure:
     turns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """What the user can do about an agent's fatal faults."""
-
-    install: str
-    login: str
-
-
 Explain = Callable[[Failure], Fault | None]
 """An agent's own table: what a reported failure means. None: no fault, the session is judged as it is."""
 
@@ -65,13 +58,13 @@ def classify(
     stderr: str,
     is_empty: bool,
     command: str,
-    advice: Advice,
+    facts: AgentFacts,
     explain: Explain,
     explain_silence: ExplainSilence,
 ) -> Fault | None:
     """The order of judgement that all agents with a structured stream share."""
     if exit_.ending is Ending.NOT_STARTED:
-        return not_started(exit_, command, advice.install)
+        return not_started(exit_, command, facts.install)
     if exit_.ending is Ending.STOPPED:
         return None  # the user's wish, not the agent's fault
     if exit_.ending is not Ending.EXITED or exit_.code != 0:
@@ -179,12 +172,12 @@ def last_line(text: str) -> str:
 
 
 def shortened(line: str) -> str:
-    """A reason in one line of bearable length."""
+    """A reason in one line that is not too long."""
     return one_line(line, MAX_REASON_CHARS)
 
 
 def plain_lines(stderr: str) -> list[str]:
-    """The lines of stderr, without colours and blank ones, each of bearable length."""
+    """The lines of stderr, without colours and blank ones, none of them too long."""
     return [shortened(line) for line in without_ansi(stderr).splitlines() if line.strip()]
 
 
@@ -215,10 +208,10 @@ CREDIT_HINT = "add credit or choose another account, then run `ralph resume`"
 TOO_LONG_HINT = "shorten the prompt: the model cannot take it in one request"
 
 
-def by_status(failure: Failure, advice: Advice) -> Fault:
+def by_status(failure: Failure, facts: AgentFacts) -> Fault:
     status = failure.status
     if status in _NOT_LOGGED_IN:
-        return Fatal(failure.message, advice.login)
+        return Fatal(failure.message, facts.login_hint)
     if status == _NO_CREDIT:
         return Fatal(failure.message, CREDIT_HINT)
     if status == _TOO_MANY:

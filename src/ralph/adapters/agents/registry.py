@@ -1,62 +1,51 @@
-"""Which agents there are, and how to get an adapter for one. A new agent is one row here and one module."""
+"""How to get an adapter for an agent, and the facts about it. Only the module of the agent in question is imported."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import Final, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from ralph.adapters.agents.options import NO_OPTIONS, Option, SessionOptions
-from ralph.domain.agent.definition import AgentDefinition
-from ralph.engine.ports import AgentAdapter
+from ralph.agent_names import PLAIN, known_agents
+from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
 from ralph.errors import ConfigError
 
-PLAIN: Final = "plain"
-"""The adapter for any command we know nothing about."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One agent."""
-
-    module: str  # imported only when this agent is used: a run needs one of them
-    adapter: str
-    install: str
-    options: frozenset[Option] = frozenset()  # those its program has a way for
-
-
-_ALL: Final = frozenset(Option)
-
-_ROWS: Final[Mapping[str, _Row]] = {
-    "claude": _Row("claude", "ClaudeAdapter", "npm install -g @anthropic-ai/claude-code", _ALL),
-    "codex": _Row("codex", "CodexAdapter", "npm install -g @openai/codex", _ALL - {Option.MAX_TURNS}),
-    "gemini": _Row("gemini", "GeminiAdapter", "npm install -g @google/gemini-cli", _ALL - {Option.MAX_TURNS}),
-    "opencode": _Row("opencode", "OpencodeAdapter", "npm install -g opencode-ai", _ALL - {Option.MAX_TURNS}),
-    "qwen": _Row("qwen", "QwenAdapter", "npm install -g @qwen-code/qwen-code", _ALL),
-    "copilot": _Row("copilot", "CopilotAdapter", "npm install -g @github/copilot", _ALL - {Option.MAX_TURNS}),
-    "amp": _Row("amp", "AmpAdapter", "npm install -g @sourcegraph/amp"),
-    PLAIN: _Row(
-        "plain",
-        "PlainAdapter",
-        "install it, or give its full path as agent.command",
-        frozenset({Option.MODEL}),  # by {model} in its flags
-    ),
-}
-
-KNOWN_AGENTS: Final[Mapping[str, str]] = {name: row.install for name, row in _ROWS.items()}
-"""Agent → how to install it, in one line."""
+if TYPE_CHECKING:
+    from ralph.domain.agent.definition import AgentDefinition
+    from ralph.domain.agent.facts import AgentFacts
+    from ralph.engine.ports import AgentAdapter
 
 _LAUNCHER_SUFFIX = re.compile(r"\.(?:cmd|exe|bat|ps1)$")
+
+
+class _MakesAdapter(Protocol):
+    facts: AgentFacts
+
+    def __call__(
+        self, *, command: str, flags: Sequence[str], as_root: bool, options: SessionOptions
+    ) -> AgentAdapter: ...
+
+
+def _adapter_class(name: str) -> _MakesAdapter:
+    """What ``ADAPTER`` in an agent's own module is."""
+    if name not in known_agents():
+        message = f"unknown agent {name!r}"
+        raise ConfigError(message, hint=f"known agents: {', '.join(known_agents())}")
+    module = import_module(f"{__package__}.{name.replace('-', '_')}.agent")
+    return cast("_MakesAdapter", module.ADAPTER)
+
+
+def facts_of(name: str) -> AgentFacts:
+    return _adapter_class(name).facts
 
 
 def infer(command: str) -> str:
     """The agent that a command starts, by its file name: ``/usr/bin/claude`` and ``claude.cmd`` are claude."""
     file_name = re.split(r"[/\\]", command.strip())[-1].lower()
     stem = _LAUNCHER_SUFFIX.sub("", file_name)
-    return stem if stem in _ROWS else PLAIN
+    return stem if stem in known_agents() else PLAIN
 
 
 def split_flags(entries: Iterable[str], *, key: str = "agent.flags") -> tuple[str, ...]:
@@ -80,16 +69,9 @@ def adapter_for(
     options: SessionOptions = NO_OPTIONS,
 ) -> AgentAdapter:
     """The adapter of a known agent. ``flags`` are arguments already split (``split_flags``)."""
-    row = _ROWS.get(name)
-    if row is None:
-        message = f"unknown agent {name!r}"
-        raise ConfigError(message, hint=f"known agents: {', '.join(_ROWS)}")
-    _require_options(name, row, options)
-    module = import_module(f"{__package__}.{row.module}")
-    adapter = getattr(module, row.adapter)(
-        command=command, flags=tuple(flags), as_root=as_root, options=options
-    )
-    return cast("AgentAdapter", adapter)
+    adapter = _adapter_class(name)
+    _require_options(name, adapter.facts, options)
+    return adapter(command=command, flags=tuple(flags), as_root=as_root, options=options)
 
 
 def defined_adapter(
@@ -102,20 +84,13 @@ def defined_adapter(
     """The adapter of an agent that the settings describe. ``flags`` come behind its own."""
     from ralph.adapters.agents.defined import DefinedAdapter
 
-    # A session of an agent without an adapter cannot be told to stop after some turns, nor to go on.
-    _require_options(definition.name, _ROWS.get(definition.adapter or PLAIN, _ROWS[PLAIN]), options)
+    _require_options(definition.name, facts_of(definition.adapter or PLAIN), options)
     return DefinedAdapter(definition, flags=flags, as_root=as_root, options=options)
 
 
-def supports(name: str, option: Option) -> bool:
-    """Has the program of this agent a way for that?"""
-    row = _ROWS.get(name)
-    return row is not None and option in row.options
-
-
-def _require_options(name: str, row: _Row, options: SessionOptions) -> None:
+def _require_options(name: str, facts: AgentFacts, options: SessionOptions) -> None:
     for option in options.wanted:
-        if option not in row.options:
-            others = ", ".join(known for known, other in _ROWS.items() if option in other.options)
-            message = f"agent.{option}: {name} has no way for it"
-            raise ConfigError(message, hint=f"remove it, or use an agent that has: {others}")
+        if option not in facts.options:
+            able = ", ".join(other for other in known_agents() if option in facts_of(other).options)
+            message = f"agent.{option}: {name} does not support it"
+            raise ConfigError(message, hint=f"remove it, or use an agent that does: {able}")

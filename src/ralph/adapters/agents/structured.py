@@ -8,23 +8,31 @@ from typing import ClassVar
 
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import gives
-from ralph.adapters.agents.faults import Advice, Failure
-from ralph.adapters.agents.options import NO_OPTIONS, SessionOptions
+from ralph.adapters.agents.faults import Failure
 from ralph.domain.agent.events import AgentEvent
+from ralph.domain.agent.facts import AgentFacts
+from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
 from ralph.domain.loop.session_report import Fault
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 
 LINGER_SECONDS = 10.0
-"""How long an agent may stay after it ended its turn; a new session event takes the limit back."""
+"""How long an agent may stay after it ended its turn; a new session event lifts the limit."""
 
 
 class StructuredAdapter(ABC):
-    """An agent is its command line, its parser, and its own table of faults."""
+    """An agent is its facts, its command line, its parser, and its own table of faults.
 
-    name: ClassVar[str]
-    advice: ClassVar[Advice]
-    linger: float | None = LINGER_SECONDS
+    ``grants`` are the flags that let it run any command; ralph gives the first of them, unless the user's flags have
+    one, or one of those that ``choose`` permissions in another way.
+    """
+
+    facts: ClassVar[AgentFacts]
+    grants: ClassVar[tuple[str, ...]]
+    chooses: ClassVar[tuple[str, ...]] = ()
+    grant_note: ClassVar[str] = "permissions are skipped"
     model_flags: ClassVar[tuple[str, ...]] = ("--model", "-m")
+    turns_flag: ClassVar[str] = ""
+    linger: float | None = LINGER_SECONDS
 
     def __init__(
         self, *, command: str, flags: Sequence[str], as_root: bool, options: SessionOptions = NO_OPTIONS
@@ -35,7 +43,13 @@ class StructuredAdapter(ABC):
         self._options = options
 
     @property
+    def name(self) -> str:
+        return self.facts.name
+
+    @property
     def notes(self) -> tuple[str, ...]:
+        if self._adds_grant or self._gives(*self.grants):
+            return (f"{self.grant_note} ({self.grants[0]}): {self.name} may run any command",)
         return ()
 
     @abstractmethod
@@ -61,10 +75,14 @@ class StructuredAdapter(ABC):
             stderr=stderr,
             is_empty=is_empty,
             command=self._command,
-            advice=self.advice,
+            facts=self.facts,
             explain=self.explain,
             explain_silence=self.explain_silence,
         )
+
+    @property
+    def _adds_grant(self) -> bool:
+        return not self._gives(*self.grants, *self.chooses)
 
     def _gives(self, *flags: str) -> bool:
         return gives(self._flags, *flags)
@@ -74,3 +92,7 @@ class StructuredAdapter(ABC):
         if not self._options.model or self._gives(*self.model_flags):
             return []
         return [f"{self.model_flags[0]}={self._options.model}"]
+
+    def _max_turns(self) -> list[str]:
+        turns = self._options.max_turns
+        return [] if turns is None or self._gives(self.turns_flag) else [f"{self.turns_flag}={turns}"]

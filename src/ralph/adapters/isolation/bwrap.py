@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.adapters.isolation.agent_needs import host_rules, needs_of
 from ralph.adapters.isolation.environment import kept_variables
 from ralph.adapters.isolation.limits import Limiter, PerProcess, limiter_for
 from ralph.adapters.isolation.places import (
@@ -33,6 +32,7 @@ from ralph.adapters.isolation.site import Site
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import HostRule
 from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.sandbox.needs import host_rules
 from ralph.domain.sandbox.policy import Guarantees, Network, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
 
@@ -71,7 +71,7 @@ class BwrapSandbox:
     def __init__(self, site: Site, policy: SandboxPolicy) -> None:
         self._site = site
         self._policy = policy
-        self._needs = needs_of(site.programs)
+        self._needs = site.needs
         self._program = shutil.which("bwrap", path=site.path) or "bwrap"
         self._can_disable_userns: bool | None = None  # not known yet
         self._limiter: Limiter = PerProcess(policy.limits, is_root=os.geteuid() == 0)

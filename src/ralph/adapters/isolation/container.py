@@ -9,7 +9,6 @@ import os
 import shutil
 from dataclasses import replace
 
-from ralph.adapters.isolation.agent_needs import needs_of
 from ralph.adapters.isolation.asking import PATIENT, ask, require
 from ralph.adapters.isolation.foreign import argv_inside, variables_inside
 from ralph.adapters.isolation.places import How, Place, project_places
@@ -45,7 +44,7 @@ class ContainerSandbox:
     def __init__(self, site: Site, policy: SandboxPolicy) -> None:
         self._site = site
         self._policy = policy
-        self._needs = needs_of(site.programs)
+        self._needs = site.needs
         self._program = _program(site) or _PROGRAMS[-1]
         self._is_rootless = False
         self.name = sandbox_name(str(site.workspace.resolve()))

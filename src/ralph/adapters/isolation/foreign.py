@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from ralph.adapters.isolation.agent_needs import AgentNeeds
 from ralph.adapters.isolation.environment import kept_variables
 from ralph.adapters.isolation.site import Site
+from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.engine.ports import Command
 

@@ -13,9 +13,9 @@ from enum import IntEnum
 from functools import cache
 from pathlib import Path
 
-from ralph.adapters.isolation.agent_needs import AgentNeeds
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.site import Site
+from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import ConfigError
 
@@ -105,9 +105,9 @@ def make_protected(home: Path, needs: AgentNeeds) -> None:
                 path.write_text("{}\n" if path.suffix == ".json" else "")
 
 
-def protected_paths(site: Site, needs: AgentNeeds) -> Iterator[Path]:
+def protected_paths(site: Site) -> Iterator[Path]:
     """What the user's own sessions would run, as they find it."""
-    return (site.home.resolve() / name for name in needs.protected)
+    return (site.home.resolve() / name for name in site.needs.protected)
 
 
 def links_into_hidden(paths: Iterable[Path], hidden: Iterable[Path]) -> Iterator[tuple[Path, Path]]:

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from ralph.adapters.isolation.agent_needs import AgentNeeds, host_rules, needs_of
 from ralph.adapters.isolation.asking import PATIENT, ask, require
 from ralph.adapters.isolation.foreign import argv_inside, variables_inside
 from ralph.adapters.isolation.places import How, project_places
 from ralph.adapters.isolation.site import Site
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.kind import SandboxKind, sandbox_name
+from ralph.domain.sandbox.needs import AgentNeeds, host_rules
 from ralph.domain.sandbox.policy import Guarantees, Limits, Network, SandboxPolicy, size_text
 from ralph.engine.ports import Command, Exit, ProcessRunner
 
@@ -55,8 +55,7 @@ class SbxSandbox:
         agent = PurePath(site.programs[0]).name
         self._template = agent if agent in _TEMPLATES else _PLAIN_TEMPLATE
         # Logged in through sbx, and with folders of its own inside: only its variables are of interest here.
-        self._needs = AgentNeeds(env=needs_of(site.programs).env)
-        self._hosts = needs_of(site.programs)
+        self._needs = AgentNeeds(env=site.needs.env)
         # sbx takes no underscores in names, the seed's rule makes them.
         self.name = sandbox_name(str(site.workspace.resolve())).replace("_", "-")
         self._keys = {name: service for name, service in _SERVICES.items() if self._has_key(name)}
@@ -150,7 +149,7 @@ class SbxSandbox:
         environ = {
             name: self._site.environ[name] for name in self._site.environ if name.endswith("_BASE_URL")
         }
-        rules = (*host_rules(self._hosts, environ), *self._policy.allow)
+        rules = (*host_rules(self._site.needs, environ), *self._policy.allow)
         return ["**" if not rule.host else str(rule) for rule in dict.fromkeys(rules)]
 
     def _has_key(self, name: str) -> bool:

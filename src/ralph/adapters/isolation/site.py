@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ralph.domain.sandbox.needs import AgentNeeds
+
 
 def _silent(message: str) -> None:
     return None
@@ -20,6 +22,7 @@ class Site:
     programs: tuple[str, ...]  # of the agent and those that stand in for it, as they would be started
     run_id: str
     environ: Mapping[str, str]
+    needs: AgentNeeds = AgentNeeds()  # of these agents
     explicit: frozenset[str] = frozenset()  # variables that settings gave to the agent: they always stay
     writable: tuple[Path, ...] = ()  # besides the workspace: the task folder
     network_log: Path | None = None

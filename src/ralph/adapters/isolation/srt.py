@@ -9,12 +9,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.adapters.isolation.agent_needs import host_rules, needs_of
 from ralph.adapters.isolation.asking import ask
 from ralph.adapters.isolation.environment import kept_variables
 from ralph.adapters.isolation.places import How, project_places
 from ralph.adapters.isolation.site import Site
 from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.sandbox.needs import host_rules
 from ralph.domain.sandbox.policy import Guarantees, Network, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner
 from ralph.errors import ConfigError
@@ -39,7 +39,7 @@ class SrtSandbox:
     def __init__(self, site: Site, policy: SandboxPolicy) -> None:
         self._site = site
         self._policy = policy
-        self._needs = needs_of(site.programs)
+        self._needs = site.needs
         self._kept = kept_variables(site.environ, (*self._needs.env, *policy.env)) | site.explicit
         self._domains = self._allowed_domains()
         self._folder: Path | None = None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ralph.agent_names import named_agents
+
 _MARKS = frozenset(
     {
         "AGENT_THREAD_ID", "AI_AGENT",
@@ -29,9 +31,9 @@ _MARKS = frozenset(
         "QWEN_CODE",
     }
 )  # fmt: skip
-_FAMILIES = ("AMP_", "CLAUDE_", "CODEX_", "COPILOT_", "CURSOR_", "GEMINI_", "OPENCODE_", "QWEN_")
+_FAMILIES = ("CURSOR_", *(f"{name.upper().replace('-', '_')}_" for name in named_agents()))
 _SESSION_ENDINGS = ("_CONVERSATION_ID", "_SESSION_ID", "_SSE_PORT", "_THREAD_ID")
-_AGENT_NAMES = frozenset({"amp", "claude", "codex", "crush", "gemini", "goose", "opencode"})
+_AGENT_NAMES = frozenset({"crush", "goose", *named_agents()})
 
 
 def clean_environment(base: Mapping[str, str]) -> dict[str, str]:

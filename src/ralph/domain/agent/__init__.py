@@ -1,0 +1,1 @@
+"""What an agent is to ralph: the facts about its program, what it says in a session, and what that costs."""

@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
+
+TEXT: Final = "text"
+OLDER_OUTPUT_WORDS: Final = (
+    "claude-stream",
+    "codex-json",
+    "gemini-json",
+    "opencode-json",
+    "qwen-stream",
+    "copilot-json",
+)
+"""What settings called the output of some agents before it was called by the agent's name alone."""
 
 
 class PromptWay(StrEnum):
@@ -15,35 +27,21 @@ class PromptWay(StrEnum):
     FILE = "file"  #: the path of a file that holds it, as an argument
 
 
-class OutputFormat(StrEnum):
-    """What the program prints: text, or the events of an agent that ralph knows."""
-
-    TEXT = "text"
-    CLAUDE_STREAM = "claude-stream"
-    CODEX_JSON = "codex-json"
-    GEMINI_JSON = "gemini-json"
-    OPENCODE_JSON = "opencode-json"
-    QWEN_STREAM = "qwen-stream"
-    COPILOT_JSON = "copilot-json"
-
-    @property
-    def agent(self) -> str:
-        """Whose events they are; empty for text."""
-        return "" if self is OutputFormat.TEXT else self.value.partition("-")[0]
+def speaker_of(output: str) -> str:
+    """The agent whose events a program prints, by the word in the settings; empty for text."""
+    return "" if output == TEXT else output.partition("-")[0] if output in OLDER_OUTPUT_WORDS else output
 
 
 @dataclass(frozen=True, slots=True)
 class AgentDefinition:
-    """``adapter`` names an agent that ralph knows and that this one is started like; else ``prompt`` and ``output`` say how.
-
-    ``flags`` are arguments already split.
-    """
+    """``adapter`` names a known agent that this one is started and read like; else ``prompt`` says how it is started,
+    and ``speaks`` names the agent whose events it prints (empty: text). ``flags`` are arguments already split."""
 
     name: str
     command: str
     flags: tuple[str, ...] = ()
     adapter: str = ""
     prompt: PromptWay = PromptWay.STDIN
-    output: OutputFormat = OutputFormat.TEXT
+    speaks: str = ""
     model: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)

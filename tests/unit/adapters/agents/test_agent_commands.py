@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.agents.claude_stream import ClaudeStreamParser
-from ralph.adapters.agents.codex_stream import CodexStreamParser
-from ralph.adapters.agents.copilot_stream import CopilotStreamParser
+from ralph.adapters.agents.claude.stream import ClaudeStreamParser
+from ralph.adapters.agents.codex.stream import CodexStreamParser
+from ralph.adapters.agents.copilot.stream import CopilotStreamParser
 from ralph.adapters.agents.final_words import FinalWordsParser
-from ralph.adapters.agents.gemini_stream import GeminiStreamParser
-from ralph.adapters.agents.opencode_stream import OpencodeStreamParser
-from ralph.adapters.agents.options import NO_OPTIONS, SessionOptions
+from ralph.adapters.agents.gemini.stream import GeminiStreamParser
+from ralph.adapters.agents.opencode.stream import OpencodeStreamParser
 from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.adapters.agents.qwen_stream import QwenStreamParser
-from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for
+from ralph.adapters.agents.qwen.stream import QwenStreamParser
+from ralph.adapters.agents.registry import adapter_for
+from ralph.agent_names import known_agents
+from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
 from ralph.engine.ports import AgentAdapter, AgentRequest, OutputMode
 from ralph.errors import ConfigError
 
@@ -202,7 +203,7 @@ def test_amp_gets_a_prompt_that_is_no_good_argument_on_stdin(prompt: str) -> Non
     assert command.stdin == PROMPT_FILE
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN_AGENTS))
+@pytest.mark.parametrize("name", known_agents())
 def test_a_relative_command_resolves_from_the_project(name: str) -> None:
     assert adapter(name, command="tools/agent").command(REQUEST).argv[0] == "/project/tools/agent"
     assert adapter(name, command="./agent").command(REQUEST).argv[0] == "/project/agent"
@@ -276,7 +277,7 @@ def test_the_parser_reads_what_the_command_line_makes_the_agent_print(
 
 
 def test_only_a_plain_agent_may_stay_as_long_as_it_likes() -> None:
-    lingers = {name: adapter(name).linger for name in KNOWN_AGENTS}
+    lingers = {name: adapter(name).linger for name in known_agents()}
 
     assert lingers.pop("plain") is None
     assert set(lingers.values()) == {10.0}

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for
+from ralph.adapters.agents.registry import adapter_for, facts_of
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.agent_names import named_agents
 from ralph.domain.agent.events import AgentEvent, SessionStarted, ToolStarted, Usage
 from ralph.domain.loop.events import AgentActed, LoopEvent
 from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, RateLimited, Transient
@@ -106,7 +107,7 @@ def played(agent: str, tmp_path: Path) -> Played:
 
 
 def test_every_agent_has_its_row() -> None:
-    assert set(ROWS) == set(KNOWN_AGENTS) - {PLAIN}
+    assert set(ROWS) == set(named_agents())
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -194,7 +195,7 @@ def test_a_program_that_cannot_be_started_is_fatal(
 
     assert report.ending is Ending.NOT_STARTED
     assert isinstance(report.fault, Fatal)
-    assert KNOWN_AGENTS[agent] in report.fault.hint
+    assert facts_of(agent).install in report.fault.hint
 
 
 @pytest.mark.parametrize("agent", ["gemini", "opencode", "qwen", "copilot"])

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for
+from ralph.adapters.agents.registry import adapter_for, facts_of
+from ralph.agent_names import known_agents, named_agents
 from ralph.domain.agent.events import AgentEvent, ErrorReported, LimitReported, TurnEnded
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
-STREAMING = tuple(name for name in KNOWN_AGENTS if name != PLAIN)
+STREAMING = named_agents()
 
 
 def classify(
@@ -28,26 +29,26 @@ def classify(
     return adapter.classify(exit_, events, stderr=stderr, is_empty=is_empty)
 
 
-@pytest.mark.parametrize("agent", sorted(KNOWN_AGENTS))
+@pytest.mark.parametrize("agent", known_agents())
 def test_a_program_that_cannot_start_is_fatal_and_says_how_to_install_it(agent: str) -> None:
     fault = classify(agent, None, ending=Ending.NOT_STARTED, error="no such file")
 
-    assert fault == Fatal(f"cannot start {agent}: no such file", f"to install it: {KNOWN_AGENTS[agent]}")
+    assert fault == Fatal(f"cannot start {agent}: no such file", f"to install it: {facts_of(agent).install}")
 
 
-@pytest.mark.parametrize("agent", sorted(KNOWN_AGENTS))
+@pytest.mark.parametrize("agent", known_agents())
 def test_a_session_stopped_by_the_user_is_no_fault(agent: str) -> None:
     assert classify(agent, -2, ending=Ending.STOPPED, stderr="error: interrupted") is None
 
 
-@pytest.mark.parametrize("agent", sorted(KNOWN_AGENTS))
+@pytest.mark.parametrize("agent", known_agents())
 @pytest.mark.parametrize("ending", [Ending.IDLE, Ending.TIMED_OUT])
 def test_a_session_that_we_ended_is_judged_by_what_it_did(agent: str, ending: Ending) -> None:
     assert classify(agent, -15, ending=ending, is_empty=False) is None
     assert classify(agent, -15, ending=ending, is_empty=True) is None
 
 
-@pytest.mark.parametrize("agent", sorted(KNOWN_AGENTS))
+@pytest.mark.parametrize("agent", known_agents())
 @pytest.mark.parametrize(("code", "name"), [(-9, "SIGKILL"), (-11, "SIGSEGV"), (137, "SIGKILL")])
 def test_a_session_ended_by_a_signal_is_tried_again(agent: str, code: int, name: str) -> None:
     assert classify(agent, code, is_empty=False) == Transient(f"ended by {name} before it was done")

@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from ralph.adapters.agents.options import Option, SessionOptions
-from ralph.adapters.agents.registry import KNOWN_AGENTS, adapter_for, infer, split_flags, supports
+from ralph.adapters.agents.registry import adapter_for, facts_of, infer, split_flags
+from ralph.agent_names import known_agents
+from ralph.domain.agent.options import Option, SessionOptions
 from ralph.errors import ConfigError
 
 
@@ -34,19 +35,19 @@ def test_the_agent_is_inferred_from_the_file_name_of_the_command(command: str, a
     assert infer(command) == agent
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN_AGENTS))
+@pytest.mark.parametrize("name", known_agents())
 def test_every_known_agent_has_an_adapter_of_that_name_and_says_how_to_install_it(name: str) -> None:
     adapter = adapter_for(name, command=name, flags=[], as_root=False)
 
     assert adapter.name == name
-    assert KNOWN_AGENTS[name]
+    assert facts_of(name).install
 
 
 def test_an_unknown_agent_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="unknown agent 'cloude'") as caught:
         adapter_for("cloude", command="cloude", flags=[], as_root=False)
 
-    assert caught.value.hint == "known agents: claude, codex, gemini, opencode, qwen, copilot, amp, plain"
+    assert caught.value.hint == "known agents: amp, claude, codex, copilot, gemini, opencode, plain, qwen"
 
 
 def test_only_the_module_of_the_chosen_agent_is_imported() -> None:
@@ -54,7 +55,7 @@ def test_only_the_module_of_the_chosen_agent_is_imported() -> None:
         "import sys\n"
         "from ralph.adapters.agents.registry import adapter_for\n"
         "adapter_for('plain', command='x', flags=[], as_root=False)\n"
-        "print([name for name in ('msgspec', 'ralph.adapters.agents.claude') if name in sys.modules])\n"
+        "print([name for name in ('msgspec', 'ralph.adapters.agents.claude.agent') if name in sys.modules])\n"
     )
 
     done = subprocess.run(
@@ -90,11 +91,11 @@ def test_bad_quoting_names_the_setting_it_stands_in() -> None:
 @pytest.mark.parametrize(
     ("agent", "options", "message"),
     [
-        ("codex", SessionOptions(max_turns=3), "agent.maxTurns: codex has no way for it"),
-        ("gemini", SessionOptions(max_turns=3), "agent.maxTurns: gemini has no way for it"),
-        ("amp", SessionOptions(model="x"), "agent.model: amp has no way for it"),
-        ("amp", SessionOptions(continue_session=True), "agent.continueSession: amp has no way for it"),
-        ("plain", SessionOptions(continue_session=True), "agent.continueSession: plain has no way for it"),
+        ("codex", SessionOptions(max_turns=3), "agent.maxTurns: codex does not support it"),
+        ("gemini", SessionOptions(max_turns=3), "agent.maxTurns: gemini does not support it"),
+        ("amp", SessionOptions(model="x"), "agent.model: amp does not support it"),
+        ("amp", SessionOptions(continue_session=True), "agent.continueSession: amp does not support it"),
+        ("plain", SessionOptions(continue_session=True), "agent.continueSession: plain does not support it"),
     ],
 )
 def test_an_option_that_a_program_does_not_have_is_refused(
@@ -108,7 +109,6 @@ def test_an_option_that_a_program_does_not_have_is_refused(
 
 
 def test_which_agents_can_be_kept_from_writing_is_known() -> None:
-    able = {name for name in KNOWN_AGENTS if supports(name, Option.READ_ONLY)}
+    able = {name for name in known_agents() if Option.READ_ONLY in facts_of(name).options}
 
     assert able == {"claude", "codex", "gemini", "opencode", "qwen", "copilot"}
-    assert not supports("cloude", Option.READ_ONLY)

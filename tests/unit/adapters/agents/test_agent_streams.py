@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN, adapter_for
+from ralph.adapters.agents.registry import adapter_for
+from ralph.agent_names import named_agents
 from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
@@ -125,7 +126,7 @@ def test_every_expectation_has_its_recording() -> None:
     }
 
     assert expectations == {str(case) for case in CASES}
-    assert {case.parts[0] for case in CASES} == set(KNOWN_AGENTS) - {PLAIN}
+    assert {case.parts[0] for case in CASES} == set(named_agents())
 
 
 def regenerate() -> None:

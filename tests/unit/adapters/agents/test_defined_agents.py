@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.agents.claude_stream import ClaudeStreamParser
-from ralph.adapters.agents.codex_stream import CodexStreamParser
-from ralph.adapters.agents.copilot_stream import CopilotStreamParser
+from ralph.adapters.agents.claude.stream import ClaudeStreamParser
+from ralph.adapters.agents.codex.stream import CodexStreamParser
+from ralph.adapters.agents.copilot.stream import CopilotStreamParser
 from ralph.adapters.agents.final_words import FinalWordsParser
-from ralph.adapters.agents.gemini_stream import GeminiStreamParser
-from ralph.adapters.agents.opencode_stream import OpencodeStreamParser
-from ralph.adapters.agents.options import SessionOptions
+from ralph.adapters.agents.gemini.stream import GeminiStreamParser
+from ralph.adapters.agents.opencode.stream import OpencodeStreamParser
 from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.adapters.agents.qwen_stream import QwenStreamParser
+from ralph.adapters.agents.qwen.stream import QwenStreamParser
 from ralph.adapters.agents.registry import defined_adapter
-from ralph.domain.agent.definition import AgentDefinition, OutputFormat, PromptWay
+from ralph.domain.agent.definition import AgentDefinition, PromptWay, speaker_of
 from ralph.domain.agent.events import ErrorReported
+from ralph.domain.agent.options import SessionOptions
 from ralph.domain.loop.session_report import Ending, Fatal, RateLimited, Transient
 from ralph.engine.ports import AgentAdapter, AgentRequest, Exit, OutputMode
 from ralph.errors import ConfigError
@@ -36,7 +36,7 @@ REQUEST = AgentRequest(
 def agent(
     *flags: str,
     prompt: PromptWay = PromptWay.STDIN,
-    output: OutputFormat = OutputFormat.TEXT,
+    output: str = "text",
     adapter: str = "",
     model: str = "",
     options: SessionOptions = SessionOptions(),  # noqa: B008 - a constant
@@ -47,7 +47,7 @@ def agent(
         flags=flags,
         adapter=adapter,
         prompt=prompt,
-        output=output,
+        speaks=speaker_of(output),
         model=model,
         environment={"MINE": "1", "RALPH_RUN_ID": "not-yours"},
     )
@@ -97,20 +97,27 @@ def test_its_variables_outrank_those_that_its_adapter_sets_by_itself() -> None:
 @pytest.mark.parametrize(
     ("output", "parser"),
     [
-        (OutputFormat.TEXT, PlainTextParser),
-        (OutputFormat.CLAUDE_STREAM, ClaudeStreamParser),
-        (OutputFormat.CODEX_JSON, CodexStreamParser),
-        (OutputFormat.GEMINI_JSON, GeminiStreamParser),
-        (OutputFormat.OPENCODE_JSON, OpencodeStreamParser),
-        (OutputFormat.QWEN_STREAM, QwenStreamParser),
-        (OutputFormat.COPILOT_JSON, CopilotStreamParser),
+        ("text", PlainTextParser),
+        ("claude", ClaudeStreamParser),
+        ("codex", CodexStreamParser),
+        ("gemini", GeminiStreamParser),
+        ("opencode", OpencodeStreamParser),
+        ("qwen", QwenStreamParser),
+        ("copilot", CopilotStreamParser),
+        ("amp", ClaudeStreamParser),
+        ("claude-stream", ClaudeStreamParser),
+        ("codex-json", CodexStreamParser),
+        ("gemini-json", GeminiStreamParser),
+        ("opencode-json", OpencodeStreamParser),
+        ("qwen-stream", QwenStreamParser),
+        ("copilot-json", CopilotStreamParser),
     ],
 )
-def test_its_output_is_read_as_the_definition_says(output: OutputFormat, parser: type) -> None:
+def test_its_output_is_read_as_the_definition_says(output: str, parser: type) -> None:
     mine = agent(output=output)
 
     assert type(mine.parser(REQUEST)) is parser
-    if output is not OutputFormat.TEXT:
+    if output != "text":
         assert isinstance(mine.parser(dataclasses.replace(REQUEST, mode=OutputMode.TEXT)), FinalWordsParser)
 
 
@@ -118,7 +125,7 @@ def test_its_faults_are_those_of_the_agent_whose_events_it_prints() -> None:
     exit_ = Exit(Ending.EXITED, 1, 1.0)
     error = ErrorReported("slow down", 429, "", True)
 
-    fault = agent(output=OutputFormat.CLAUDE_STREAM).classify(exit_, [error], stderr="", is_empty=True)
+    fault = agent(output="claude").classify(exit_, [error], stderr="", is_empty=True)
 
     assert fault == RateLimited("slow down")
     assert agent().classify(exit_, [], stderr="oops", is_empty=True) == Transient("exit status 1: oops")
@@ -127,7 +134,7 @@ def test_its_faults_are_those_of_the_agent_whose_events_it_prints() -> None:
 def test_a_program_that_cannot_start_is_named_as_it_was_given() -> None:
     exit_ = Exit(Ending.NOT_STARTED, None, 0.0, error="no such file")
 
-    for mine in (agent(), agent(output=OutputFormat.GEMINI_JSON), agent(adapter="codex")):
+    for mine in (agent(), agent(output="gemini"), agent(adapter="codex")):
         fault = mine.classify(exit_, [], stderr="", is_empty=True)
         assert isinstance(fault, Fatal)
         assert fault.reason == "cannot start tools/agent: no such file"
@@ -167,10 +174,10 @@ def test_a_model_that_nobody_is_told_of_is_refused() -> None:
         agent("-m={model}")
 
 
-def test_an_option_it_has_no_way_for_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"agent\.maxTurns: mine has no way for it"):
+def test_an_option_it_does_not_support_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"agent\.maxTurns: mine does not support it"):
         agent(options=SessionOptions(max_turns=3))
-    with pytest.raises(ConfigError, match=r"agent\.maxTurns: mine has no way for it"):
+    with pytest.raises(ConfigError, match=r"agent\.maxTurns: mine does not support it"):
         agent(adapter="codex", options=SessionOptions(max_turns=3))
     assert (
         "--max-turns=3" in agent(adapter="claude", options=SessionOptions(max_turns=3)).command(REQUEST).argv

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.adapters.agents.claude_stream import ClaudeStreamParser
-from ralph.adapters.agents.codex_stream import CodexStreamParser
-from ralph.adapters.agents.copilot_stream import CopilotStreamParser
-from ralph.adapters.agents.gemini_stream import GeminiStreamParser
-from ralph.adapters.agents.opencode_stream import OpencodeStreamParser
-from ralph.adapters.agents.qwen_stream import QwenStreamParser
+from ralph.adapters.agents.claude.stream import ClaudeStreamParser
+from ralph.adapters.agents.codex.stream import CodexStreamParser
+from ralph.adapters.agents.copilot.stream import CopilotStreamParser
+from ralph.adapters.agents.gemini.stream import GeminiStreamParser
+from ralph.adapters.agents.opencode.stream import OpencodeStreamParser
+from ralph.adapters.agents.qwen.stream import QwenStreamParser
 from ralph.domain.agent.events import AgentEvent, Noise, Notice, Text, ToolEnded, ToolStarted, TurnEnded
 from ralph.engine.ports import StreamParser
 

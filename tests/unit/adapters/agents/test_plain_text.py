@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ralph.adapters.agents.excerpts import without_ansi
-from ralph.adapters.agents.plain import PlainAdapter
+from ralph.adapters.agents.plain.agent import PlainAdapter
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.domain.agent.events import AgentEvent, Text
 from ralph.engine.ports import AgentRequest, StreamParser

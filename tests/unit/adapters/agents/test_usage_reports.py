@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ralph.adapters.agents.claude_stream import ClaudeStreamParser
-from ralph.adapters.agents.codex import chosen_model
-from ralph.adapters.agents.codex_stream import CodexStreamParser
+from ralph.adapters.agents.claude.stream import ClaudeStreamParser
+from ralph.adapters.agents.codex.agent import chosen_model
+from ralph.adapters.agents.codex.stream import CodexStreamParser
 from ralph.domain.agent.events import AgentEvent, SessionStarted, TurnEnded, Usage, UsageReported
 
 USED = {

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from ralph.adapters.isolation.agent_needs import host_rules, needs_of
 from ralph.adapters.isolation.environment import kept_variables
+from ralph.domain.sandbox.needs import AgentNeeds, host_rules
 
 ENVIRON = dict.fromkeys(
     [
@@ -27,13 +27,6 @@ def test_patterns_have_a_star_anywhere() -> None:
     assert "AWS_SECRET_ACCESS_KEY" not in kept
 
 
-def test_an_agent_gets_its_own_and_those_that_stand_in_get_theirs() -> None:
-    both = needs_of(("/usr/bin/claude", "codex"))
-    assert {"ANTHROPIC_*", "OPENAI_*"} <= set(both.env)
-    assert both.state == (".claude", ".codex")
-    assert needs_of(("own-agent",)).state == ()
-
-
 def test_an_address_in_the_environment_is_a_host_to_reach() -> None:
     environ = {
         "ANTHROPIC_BASE_URL": "http://127.0.0.1:4000/v1",
@@ -42,5 +35,5 @@ def test_an_address_in_the_environment_is_a_host_to_reach() -> None:
         "B_BASE_URL": "ftp://files.example",
         "C_BASE_URL": "http://x:port",
     }
-    rules = [str(rule) for rule in host_rules(needs_of(()), environ)]
-    assert rules == ["127.0.0.1:4000", "gateway.example"]
+    rules = [str(rule) for rule in host_rules(AgentNeeds(hosts=("api.example",)), environ)]
+    assert rules == ["api.example", "127.0.0.1:4000", "gateway.example"]

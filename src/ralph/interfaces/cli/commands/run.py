@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ralph.agent_names import named_agents
 from ralph.errors import UsageError
 from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
 from ralph.interfaces.cli.project_option import project_dir_option
@@ -76,8 +77,8 @@ Examples:
 @click.option(
     "--agent",
     metavar="NAME",
-    help="Agent to run: claude, codex, gemini, opencode, qwen, copilot, amp, one defined in the settings, or any other"
-    " command. Separate fallbacks by commas.",
+    help=f"Agent to run: {', '.join(named_agents())}, one defined in the settings, or any other command. Separate"
+    " fallbacks by commas.",
 )
 @click.option(
     "--agent-flag",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ralph.adapters.agents.claude_stream import ClaudeStreamParser
+from ralph.adapters.agents.claude.stream import ClaudeStreamParser
 from ralph.domain.agent.events import AgentEvent, ErrorReported, Text, TurnEnded, Usage, UsageReported
 
 API_ERROR = re.compile(r"\[API Error: (?:(\d{3})\b)?.*\]", re.DOTALL)

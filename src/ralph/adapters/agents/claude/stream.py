@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ralph.adapters.agents.claude_lines import (
+from ralph.adapters.agents.claude.lines import (
     ApiError,
     AssistantLine,
     Block,
@@ -30,7 +30,7 @@ from ralph.adapters.agents.claude_lines import (
     decode_line,
     decode_loose_line,
 )
-from ralph.adapters.agents.claude_system import limit_events, system_events
+from ralph.adapters.agents.claude.system import limit_events, system_events
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
 from ralph.adapters.agents.todo_list import TODO_TOOLS, TodoList

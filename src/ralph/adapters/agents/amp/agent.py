@@ -4,32 +4,42 @@ from __future__ import annotations
 
 from typing import Final
 
-from ralph.adapters.agents import claude, faults
+from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import fits_in_argument, program
-from ralph.adapters.agents.claude_stream import ClaudeStreamParser
-from ralph.adapters.agents.faults import Advice, Failure
+from ralph.adapters.agents.claude.agent import USERS_LIMITS
+from ralph.adapters.agents.claude.stream import ClaudeStreamParser
+from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.adapters.agents.registry import KNOWN_AGENTS
 from ralph.adapters.agents.structured import StructuredAdapter
+from ralph.domain.agent.facts import AgentFacts, Examination
 from ralph.domain.loop.session_report import Fault, Transient
+from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
-ALLOW_ALL: Final = "--dangerously-allow-all"
-
-ADVICE: Final = Advice(
-    install=KNOWN_AGENTS["amp"],
-    login="log in: `amp login`, or set AMP_API_KEY",
+FACTS: Final = AgentFacts(
+    name="amp",
+    install="npm install -g @sourcegraph/amp",
+    login="`amp login`, or set AMP_API_KEY",
+    needs=AgentNeeds(
+        state=(".local/share/amp", ".cache/amp"),
+        readonly=(".config/amp",),
+        env=("AMP_*",),
+        hosts=("ampcode.com", "*.ampcode.com"),
+    ),
+    examination=Examination(
+        known_good=None, variables=("AMP_API_KEY",), files=(".local/share/amp/secrets.json",)
+    ),
 )
 
 
 class AmpAdapter(StructuredAdapter):
-    name = "amp"
-    advice = ADVICE
+    facts = FACTS
+    grants = ("--dangerously-allow-all",)
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            f"permissions are skipped ({ALLOW_ALL}): amp may run any command",
+            *super().notes,
             "amp is unproven: tested with documented streams only, not with the real program",
         )
 
@@ -37,9 +47,9 @@ class AmpAdapter(StructuredAdapter):
         argv = [program(self._command, request.cwd), *self._flags]
         if request.mode is OutputMode.STREAM and not self._gives("--stream-json"):
             argv.append("--stream-json")
-        if not self._gives(ALLOW_ALL):
-            argv.append(ALLOW_ALL)
-        argv.append("-x")  # it and the prompt must stand together at the end
+        if self._adds_grant:
+            argv.append(self.grants[0])
+        argv.append("-x")  # it and the prompt come last, together
         as_argument = fits_in_argument(request.prompt) and not request.prompt.startswith("-")
         if as_argument:
             argv.append(request.prompt)
@@ -52,9 +62,12 @@ class AmpAdapter(StructuredAdapter):
 
     def explain(self, failure: Failure) -> Fault | None:
         """Its errors are free text: nothing is known about them but that the session failed."""
-        if failure.code in claude.USERS_LIMITS:
+        if failure.code in USERS_LIMITS:
             return None
-        return Transient(failure.message) if failure.status is None else faults.by_status(failure, ADVICE)
+        return Transient(failure.message) if failure.status is None else faults.by_status(failure, FACTS)
 
     def explain_silence(self, stderr: str, code: int) -> Fault | None:
-        return faults.startup_error(stderr, hint=f"check agent.flags; {ADVICE.login}")
+        return faults.startup_error(stderr, hint=f"check agent.flags; {FACTS.login_hint}")
+
+
+ADAPTER: Final = AmpAdapter

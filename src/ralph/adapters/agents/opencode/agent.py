@@ -7,35 +7,65 @@ from typing import Final
 
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import program, value_of
-from ralph.adapters.agents.faults import Advice, Failure
+from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.final_words import FinalWordsParser
-from ralph.adapters.agents.opencode_stream import OpencodeStreamParser
+from ralph.adapters.agents.opencode.stream import OpencodeStreamParser
 from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.adapters.agents.registry import KNOWN_AGENTS
 from ralph.adapters.agents.structured import StructuredAdapter
+from ralph.domain.agent.facts import AgentFacts, Examination
+from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Fatal, Fault
+from ralph.domain.sandbox.needs import AgentNeeds
+from ralph.domain.views.health import KnownGood
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
-AUTO: Final = "--auto"
+_CREDENTIALS = re.compile(r"\b(\d+) (?:credentials?|environment variables?)\b")
+
+
+def _by_credentials(code: int, output: str) -> bool | None:
+    """It lists what it has; a provider in its configuration may bring its own key."""
+    counts = [int(count) for count in _CREDENTIALS.findall(output)]
+    return True if any(counts) else None
+
+
+FACTS: Final = AgentFacts(
+    name="opencode",
+    install="npm install -g opencode-ai",
+    login="`opencode auth login`, or set the API key of the provider that its configuration names",
+    options=ALL_OPTIONS - {Option.MAX_TURNS},
+    needs=AgentNeeds(
+        state=(".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+        readonly=(".config/opencode",),
+        env=("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "OPENROUTER_*"),
+        hosts=("opencode.ai", "models.dev", "api.anthropic.com", "api.openai.com", "openrouter.ai"),
+    ),
+    examination=Examination(
+        KnownGood("1.18", "1.18.33"),
+        help=("run", "--help"),
+        flags=("--format", "--auto"),
+        login=("auth", "list"),
+        is_logged_in=_by_credentials,
+        silent_seconds=100,
+    ),
+)
+
 READING_AGENT: Final = "plan"
-"""opencode's own agent for looking only. It keeps its shell, which could write after all."""
+"""opencode's own agent that only reads. It keeps its shell, which could write after all."""
 
 NO_WRITING: Final = '{"edit":"deny","bash":"deny"}'
 
-ADVICE: Final = Advice(
-    install=KNOWN_AGENTS["opencode"],
-    login="log in: `opencode auth login`, or set the API key of the provider that its configuration names",
-)
+_BAD_CHOICE: Final = frozenset(("ProviderModelNotFoundError", "ProviderInitError", "ConfigInvalidError"))
+_REFUSED = re.compile(r"Error: (?:Session|Model|Agent) not found|Error: (?:Unknown|Invalid|You must) ")
 
 
 class OpencodeAdapter(StructuredAdapter):
-    name = "opencode"
-    advice = ADVICE
+    facts = FACTS
+    grants = ("--auto",)
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            f"permissions are granted ({AUTO}): opencode may run any command its configuration does not deny",
+            f"permissions are granted ({self.grants[0]}): opencode may run any command its configuration does not deny",
         )
 
     def command(self, request: AgentRequest) -> Command:
@@ -45,8 +75,8 @@ class OpencodeAdapter(StructuredAdapter):
         if request.read_only:
             if not self._gives("--agent"):
                 argv += ["--agent", READING_AGENT]
-        elif not self._gives(AUTO):
-            argv.append(AUTO)
+        elif self._adds_grant:
+            argv.append(self.grants[0])
         if request.continues:
             argv.append(f"--session={request.continues}")
         environment = {"OPENCODE_DISABLE_AUTOUPDATE": "true", **request.environment}
@@ -63,12 +93,12 @@ class OpencodeAdapter(StructuredAdapter):
 
     def explain(self, failure: Failure) -> Fault | None:
         if failure.code == "ProviderAuthError":
-            return Fatal(failure.message, ADVICE.login)
+            return Fatal(failure.message, FACTS.login_hint)
         if failure.code in _BAD_CHOICE:
             return faults.refused(failure)
         if failure.code == "ContextOverflowError":
             return faults.too_long(failure)
-        return faults.by_status(failure, ADVICE)
+        return faults.by_status(failure, FACTS)
 
     def explain_silence(self, stderr: str, code: int) -> Fault | None:
         lines = faults.plain_lines(stderr)
@@ -80,5 +110,4 @@ class OpencodeAdapter(StructuredAdapter):
         return None
 
 
-_BAD_CHOICE: Final = frozenset(("ProviderModelNotFoundError", "ProviderInitError", "ConfigInvalidError"))
-_REFUSED = re.compile(r"Error: (?:Session|Model|Agent) not found|Error: (?:Unknown|Invalid|You must) ")
+ADAPTER: Final = OpencodeAdapter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ralph.adapters.agents.claude_lines import LimitInfo, RetryData, SystemLine, decode_retry
+from ralph.adapters.agents.claude.lines import LimitInfo, RetryData, SystemLine, decode_retry
 from ralph.adapters.agents.excerpts import one_line
 from ralph.adapters.agents.json_lines import UNREADABLE
 from ralph.domain.agent.events import (

@@ -7,64 +7,70 @@ from collections.abc import Sequence
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import program, value_of, without
-from ralph.adapters.agents.faults import Advice, Failure
-from ralph.adapters.agents.final_words import FinalWordsParser
-from ralph.adapters.agents.gemini_stream import GeminiStreamParser, status_in
-from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.adapters.agents.registry import KNOWN_AGENTS
-from ralph.adapters.agents.structured import StructuredAdapter
+from ralph.adapters.agents.arguments import program
+from ralph.adapters.agents.faults import Failure
+from ralph.adapters.agents.gemini.stream import GeminiStreamParser, status_in
+from ralph.adapters.agents.gemini_family import PERMITS, GeminiFamilyAdapter
 from ralph.domain.agent.events import AgentEvent, ErrorReported, TurnEnded
+from ralph.domain.agent.facts import AgentFacts, Examination
+from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited
-from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
+from ralph.domain.sandbox.needs import AgentNeeds
+from ralph.domain.views.health import KnownGood
+from ralph.engine.ports import AgentRequest, Command, Exit
 
-YOLO: Final = "--yolo"
-_PERMITS: Final = ("--approval-mode", "--allowed-tools")
-CHOOSES_PERMISSIONS: Final = ("-y", YOLO, *_PERMITS, "--policy", "--admin-policy")
-
-ADVICE: Final = Advice(
-    install=KNOWN_AGENTS["gemini"],
-    login="log in: start `gemini` once and choose how to sign in, or set GEMINI_API_KEY",
+FACTS: Final = AgentFacts(
+    name="gemini",
+    install="npm install -g @google/gemini-cli",
+    login="start `gemini` once and choose how to sign in, or set GEMINI_API_KEY",
+    options=ALL_OPTIONS - {Option.MAX_TURNS},
+    needs=AgentNeeds(
+        state=(".gemini",),
+        protected=(".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/commands/", ".gemini/extensions/"),
+        env=("GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_*"),
+        hosts=(
+            "generativelanguage.googleapis.com",
+            "cloudcode-pa.googleapis.com",
+            "oauth2.googleapis.com",
+            "aiplatform.googleapis.com",
+        ),
+    ),
+    examination=Examination(
+        KnownGood("0.60", "0.61.0"),
+        flags=("--output-format", "--yolo", "--skip-trust"),
+        variables=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"),
+        files=(".gemini/oauth_creds.json",),
+        silent_seconds=290,
+    ),
 )
 
+# The exit status is the HTTP status, of which eight bits are left.
+_BY_EXIT_CODE: Final = {
+    status % 256: status for status in (400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
+}
+_BAD_KEY = re.compile(r"API key (?:not valid|expired|not found)", re.IGNORECASE)
+_EXHAUSTED = re.compile(
+    r"\bresource (?:has been )?exhausted\b|\bexceeded your current quota\b", re.IGNORECASE
+)
+_TOO_LONG = re.compile(r"\bexceeds the maximum number of tokens\b|\bcontext window\b", re.IGNORECASE)
+_TALK = re.compile(r"^(?:Warning:|YOLO mode|\[STARTUP\]|Approval mode overridden|\s+at )")
+_RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?[.:].*", re.MULTILINE)
 
-class GeminiAdapter(StructuredAdapter):
-    name = "gemini"
-    advice = ADVICE
 
-    @property
-    def _adds_yolo(self) -> bool:
-        return not self._gives(*CHOOSES_PERMISSIONS)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        if self._adds_yolo or self._gives("-y", YOLO):
-            return (f"permissions are skipped ({YOLO}): gemini may run any command",)
-        return ()
+class GeminiAdapter(GeminiFamilyAdapter):
+    facts = FACTS
+    chooses = (*PERMITS, "--policy", "--admin-policy")
+    stream = GeminiStreamParser
 
     def command(self, request: AgentRequest) -> Command:
-        flags = without(self._flags, "-y", YOLO, valued=_PERMITS) if request.read_only else self._flags
-        argv = [program(self._command, request.cwd), *flags, *self._model()]
-        if not self._gives("-o", "--output-format"):
-            argv += ["--output-format", "stream-json"]
-        if request.read_only:
-            argv += ["--approval-mode", "plan"]
-        elif self._adds_yolo:
-            argv.append(YOLO)
+        argv = [program(self._command, request.cwd), *self._arguments(request)]
         if not self._gives("--skip-trust"):
-            argv.append("--skip-trust")  # in a folder that nobody trusted yet it does not start
+            argv.append("--skip-trust")  # it does not start in a folder that nobody has trusted yet
         if request.continues:
             argv.append(f"--resume={request.continues}")
         # Its relauncher ignores signals, and the agent behind it is only reached through the group.
         environment = {"GEMINI_CLI_NO_RELAUNCH": "true", **request.environment}
         return Command(tuple(argv), request.cwd, environment, request.prompt_file)
-
-    def parser(self, request: AgentRequest) -> StreamParser:
-        chosen = value_of(self._flags, "--output-format") or value_of(self._flags, "-o")
-        if chosen is not None and chosen != "stream-json":
-            return PlainTextParser()
-        stream = GeminiStreamParser()
-        return FinalWordsParser(stream) if request.mode is OutputMode.TEXT else stream
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
@@ -81,19 +87,19 @@ class GeminiAdapter(StructuredAdapter):
 
     def explain(self, failure: Failure) -> Fault | None:
         if _BAD_KEY.search(failure.message):
-            return Fatal(failure.message, ADVICE.login)
+            return Fatal(failure.message, FACTS.login_hint)
         if _EXHAUSTED.search(failure.message):
             return RateLimited(failure.message)
         if _TOO_LONG.search(failure.message):
             return faults.too_long(failure)
-        return faults.by_status(failure, ADVICE)
+        return faults.by_status(failure, FACTS)
 
     def explain_silence(self, stderr: str, code: int) -> Fault | None:
         lines = [line for line in _without_talk(stderr) if line.strip()]
         final = faults.first_words(lines, "Error") or (lines[-1] if lines else "")
         match code:
             case 41:
-                return Fatal(final or "not logged in", ADVICE.login)
+                return Fatal(final or "not logged in", FACTS.login_hint)
             case 42 | 52:
                 return Fatal(final or "bad input", "check agent.flags and gemini's settings")
             case 53:
@@ -109,21 +115,6 @@ class GeminiAdapter(StructuredAdapter):
         if status is not None:
             return self.explain(Failure(final, status))
         return None
-
-
-# --- faults ------------------------------------------------------------------------------------------------
-
-# The exit status is the HTTP status, of which eight bits are left.
-_BY_EXIT_CODE: Final = {
-    status % 256: status for status in (400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
-}
-_BAD_KEY = re.compile(r"API key (?:not valid|expired|not found)", re.IGNORECASE)
-_EXHAUSTED = re.compile(
-    r"\bresource (?:has been )?exhausted\b|\bexceeded your current quota\b", re.IGNORECASE
-)
-_TOO_LONG = re.compile(r"\bexceeds the maximum number of tokens\b|\bcontext window\b", re.IGNORECASE)
-_TALK = re.compile(r"^(?:Warning:|YOLO mode|\[STARTUP\]|Approval mode overridden|\s+at )")
-_RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?[.:].*", re.MULTILINE)
 
 
 def _without_talk(stderr: str) -> list[str]:
@@ -150,3 +141,6 @@ def _with_status(event: AgentEvent, status: int) -> AgentEvent:
     if isinstance(event, ErrorReported) and event.code != faults.NO_RESULT:
         return ErrorReported(event.message, status, event.code, event.final)
     return event
+
+
+ADAPTER: Final = GeminiAdapter

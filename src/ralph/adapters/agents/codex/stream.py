@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from ralph.adapters.agents.codex_lines import (
+from ralph.adapters.agents.codex.lines import (
     AgentMessageItem,
     CollabCallItem,
     CommandItem,

@@ -7,57 +7,63 @@ from typing import Final
 
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import program, value_of
-from ralph.adapters.agents.copilot_stream import CopilotStreamParser
-from ralph.adapters.agents.faults import Advice, Failure
+from ralph.adapters.agents.copilot.stream import CopilotStreamParser
+from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.final_words import FinalWordsParser
 from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.adapters.agents.registry import KNOWN_AGENTS
 from ralph.adapters.agents.structured import StructuredAdapter
+from ralph.domain.agent.facts import AgentFacts, Examination
+from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Fatal, Fault
+from ralph.domain.sandbox.needs import AgentNeeds
+from ralph.domain.views.health import KnownGood
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
-ALLOW_ALL: Final = "--allow-all"
-CHOOSES_PERMISSIONS: Final = (
-    ALLOW_ALL,
-    "--yolo",
-    "--allow-all-tools",
-    "--allow-tool",
-    "--deny-tool",
-    "--available-tools",
-    "--excluded-tools",
+FACTS: Final = AgentFacts(
+    name="copilot",
+    install="npm install -g @github/copilot",
+    login="`copilot login`, or set COPILOT_GITHUB_TOKEN",
+    options=ALL_OPTIONS - {Option.MAX_TURNS},
+    needs=AgentNeeds(
+        state=(".copilot",),
+        protected=(".copilot/config.json", ".copilot/mcp-config.json"),
+        env=("COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN"),
+        hosts=("api.github.com", "api.githubcopilot.com", "*.githubcopilot.com"),
+    ),
+    examination=Examination(
+        KnownGood("1.0.100", "1.0.102"),
+        flags=("--output-format", "--allow-all", "--no-ask-user", "--no-auto-update"),
+        variables=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"),
+        silent_seconds=60,
+    ),
 )
+
 NO_WRITING: Final = ("--deny-tool=write", "--deny-tool=shell")
 """These outrank whatever else is allowed."""
 
-ADVICE: Final = Advice(
-    install=KNOWN_AGENTS["copilot"],
-    login="log in: `copilot login`, or set COPILOT_GITHUB_TOKEN",
-)
+_NOT_LOGGED_IN: Final = frozenset(("authentication", "authorization"))
+_TOO_LONG = re.compile(r"\bexceeds the model's prompt budget\b", re.IGNORECASE)
+_NO_LOGIN = re.compile(r"^Error: (?:No authentication|Authentication)", re.IGNORECASE)
 
 
 class CopilotAdapter(StructuredAdapter):
-    name = "copilot"
-    advice = ADVICE
+    facts = FACTS
+    grants = ("--allow-all", "--yolo")
+    chooses = ("--allow-all-tools", "--allow-tool", "--deny-tool", "--available-tools", "--excluded-tools")
     model_flags = ("--model",)
-
-    @property
-    def _adds_allow_all(self) -> bool:
-        return not self._gives(*CHOOSES_PERMISSIONS)
 
     @property
     def notes(self) -> tuple[str, ...]:
         cost = "copilot reports no tokens: what it costs is not known, and no limit of cost or tokens can hold it"
-        if self._adds_allow_all or self._gives(ALLOW_ALL, "--yolo"):
-            return (f"permissions are skipped ({ALLOW_ALL}): copilot may run any command", cost)
-        return (cost,)
+        return (*super().notes, cost)
 
     def command(self, request: AgentRequest) -> Command:
         # Without -p it reads the prompt from stdin.
         argv = [program(self._command, request.cwd), *self._flags, *self._model()]
         if not self._gives("--output-format"):
             argv += ["--output-format", "json"]
-        if self._adds_allow_all:
-            argv.append(ALLOW_ALL)
+        if self._adds_grant:
+            argv.append(self.grants[0])
         if request.read_only:
             argv += NO_WRITING
         for flag in ("--no-ask-user", "--no-auto-update"):
@@ -75,19 +81,17 @@ class CopilotAdapter(StructuredAdapter):
 
     def explain(self, failure: Failure) -> Fault | None:
         if failure.code in _NOT_LOGGED_IN and failure.status is None:
-            return Fatal(failure.message, ADVICE.login)
+            return Fatal(failure.message, FACTS.login_hint)
         if failure.code == "context_limit" or _TOO_LONG.search(failure.message):
             return faults.too_long(failure)
-        return faults.by_status(failure, ADVICE)
+        return faults.by_status(failure, FACTS)
 
     def explain_silence(self, stderr: str, code: int) -> Fault | None:
         lines = faults.plain_lines(stderr)
         for line in lines:
             if _NO_LOGIN.search(line):
-                return Fatal(line, ADVICE.login)
+                return Fatal(line, FACTS.login_hint)
         return faults.startup_error("\n".join(lines))
 
 
-_NOT_LOGGED_IN: Final = frozenset(("authentication", "authorization"))
-_TOO_LONG = re.compile(r"\bexceeds the model's prompt budget\b", re.IGNORECASE)
-_NO_LOGIN = re.compile(r"^Error: (?:No authentication|Authentication)", re.IGNORECASE)
+ADAPTER: Final = CopilotAdapter

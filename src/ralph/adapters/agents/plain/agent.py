@@ -8,14 +8,20 @@ from typing import Final
 
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import MAX_ARGUMENT_BYTES, fits_in_argument, program
-from ralph.adapters.agents.options import NO_OPTIONS, SessionOptions
 from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.adapters.agents.registry import KNOWN_AGENTS, PLAIN
 from ralph.domain.agent.definition import PromptWay
 from ralph.domain.agent.events import AgentEvent
+from ralph.domain.agent.facts import AgentFacts
+from ralph.domain.agent.options import NO_OPTIONS, Option, SessionOptions
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, Transient
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 from ralph.errors import ConfigError
+
+FACTS: Final = AgentFacts(
+    name="plain",
+    install="install it, or give its full path as agent.command",
+    options=frozenset({Option.MODEL}),  # by {model} in its flags
+)
 
 _PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|model)\}")
 _AT_THE_END: Final = {PromptWay.ARGUMENT: "prompt", PromptWay.FILE: "prompt_file"}
@@ -23,7 +29,8 @@ _SHELL_CANNOT_RUN: Final = (126, 127)
 
 
 class PlainAdapter:
-    name = PLAIN
+    facts = FACTS
+    name = FACTS.name
     linger: float | None = None
 
     def __init__(
@@ -80,7 +87,7 @@ class PlainAdapter:
     ) -> Fault | None:
         """Nothing but exit status and silence to go by: a program that printed something is judged as it is."""
         if exit_.ending is Ending.NOT_STARTED:
-            return faults.not_started(exit_, self._command, KNOWN_AGENTS[PLAIN])
+            return faults.not_started(exit_, self._command, FACTS.install)
         if exit_.ending is not Ending.EXITED:
             return None
         signalled = faults.by_signal(exit_)
@@ -92,3 +99,6 @@ class PlainAdapter:
         if exit_.code in _SHELL_CANNOT_RUN:
             return Fatal(reason, "check agent.command in the settings")
         return Transient(reason)
+
+
+ADAPTER: Final = PlainAdapter

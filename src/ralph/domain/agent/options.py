@@ -1,4 +1,4 @@
-"""What the user may want of every session, whichever agent it is: not every program has a flag for it."""
+"""What the user may ask of every session, whichever agent it is: not every program supports it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Final
 
 
 class Option(StrEnum):
-    """By the names of the settings below ``agent``; READ_ONLY is what ralph itself asks of verifying sessions."""
+    """By the names of the settings below ``agent``; READ_ONLY is what ralph itself asks of judging sessions."""
 
     MODEL = "model"
     MAX_TURNS = "maxTurns"
     CONTINUE_SESSION = "continueSession"
     READ_ONLY = "readOnly"
+
+
+ALL_OPTIONS: Final = frozenset(Option)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Any command that no other folder knows."""
