@@ -2739,7 +2739,7 @@ def ralph_guard_families_git():
         return has_flag([_before_letter(option, "bB") for option in words.options], "f", "force")
 
     def _before_letter(option: str, letters: str) -> str:
-        """``-qbfeature`` is ``-q`` and a value: what follows the letter is no flag."""
+        """``-qbfeature`` is ``-q`` and a value: what follows the letter is not a flag."""
         if option.startswith("--"):
             return option
         return "-" + option[1:].partition(next((letter for letter in option[1:] if letter in letters), "\0"))[0]
@@ -3316,7 +3316,7 @@ def ralph_guard_families_secrets():
     return locals()
 
 def ralph_guard_families_services():
-    """Optional pack: services behind an API or a command-line client, from monitoring to payments."""
+    """Optional pack: services with an API or a command-line client, from monitoring to payments."""
 
     import re
 
@@ -3705,12 +3705,12 @@ def ralph_guard_judgement():
     return locals()
 
 def ralph_guard_lazy_pattern():
-    """Patterns that are compiled when they are first used: most commands need few of them, and hooks start often."""
+    """Patterns that are compiled on first use: most commands need few of them, and hooks start often."""
 
     import re
 
     class LazyPattern:
-        """A regular expression with the methods that are used here."""
+        """A regular expression with the methods that the guard uses."""
 
         __slots__ = ("_compiled", "_flags", "_text")
 
@@ -3750,9 +3750,9 @@ def ralph_guard_limits():
     MAX_NODES = 30_000
     """Parts of words and commands in one text."""
     MAX_NESTING = 25
-    """Substitutions and groups within each other."""
+    """Substitutions and groups inside each other."""
     MAX_DEPTH = 12
-    """Texts, functions and programs that run each other."""
+    """Scripts, functions and programs that run each other."""
     MAX_CALLS = 1_000
     MAX_WORDS = 2_000
     MAX_WORD_CHARS = 100_000
@@ -3776,7 +3776,7 @@ def ralph_guard_limits():
     return locals()
 
 def ralph_guard_marks():
-    """Signs that stand in words for what is not known."""
+    """Characters that stand in words for what is not known."""
 
     UNKNOWN = "\ue000"
     """Stands in a word for text that only the running shell knows."""
@@ -3831,10 +3831,10 @@ def ralph_guard_options():
                 operands.append(word)
         return options, operands
 
-    def behind_options(
+    def words_after_options(
         words: list[str], valued: Collection[str], *, skips_assignments: bool = False
     ) -> list[str]:
-        """The words behind a wrapper's own options: the command that it runs."""
+        """The words after a wrapper's own options: the command that it runs."""
         at = 0
         while at < len(words):
             word = words[at]
@@ -3951,7 +3951,7 @@ def ralph_guard_places():
         return text or "."
 
     def place_of(path: str, cwd: str, project: str = "") -> Place:
-        """``cwd`` is where the command line has gone so far, ``project`` the absolute working directory if known."""
+        """``cwd`` is the directory at this point of the command line, ``project`` the absolute working directory if known."""
         if INPUT in path or "$" in path:
             return Place.UNKNOWN
         if _WINDOWS_ROOT.fullmatch(path) and path[:1] != "/":
@@ -4088,7 +4088,7 @@ def ralph_guard_program_lists():
     DANGEROUS_PROGRAMS = words_in(
         "rm git find dd shred sudo doas bash sh zsh eval mkfs mkfs.ext4 chmod chown xargs shutdown reboot"
     )
-    """Programs worth looking for among the words of a program that is not known."""
+    """Programs to look for among the words of an unknown program."""
     return locals()
 
 def ralph_guard_programs_builtins():
@@ -4149,7 +4149,7 @@ def ralph_guard_programs_carriers():
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.limits"); MAX_FIND_COMMANDS = _m["MAX_FIND_COMMANDS"]; MAX_PARALLEL_VALUES = _m["MAX_PARALLEL_VALUES"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]; join_path = _m["join_path"]
     _m = _module("ralph.guard.program_lists"); SHELLS = _m["SHELLS"]
     _m = _module("ralph.guard.shell.syntax"); scripts_of = _m["scripts_of"]
@@ -4228,7 +4228,7 @@ def ralph_guard_programs_carriers():
         return any(base_name(word) in ("rm", "unlink", "shred") for word in words)
 
     def _removes_trees(words: list[str]) -> bool:
-        """rm -rf, behind whatever wrappers."""
+        """rm -rf, whatever wraps it."""
         for number, word in enumerate(words):
             if base_name(word) == "rm":
                 options, _ = split_options(words[number + 1 :])
@@ -4253,7 +4253,7 @@ def ralph_guard_programs_carriers():
     def read_xargs(arguments: list[str]) -> list[str]:
         """The command with ``INPUT`` where the words from stdin go."""
         placeholder = ""
-        command = behind_options(arguments, _XARGS_VALUED)
+        command = words_after_options(arguments, _XARGS_VALUED)
         own = arguments[: len(arguments) - len(command)]
         for number, word in enumerate(own):
             if word in ("-I", "-J") and number + 1 < len(own):
@@ -4313,7 +4313,7 @@ def ralph_guard_programs_carriers():
             values += arguments[start + 1 : end]
         if from_file or not separators:
             values = [INPUT]
-        command = behind_options(before, _PARALLEL_VALUED)
+        command = words_after_options(before, _PARALLEL_VALUED)
         own = before[: len(before) - len(command)]
         directory = ""
         for number, word in enumerate(own):
@@ -4627,7 +4627,7 @@ def ralph_guard_programs_git_helpers():
     return locals()
 
 def ralph_guard_programs_handlers():
-    """What each program does with its words: run another one, read a script, change the shell, or be judged by the families."""
+    """Which handler follows which program; all others are judged by the families alone."""
 
     _m = _module("ralph.guard.families.secrets"); check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]; is_opaque = _m["is_opaque"]
@@ -4705,7 +4705,7 @@ def ralph_guard_programs_handlers():
         name = start.words[0]
         if any((name,) == value for key, value in start.scope.variables.items() if key.isdigit()):
             return  # `bash -c '"$1"' _ 'two words'`: no program has that name
-        walk.tally.is_torn = True  # a quote stands where none belongs: read it strictly
+        walk.tally.is_torn = True  # a misplaced quote: read the rest strictly
         walk_text(walk, " ".join(" ".join(start.words).split("\n")), start.scope)
         walk_text(walk, name, start.scope)
 
@@ -4773,7 +4773,7 @@ def ralph_guard_programs_interpreters():
         valued: tuple[str, ...] = ()
         """Options with another value."""
         stops_at_code: bool = False
-        """Words behind the code are the program's, never options again (python -c)."""
+        """Words after the code are the program's, never options again (python -c)."""
 
     _PYTHON = Interpreter("python", ("-c",), ("-m", "-W", "-X", "--check-hash-based-pycs"), True)
     _NODE = Interpreter(
@@ -5066,7 +5066,7 @@ def ralph_guard_programs_shells():
                 run_text(walk, start, start.scope.written(path), "file")
 
     def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> None:
-        """Behind ``-c``."""
+        """After ``-c``."""
         if is_opaque(code):
             if INPUT in code:
                 refuse_hidden("words from stdin become a script")
@@ -5138,7 +5138,7 @@ def ralph_guard_programs_text_runners():
 
     import shlex
 
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; split_words = _m["split_words"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; split_words = _m["split_words"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.programs.wrappers"); wrapped_command = _m["wrapped_command"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
 
@@ -5170,7 +5170,7 @@ def ralph_guard_programs_text_runners():
         walk.ask_families(start)
         if not walk.rules.has_pack("remote"):
             return
-        words = behind_options(start.words[1:], _SSH_VALUED)
+        words = words_after_options(start.words[1:], _SSH_VALUED)
         if words[1:]:
             walk_text(walk, " ".join(words[1:]), start.scope.copy())
 
@@ -5196,12 +5196,12 @@ def ralph_guard_programs_text_runners():
     return locals()
 
 def ralph_guard_programs_wrappers():
-    """Programs that run another command: sudo, env, timeout … One row each."""
+    """Programs that run another command: sudo, env, timeout … A new one is one row."""
 
     from typing import NamedTuple
 
     _m = _module("ralph.guard.marks"); is_opaque = _m["is_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; behind_options = _m["behind_options"]; has_flag = _m["has_flag"]; is_assignment = _m["is_assignment"]; split_words = _m["split_words"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; is_assignment = _m["is_assignment"]; split_words = _m["split_words"]; words_after_options = _m["words_after_options"]
     _m = _module("ralph.guard.places"); join_path = _m["join_path"]
     _m = _module("ralph.guard.programs.shells"); run_text = _m["run_text"]
     _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; Start = _m["Start"]
@@ -5294,20 +5294,20 @@ def ralph_guard_programs_wrappers():
     """Program and subcommand, then options, then the command."""
 
     def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
-        """The words of the command that ``program`` runs; None if it is no wrapper."""
+        """The words of the command that ``program`` runs; None if it is not a wrapper."""
         if program in _RUNNERS:
             if arguments[:1] and arguments[0] in _RUNNERS[program]:
                 if "--" in arguments:
                     return arguments[arguments.index("--") + 1 :]
                 skipped = 2 if program == "direnv" else 1
-                return behind_options(arguments[skipped:], ())
+                return words_after_options(arguments[skipped:], ())
             return None
         wrapper = WRAPPERS.get(program)
         if wrapper is None:
             return None
         if program == "command" and arguments[:1] and arguments[0] in ("-v", "-V"):
             return []
-        rest = behind_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
+        rest = words_after_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
         return rest[wrapper.operands :]
 
     class EnvCall(NamedTuple):
@@ -5363,7 +5363,7 @@ def ralph_guard_programs_wrappers():
 
     def start_wrapped(walk: Walk, start: Start, wrapped: list[str]) -> None:
         name = base_name(start.words[0])
-        # As a word of the shell, `time` measures functions too; behind an assignment it is a program.
+        # As a word of the shell, `time` measures functions too; after an assignment it is a program.
         has_prefix = start.source is not None and bool(start.source.assignments)
         stays = name in ("builtin", "command") or (name == "time" and not has_prefix)
         walk.start(walk, start.with_words(wrapped) if stays else start.beyond_shell(wrapped))
@@ -5441,13 +5441,13 @@ def ralph_guard_script_walk():
                     refuse_if(check_sending(base_name(words[0]), words[1:]))
                 secret = secret or reads_secrets(words)
             if number + 1 < len(pipeline):
-                feed = _feed_behind(command, scope, feed)
+                feed = _feed_after(command, scope, feed)
 
     def _walk_group(walk: Walk, group: Group, scope: Scope, feed: Feed) -> None:
         walk_script(walk.deeper(), group.body, scope.copy() if group.is_subshell else scope, feed)
         _walk_redirects(walk, group, scope)
 
-    def _feed_behind(command: Command, scope: Scope, feed: Feed) -> Feed:
+    def _feed_after(command: Command, scope: Scope, feed: Feed) -> Feed:
         """What a stage of a pipeline gives to the next."""
         text = output_of_command(command, scope, feed.text)
         if text is not None and UNKNOWN not in text:
@@ -5571,9 +5571,9 @@ def ralph_guard_shell_cursor():
             self.cases = 0
             """How many ``case`` are open here."""
             self.awaited: list[tuple[Redirect, str, bool, bool]] = []
-            """Here-documents whose body comes behind this line: delimiter, is it quoted, are tabs stripped?"""
+            """Here-documents whose body comes after this line: delimiter, is it quoted, are tabs stripped?"""
             self.read_inner = read_inner
-            """Reads the script within a word, up to a sign that closes it: ``scripts.read_inner``, which needs the words."""
+            """Reads the script within a word, up to the bracket that closes it: ``scripts.read_inner``, which needs the words."""
 
         def peek(self) -> str:
             return self.text[self.at : self.at + 1]
@@ -5586,7 +5586,7 @@ def ralph_guard_shell_cursor():
             return end
 
         def find_unescaped(self, sign: str, start: int) -> int:
-            """As ``find``, but a backslash hides the character behind it."""
+            """As ``find``, but a backslash hides the character after it."""
             text, end = self.text, start
             while end < len(text) and text[end] != sign:
                 end += 2 if text[end] == "\\" else 1
@@ -5910,7 +5910,7 @@ def ralph_guard_shell_output():
         return _answer(program, arguments)
 
     def _answer(program: str, arguments: list[str]) -> str | None:
-        """Programs whose answer is known well enough to judge by."""
+        """Programs whose answer can be predicted well enough."""
         operands = [argument for argument in arguments if not argument.startswith("-")]
         if program == "mktemp":
             return f"{TEMPORARY_FOLDER}/made" if not any("/" in operand for operand in operands) else operands[-1]
@@ -6128,7 +6128,7 @@ def ralph_guard_shell_scripts():
 
     def _read_whole(cursor: Cursor) -> Script:
         script = _read_pipelines(cursor, "")
-        while cursor.at < len(cursor.text):  # a stray closing sign: go on behind it
+        while cursor.at < len(cursor.text):  # skip a stray closing bracket
             cursor.at += 1
             script += _read_pipelines(cursor, "")
         return script
@@ -6233,7 +6233,7 @@ def ralph_guard_shell_scripts():
     def _read_function(cursor: Cursor, name: str) -> Function:
         _skip_blanks_and_newlines(cursor)
         cursor.deeper()
-        if cursor.peek() == "{":  # also without a blank behind it: people write fork bombs so
+        if cursor.peek() == "{":  # also without a blank after it: people write fork bombs so
             cursor.at += 1
             body: Command | None = _read_group(cursor, "}", is_subshell=False)
         else:
@@ -6399,7 +6399,7 @@ def ralph_guard_shell_scripts():
                 operator = _OPERATOR.match(cursor.text, cursor.at)
                 if operator is None:
                     return
-                cursor.at = operator.end()  # `; ;`, a leading `|`: nothing runs there
+                cursor.at = operator.end()  # `; ;`, a leading `|`: nothing runs here
                 continue
             cursor.at += 1
             _read_here_documents(cursor)
@@ -6674,7 +6674,7 @@ def ralph_guard_shell_words():
         return False
 
     def read_arithmetic(cursor: Cursor) -> Arithmetic:
-        """Behind ``((``, up to ``))``; only what it substitutes matters."""
+        """After ``((``, up to ``))``; only what it substitutes matters."""
         parts: list[Part] = []
         depth = 2
         while cursor.at < len(cursor.text):
@@ -6693,7 +6693,7 @@ def ralph_guard_shell_words():
         return Arithmetic(tuple(parts))
 
     def _read_braced(cursor: Cursor, quoted: bool) -> Part:
-        """Behind ``${``."""
+        """After ``${``."""
         text = cursor.text
         is_indirect = text.startswith("!", cursor.at)
         is_length = bool(re.compile(r"#[\w@*]").match(text, cursor.at))
@@ -6724,7 +6724,7 @@ def ralph_guard_shell_words():
     return locals()
 
 def ralph_guard_verbs():
-    """Command lines of the form ``tool thing verb``: which verbs destroy."""
+    """Command lines of the form ``tool thing verb``: which verbs are destructive."""
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.options"); words_in = _m["words_in"]
@@ -6740,7 +6740,7 @@ def ralph_guard_verbs():
     _QUESTIONS = words_in("--help -h help --version --dry-run --dryrun --dry-run=client --dry-run=server")
 
     def command_words(arguments: list[str]) -> list[str]:
-        """The words before the first option behind them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
+        """The leading words, without options before them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
         words: list[str] = []
         at = 0
         while at < len(arguments):
@@ -6755,7 +6755,7 @@ def ralph_guard_verbs():
         return words
 
     def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
-        """The first verb that destroys, or nothing."""
+        """The first destructive verb, or nothing."""
         for word in words[:5]:
             if word in more or _VERB.fullmatch(word.lower()):
                 return word
@@ -6869,7 +6869,7 @@ def ralph_guard_walk():
         raise DangerFound(Danger(family, what, instead))
 
     def refuse_hidden(what: str) -> NoReturn:
-        """What runs cannot be read beforehand."""
+        """What runs cannot be read in advance."""
         refuse("hidden", what, "write the command out in full so that it can be read")
 
     def refuse_if(danger: Danger | None) -> None:

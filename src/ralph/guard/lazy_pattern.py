@@ -1,4 +1,4 @@
-"""Patterns that are compiled when they are first used: most commands need few of them, and hooks start often."""
+"""Patterns that are compiled on first use: most commands need few of them, and hooks start often."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 
 class LazyPattern:
-    """A regular expression with the methods that are used here."""
+    """A regular expression with the methods that the guard uses."""
 
     __slots__ = ("_compiled", "_flags", "_text")
 

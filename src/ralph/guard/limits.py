@@ -8,9 +8,9 @@ MAX_TEXT_CHARS = 200_000
 MAX_NODES = 30_000
 """Parts of words and commands in one text."""
 MAX_NESTING = 25
-"""Substitutions and groups within each other."""
+"""Substitutions and groups inside each other."""
 MAX_DEPTH = 12
-"""Texts, functions and programs that run each other."""
+"""Scripts, functions and programs that run each other."""
 MAX_CALLS = 1_000
 MAX_WORDS = 2_000
 MAX_WORD_CHARS = 100_000

@@ -1,4 +1,4 @@
-"""Signs that stand in words for what is not known."""
+"""Characters that stand in words for what is not known."""
 
 from __future__ import annotations
 

@@ -43,10 +43,10 @@ def split_options(words: list[str], valued: Collection[str] = ()) -> tuple[list[
     return options, operands
 
 
-def behind_options(
+def words_after_options(
     words: list[str], valued: Collection[str], *, skips_assignments: bool = False
 ) -> list[str]:
-    """The words behind a wrapper's own options: the command that it runs."""
+    """The words after a wrapper's own options: the command that it runs."""
     at = 0
     while at < len(words):
         word = words[at]

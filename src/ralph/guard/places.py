@@ -72,7 +72,7 @@ def join_path(base: str, path: str) -> str:
 
 
 def place_of(path: str, cwd: str, project: str = "") -> Place:
-    """``cwd`` is where the command line has gone so far, ``project`` the absolute working directory if known."""
+    """``cwd`` is the directory at this point of the command line, ``project`` the absolute working directory if known."""
     if INPUT in path or "$" in path:
         return Place.UNKNOWN
     if _WINDOWS_ROOT.fullmatch(path) and path[:1] != "/":

@@ -40,4 +40,4 @@ SETUP_WORDS = frozenset(["completion", "completions", "shellenv", "completion-sc
 DANGEROUS_PROGRAMS = words_in(
     "rm git find dd shred sudo doas bash sh zsh eval mkfs mkfs.ext4 chmod chown xargs shutdown reboot"
 )
-"""Programs worth looking for among the words of a program that is not known."""
+"""Programs to look for among the words of an unknown program."""

@@ -52,7 +52,7 @@ def _walk_pipeline(walk: Walk, pipeline: Pipeline, scope: Scope, feed: Feed) -> 
                 refuse_if(check_sending(base_name(words[0]), words[1:]))
             secret = secret or reads_secrets(words)
         if number + 1 < len(pipeline):
-            feed = _feed_behind(command, scope, feed)
+            feed = _feed_after(command, scope, feed)
 
 
 def _walk_group(walk: Walk, group: Group, scope: Scope, feed: Feed) -> None:
@@ -60,7 +60,7 @@ def _walk_group(walk: Walk, group: Group, scope: Scope, feed: Feed) -> None:
     _walk_redirects(walk, group, scope)
 
 
-def _feed_behind(command: Command, scope: Scope, feed: Feed) -> Feed:
+def _feed_after(command: Command, scope: Scope, feed: Feed) -> Feed:
     """What a stage of a pipeline gives to the next."""
     text = output_of_command(command, scope, feed.text)
     if text is not None and UNKNOWN not in text:

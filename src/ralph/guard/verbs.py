@@ -1,4 +1,4 @@
-"""Command lines of the form ``tool thing verb``: which verbs destroy."""
+"""Command lines of the form ``tool thing verb``: which verbs are destructive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _QUESTIONS = words_in("--help -h help --version --dry-run --dryrun --dry-run=cli
 
 
 def command_words(arguments: list[str]) -> list[str]:
-    """The words before the first option behind them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
+    """The leading words, without options before them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
     words: list[str] = []
     at = 0
     while at < len(arguments):
@@ -33,7 +33,7 @@ def command_words(arguments: list[str]) -> list[str]:
 
 
 def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
-    """The first verb that destroys, or nothing."""
+    """The first destructive verb, or nothing."""
     for word in words[:5]:
         if word in more or _VERB.fullmatch(word.lower()):
             return word

@@ -114,7 +114,7 @@ def refuse(family: str, what: str, instead: str) -> NoReturn:
 
 
 def refuse_hidden(what: str) -> NoReturn:
-    """What runs cannot be read beforehand."""
+    """What runs cannot be read in advance."""
     refuse("hidden", what, "write the command out in full so that it can be read")
 
 

@@ -63,7 +63,7 @@ def _forces_checkout(words: Words) -> bool:
 
 
 def _before_letter(option: str, letters: str) -> str:
-    """``-qbfeature`` is ``-q`` and a value: what follows the letter is no flag."""
+    """``-qbfeature`` is ``-q`` and a value: what follows the letter is not a flag."""
     if option.startswith("--"):
         return option
     return "-" + option[1:].partition(next((letter for letter in option[1:] if letter in letters), "\0"))[0]

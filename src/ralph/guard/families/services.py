@@ -1,4 +1,4 @@
-"""Optional pack: services behind an API or a command-line client, from monitoring to payments."""
+"""Optional pack: services with an API or a command-line client, from monitoring to payments."""
 
 from __future__ import annotations
 

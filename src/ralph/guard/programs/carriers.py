@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.limits import MAX_FIND_COMMANDS, MAX_PARALLEL_VALUES, TOO_MANY_PROGRAMS, TooComplex
 from ralph.guard.marks import INPUT, UNKNOWN
-from ralph.guard.options import base_name, behind_options, has_flag, split_options, words_in
+from ralph.guard.options import base_name, has_flag, split_options, words_after_options, words_in
 from ralph.guard.places import MACHINE, Place, join_path
 from ralph.guard.program_lists import SHELLS
 from ralph.guard.shell.syntax import scripts_of
@@ -93,7 +93,7 @@ def _removes(words: list[str]) -> bool:
 
 
 def _removes_trees(words: list[str]) -> bool:
-    """rm -rf, behind whatever wrappers."""
+    """rm -rf, whatever wraps it."""
     for number, word in enumerate(words):
         if base_name(word) == "rm":
             options, _ = split_options(words[number + 1 :])
@@ -121,7 +121,7 @@ _XARGS_VALUED = words_in(
 def read_xargs(arguments: list[str]) -> list[str]:
     """The command with ``INPUT`` where the words from stdin go."""
     placeholder = ""
-    command = behind_options(arguments, _XARGS_VALUED)
+    command = words_after_options(arguments, _XARGS_VALUED)
     own = arguments[: len(arguments) - len(command)]
     for number, word in enumerate(own):
         if word in ("-I", "-J") and number + 1 < len(own):
@@ -186,7 +186,7 @@ def read_parallel(arguments: list[str]) -> ParallelCall:
         values += arguments[start + 1 : end]
     if from_file or not separators:
         values = [INPUT]
-    command = behind_options(before, _PARALLEL_VALUED)
+    command = words_after_options(before, _PARALLEL_VALUED)
     own = before[: len(before) - len(command)]
     directory = ""
     for number, word in enumerate(own):

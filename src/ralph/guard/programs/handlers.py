@@ -1,4 +1,4 @@
-"""What each program does with its words: run another one, read a script, change the shell, or be judged by the families."""
+"""Which handler follows which program; all others are judged by the families alone."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _start_quoted(walk: Walk, start: Start) -> None:
     name = start.words[0]
     if any((name,) == value for key, value in start.scope.variables.items() if key.isdigit()):
         return  # `bash -c '"$1"' _ 'two words'`: no program has that name
-    walk.tally.is_torn = True  # a quote stands where none belongs: read it strictly
+    walk.tally.is_torn = True  # a misplaced quote: read the rest strictly
     walk_text(walk, " ".join(" ".join(start.words).split("\n")), start.scope)
     walk_text(walk, name, start.scope)
 

@@ -24,7 +24,7 @@ class Interpreter(NamedTuple):
     valued: tuple[str, ...] = ()
     """Options with another value."""
     stops_at_code: bool = False
-    """Words behind the code are the program's, never options again (python -c)."""
+    """Words after the code are the program's, never options again (python -c)."""
 
 
 _PYTHON = Interpreter("python", ("-c",), ("-m", "-W", "-X", "--check-hash-based-pycs"), True)

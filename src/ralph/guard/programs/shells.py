@@ -130,7 +130,7 @@ def _run_startup_files(walk: Walk, start: Start, shell: ShellWords) -> None:
 
 
 def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> None:
-    """Behind ``-c``."""
+    """After ``-c``."""
     if is_opaque(code):
         if INPUT in code:
             refuse_hidden("words from stdin become a script")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from ralph.guard.options import base_name, behind_options, has_flag, split_options, split_words, words_in
+from ralph.guard.options import base_name, has_flag, split_options, split_words, words_after_options, words_in
 from ralph.guard.programs.wrappers import wrapped_command
 from ralph.guard.script_walk import walk_text
 from ralph.guard.walk import Start, Walk
@@ -40,7 +40,7 @@ def start_ssh(walk: Walk, start: Start) -> None:
     walk.ask_families(start)
     if not walk.rules.has_pack("remote"):
         return
-    words = behind_options(start.words[1:], _SSH_VALUED)
+    words = words_after_options(start.words[1:], _SSH_VALUED)
     if words[1:]:
         walk_text(walk, " ".join(words[1:]), start.scope.copy())
 

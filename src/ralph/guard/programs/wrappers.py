@@ -1,11 +1,11 @@
-"""Programs that run another command: sudo, env, timeout … One row each."""
+"""Programs that run another command: sudo, env, timeout … A new one is one row."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from ralph.guard.marks import is_opaque
-from ralph.guard.options import base_name, behind_options, has_flag, is_assignment, split_words
+from ralph.guard.options import base_name, has_flag, is_assignment, split_words, words_after_options
 from ralph.guard.places import join_path
 from ralph.guard.programs.shells import run_text
 from ralph.guard.walk import NOTHING, Start, Walk
@@ -102,20 +102,20 @@ _RUNNERS = {
 
 
 def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
-    """The words of the command that ``program`` runs; None if it is no wrapper."""
+    """The words of the command that ``program`` runs; None if it is not a wrapper."""
     if program in _RUNNERS:
         if arguments[:1] and arguments[0] in _RUNNERS[program]:
             if "--" in arguments:
                 return arguments[arguments.index("--") + 1 :]
             skipped = 2 if program == "direnv" else 1
-            return behind_options(arguments[skipped:], ())
+            return words_after_options(arguments[skipped:], ())
         return None
     wrapper = WRAPPERS.get(program)
     if wrapper is None:
         return None
     if program == "command" and arguments[:1] and arguments[0] in ("-v", "-V"):
         return []
-    rest = behind_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
+    rest = words_after_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
     return rest[wrapper.operands :]
 
 
@@ -175,7 +175,7 @@ def read_env(arguments: list[str]) -> EnvCall:
 
 def start_wrapped(walk: Walk, start: Start, wrapped: list[str]) -> None:
     name = base_name(start.words[0])
-    # As a word of the shell, `time` measures functions too; behind an assignment it is a program.
+    # As a word of the shell, `time` measures functions too; after an assignment it is a program.
     has_prefix = start.source is not None and bool(start.source.assignments)
     stays = name in ("builtin", "command") or (name == "time" and not has_prefix)
     walk.start(walk, start.with_words(wrapped) if stays else start.beyond_shell(wrapped))

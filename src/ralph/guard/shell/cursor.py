@@ -24,9 +24,9 @@ class Cursor:
         self.cases = 0
         """How many ``case`` are open here."""
         self.awaited: list[tuple[Redirect, str, bool, bool]] = []
-        """Here-documents whose body comes behind this line: delimiter, is it quoted, are tabs stripped?"""
+        """Here-documents whose body comes after this line: delimiter, is it quoted, are tabs stripped?"""
         self.read_inner = read_inner
-        """Reads the script within a word, up to a sign that closes it: ``scripts.read_inner``, which needs the words."""
+        """Reads the script within a word, up to the bracket that closes it: ``scripts.read_inner``, which needs the words."""
 
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -39,7 +39,7 @@ class Cursor:
         return end
 
     def find_unescaped(self, sign: str, start: int) -> int:
-        """As ``find``, but a backslash hides the character behind it."""
+        """As ``find``, but a backslash hides the character after it."""
         text, end = self.text, start
         while end < len(text) and text[end] != sign:
             end += 2 if text[end] == "\\" else 1

@@ -41,7 +41,7 @@ def output_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | N
 
 
 def _answer(program: str, arguments: list[str]) -> str | None:
-    """Programs whose answer is known well enough to judge by."""
+    """Programs whose answer can be predicted well enough."""
     operands = [argument for argument in arguments if not argument.startswith("-")]
     if program == "mktemp":
         return f"{TEMPORARY_FOLDER}/made" if not any("/" in operand for operand in operands) else operands[-1]

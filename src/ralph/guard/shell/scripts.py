@@ -44,7 +44,7 @@ def _read_inner(cursor: Cursor, closing: str) -> Script:
 
 def _read_whole(cursor: Cursor) -> Script:
     script = _read_pipelines(cursor, "")
-    while cursor.at < len(cursor.text):  # a stray closing sign: go on behind it
+    while cursor.at < len(cursor.text):  # skip a stray closing bracket
         cursor.at += 1
         script += _read_pipelines(cursor, "")
     return script
@@ -154,7 +154,7 @@ def _skip_parentheses(cursor: Cursor) -> bool:
 def _read_function(cursor: Cursor, name: str) -> Function:
     _skip_blanks_and_newlines(cursor)
     cursor.deeper()
-    if cursor.peek() == "{":  # also without a blank behind it: people write fork bombs so
+    if cursor.peek() == "{":  # also without a blank after it: people write fork bombs so
         cursor.at += 1
         body: Command | None = _read_group(cursor, "}", is_subshell=False)
     else:
@@ -331,7 +331,7 @@ def _skip_blanks_and_newlines(cursor: Cursor) -> None:
             operator = _OPERATOR.match(cursor.text, cursor.at)
             if operator is None:
                 return
-            cursor.at = operator.end()  # `; ;`, a leading `|`: nothing runs there
+            cursor.at = operator.end()  # `; ;`, a leading `|`: nothing runs here
             continue
         cursor.at += 1
         _read_here_documents(cursor)

@@ -164,7 +164,7 @@ def is_arithmetic(cursor: Cursor) -> bool:
 
 
 def read_arithmetic(cursor: Cursor) -> Arithmetic:
-    """Behind ``((``, up to ``))``; only what it substitutes matters."""
+    """After ``((``, up to ``))``; only what it substitutes matters."""
     parts: list[Part] = []
     depth = 2
     while cursor.at < len(cursor.text):
@@ -184,7 +184,7 @@ def read_arithmetic(cursor: Cursor) -> Arithmetic:
 
 
 def _read_braced(cursor: Cursor, quoted: bool) -> Part:
-    """Behind ``${``."""
+    """After ``${``."""
     text = cursor.text
     is_indirect = text.startswith("!", cursor.at)
     is_length = bool(re.compile(r"#[\w@*]").match(text, cursor.at))

@@ -1,4 +1,4 @@
-"""The guard as a hook: the rules are ``domain/danger``'s; here is what it reads and answers."""
+"""The guard as a hook: the rules are those of ``ralph.guard``; this is what the hook reads and answers."""
 
 from __future__ import annotations
 
