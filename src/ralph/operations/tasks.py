@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from ralph.domain.tasks.history import StageRecord, TaskEvent, VerificationRecor
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import (
     Task,
+    TaskAsk,
     TaskStatus,
     can_be_cancelled,
     can_be_reopened,
@@ -179,11 +179,6 @@ def retry_tasks(folder: Path, task_ids: Sequence[str], *, role: str | None = Non
         found = record.require(task_ids, can_be_reopened, "only failed or cancelled tasks can be tried again")
         now = time.time()
         return [record.store.change(task.id, lambda one: reopen(one, role), at=now) for task in found]
-
-
-class TaskAsk(StrEnum):
-    CANCEL = "cancel"
-    RETRY = "retry"
 
 
 def ask_of_task(folder: Path, task_id: str, request: TaskAsk) -> Task:

@@ -23,10 +23,10 @@ from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.history import VerificationRecord
-from ralph.domain.tasks.task import Task, cancel, count_iteration
+from ralph.domain.tasks.task import Task, TaskAsk, cancel, count_iteration
 from ralph.domain.views.board import Board, CardKind
 from ralph.errors import UsageError
-from ralph.operations.tasks import TaskAsk, ask_of_task, editable_task, redefine_task
+from ralph.operations.tasks import ask_of_task, editable_task, redefine_task
 from ralph.operations.watch import open_feed
 
 SPEC = TaskCompletionSpec(

@@ -179,3 +179,16 @@ def redefine(task: Task, wanted: Task) -> Task:
         completion_spec=wanted.completion_spec,
         budget=wanted.budget,
     )
+
+
+class TaskAsk(StrEnum):
+    """What a person may ask of a task that is there."""
+
+    CANCEL = "cancel"
+    RETRY = "retry"
+
+
+def possible_asks(task: Task) -> tuple[TaskAsk, ...]:
+    """What makes sense now."""
+    allowed = {TaskAsk.CANCEL: can_be_cancelled, TaskAsk.RETRY: can_be_reopened}
+    return tuple(ask for ask, rule in allowed.items() if rule(task))

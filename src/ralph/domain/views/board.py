@@ -10,7 +10,7 @@ from typing import Any
 from ralph.domain.plan.story import Review
 from ralph.domain.tasks.criteria import criteria_for
 from ralph.domain.tasks.roles import CompletionDefaults
-from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tasks.task import Task, TaskAsk, TaskStatus, possible_asks
 from ralph.domain.views.tasks import TaskView
 
 
@@ -35,6 +35,7 @@ class Card:
     note: str = ""  # why it came back, or what a reviewer wants changed
     priority: int = 0
     run_id: str = ""  # that works on it now
+    asks: tuple[TaskAsk, ...] = ()  # what may be asked of it now
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,7 @@ def task_card(view: TaskView, roles: CompletionDefaults) -> Card:
         note=task.reason or waits or (task.remarks[-1] if task.remarks and is_open else ""),
         priority=task.priority,
         run_id=view.run_id or "",
+        asks=possible_asks(task),
     )
 
 

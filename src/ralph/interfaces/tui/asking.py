@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ralph.domain.loop.asks import Ask
+from ralph.domain.tasks.task import TaskAsk
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.board import Card, CardKind
 from ralph.domain.views.runs import RunView, possible_asks
 from ralph.errors import RalphError
 from ralph.interfaces.tui.dialogs import Question, SteerDialog
 from ralph.operations.runs.ask import Answer, ask
-from ralph.operations.tasks import TaskAsk, ask_of_task
+from ralph.operations.tasks import ask_of_task
 
 if TYPE_CHECKING:
     from textual.app import App

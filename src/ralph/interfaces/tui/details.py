@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
+from ralph.domain.tasks.task import TaskAsk
 from ralph.domain.text.figures import compact, duration, money
 from ralph.domain.text.safe_text import clean
 from ralph.domain.views.board import Card, CardDetail, HistoryEntry, StageCriteria
@@ -62,6 +63,12 @@ class CardDialog(Detail):
 
     def __init__(self, detail: CardDetail, zone: tzinfo | None) -> None:
         super().__init__(list(_card(detail, zone)))
+        self._asks = detail.card.asks
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what may be asked of the card is offered."""
+        asked = parameters[0] if action == "dismiss" and parameters else ""
+        return asked not in list(TaskAsk) or asked in self._asks
 
 
 class IterationDialog(Detail):

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 
 from ralph import __version__
 from ralph.domain.loop.asks import Ask
+from ralph.domain.tasks.task import TaskAsk
 from ralph.domain.views.board import CardKind
 from ralph.domain.views.feed import FeedEvent
 from ralph.domain.views.iterations import IterationView
@@ -32,7 +33,7 @@ from ralph.interfaces.web.hub import Hub, encode, happened, standing
 from ralph.interfaces.web.shown import changes_data, detail_data
 from ralph.interfaces.web.streaming import stream
 from ralph.operations.runs.ask import ask
-from ralph.operations.tasks import TaskAsk, ask_of_task
+from ralph.operations.tasks import ask_of_task
 from ralph.operations.watch import Feed, changes_in
 
 STATIC = Path(__file__).with_name("static")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.text.safe_text import clean, clean_line
-from ralph.domain.views.board import Board, Card, CardDetail, CardKind
+from ralph.domain.views.board import Board, Card, CardDetail
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
 from ralph.domain.views.feed import FeedEvent
@@ -184,14 +184,8 @@ def card_data(card: Card) -> dict[str, Any]:
         "note": line(card.note),
         "priority": card.priority,
         "run": card.run_id,
-        "can": _can_card(card),
+        "can": [ask.value for ask in card.asks],
     }
-
-
-def _can_card(card: Card) -> list[str]:
-    if card.kind is not CardKind.TASK:
-        return []
-    return ["retry"] if card.lane in ("failed", "cancelled") else [] if card.lane == "done" else ["cancel"]
 
 
 def detail_data(detail: CardDetail) -> dict[str, Any]:

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.task import (
     Task,
+    TaskAsk,
     TaskBudget,
     TaskStatus,
     can_be_reopened,
     cancel,
     count_iteration,
     mark_merged,
+    possible_asks,
     reopen,
 )
 
@@ -110,3 +112,17 @@ def test_only_an_accepted_task_is_done_by_a_merge() -> None:
     assert mark_merged(Task(id="T", title="t", status=TaskStatus.ACCEPTED)).status is TaskStatus.DONE
     failed = Task(id="T", title="t", status=TaskStatus.FAILED)
     assert mark_merged(failed) is failed
+
+
+@pytest.mark.parametrize(
+    ("status", "asks"),
+    [
+        (TaskStatus.OPEN, (TaskAsk.CANCEL,)),
+        (TaskStatus.ACCEPTED, (TaskAsk.CANCEL,)),
+        (TaskStatus.DONE, ()),
+        (TaskStatus.FAILED, (TaskAsk.RETRY,)),
+        (TaskStatus.CANCELLED, (TaskAsk.RETRY,)),
+    ],
+)
+def test_only_what_makes_sense_may_be_asked_of_a_task(status: TaskStatus, asks: tuple[TaskAsk, ...]) -> None:
+    assert possible_asks(Task(id="T-1", title="one", status=status)) == asks
