@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.documents.plan_files import LARGEST_BYTES, TRUSTED, writing
+from ralph.adapters.documents.plan_files import LARGEST_BYTES, TRUSTED, write_errors
 from ralph.adapters.files import read_whole
 from ralph.adapters.storage.run_request import load_request
 from ralph.engine.plans.ports import TrustedPlan, trusted_plan_from
@@ -83,7 +83,7 @@ def _trusted_in(file: Path) -> TrustedPlan | None:
 
 
 def _put_aside(file: Path) -> None:
-    with writing(file):
+    with write_errors(file):
         file.rename(file.with_name(SUPERSEDED))
 
 

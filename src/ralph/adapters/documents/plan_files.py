@@ -49,7 +49,7 @@ def require_plan(root: Path, ralph_dir: Path | None) -> Path:
     folder = plan_folder(root, ralph_dir)
     if not (folder / TASKS).exists() and not (folder / TASKS).is_symlink():
         message = f"there is no plan: {folder / TASKS} does not exist"
-        raise UsageError(message, hint="ralph plan new makes one")
+        raise UsageError(message, hint="`ralph plan new` makes one")
     return folder
 
 
@@ -89,7 +89,7 @@ class PlanFiles:
 
     def write_guarded(self, name: str, content: bytes | None) -> None:
         if content is None:
-            with writing(self.path / name):
+            with write_errors(self.path / name):
                 make_way(self.path / name)
         else:
             self._put(name, content)
@@ -98,7 +98,7 @@ class PlanFiles:
         data = read_whole(self.path / PROMPT, LARGEST_BYTES, follow=False)
         if data is None:
             message = f"the plan has no readable {PROMPT}: {self.path / PROMPT}"
-            raise UsageError(message, hint="ralph plan new writes what is missing")
+            raise UsageError(message, hint="`ralph plan new` writes what is missing")
         return data.decode(errors="replace")
 
     def read_progress(self) -> str:
@@ -137,13 +137,13 @@ class PlanFiles:
     def save_trusted(self, text: str) -> None:
         if self.aside is None:
             return
-        with writing(self.aside / TRUSTED):
+        with write_errors(self.aside / TRUSTED):
             self.aside.mkdir(parents=True, exist_ok=True)
             self.write(self.aside / TRUSTED, text)
 
     def _put(self, name: str, content: bytes) -> None:
         target = self.path / name
-        with writing(target):
+        with write_errors(target):
             if self.path.is_symlink() or not self.path.is_dir():
                 make_way(self.path)
                 self.path.mkdir(parents=True)
@@ -155,8 +155,8 @@ class PlanFiles:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """What goes wrong in the block is told as a file that cannot be written."""
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn what goes wrong in the block into a StoreError about a file that cannot be written."""
     try:
         yield
     except OSError as error:
@@ -165,7 +165,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def make_way(path: Path) -> None:
-    """Nothing is at ``path`` afterwards; a folder that stood there keeps its content under another name."""
+    """Nothing is at ``path`` afterwards; a folder that was there keeps its content under another name."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:

@@ -60,7 +60,7 @@ def read_yaml(text: str) -> Document:
         for event in yaml.parse(text, Loader=_LOADER):
             composer.take(event)
     except yaml.YAMLError as error:
-        raise _explained(error) from None
+        raise _explain(error) from None
     if composer.root is None:
         message = "the file is empty"
         raise BadDocument(message)
@@ -102,7 +102,11 @@ class _Composer:
             self._key(parent, event.value, line)
             return
         value = (
-            _tagged(event) if event.tag else plain_value(event.value) if event.implicit[0] else event.value
+            _read_tagged(event)
+            if event.tag
+            else plain_value(event.value)
+            if event.implicit[0]
+            else event.value
         )
         self._close(_Part(value, 1, _Place(line)), event.anchor)
 
@@ -144,7 +148,7 @@ class _Composer:
     def _end(self) -> None:
         done = self._open.pop()
         listed = _Part(done.items, done.size, _Place(done.line, done.places))
-        self._close(listed if done.is_list else _merged(done), done.anchor)
+        self._close(listed if done.is_list else _merge_into(done), done.anchor)
 
     def _close(self, part: _Part, anchor: str | None) -> None:
         if anchor:
@@ -173,7 +177,7 @@ class _Composer:
         return tuple(len(part.items) if part.is_list else part.key or "" for part in self._open[:-1])
 
 
-def _merged(done: _Open) -> _Part:
+def _merge_into(done: _Open) -> _Part:
     """``<<: *defaults``: what the mapping says itself wins, then the mapping that is merged first."""
     values: dict[str, object] = {}
     places: dict[str | int, _Place] = {}
@@ -190,7 +194,7 @@ def _merged(done: _Open) -> _Part:
     return _Part(values | done.values, done.size, _Place(done.line, places | done.places))
 
 
-def _tagged(event: Any) -> object:
+def _read_tagged(event: Any) -> object:
     kind = event.tag.removeprefix(_PREFIX)
     value = plain_value(event.value)
     types: dict[str, tuple[type, ...]] = {
@@ -222,7 +226,7 @@ def _line(event: Any) -> int:
     return int(event.start_mark.line) + 1
 
 
-def _explained(error: yaml.YAMLError) -> BadDocument:
+def _explain(error: yaml.YAMLError) -> BadDocument:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     what = (
         getattr(error, "problem", None) or getattr(error, "context", None) or getattr(error, "reason", None)

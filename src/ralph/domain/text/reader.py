@@ -71,7 +71,7 @@ class Reader:
         if not isinstance(found, str):
             self.wrong(key, f"expected text, found {kind_of(found)}", _how_to_fix(found))
             return ""
-        return self._checked(key, found, one_line=one_line)
+        return self._check_text(key, found, one_line=one_line)
 
     def texts(self, key: str) -> tuple[str, ...]:
         found = self._take(key)
@@ -83,7 +83,7 @@ class Reader:
         texts: list[str] = []
         for index, entry in enumerate(found):
             if isinstance(entry, str):
-                if text := self._checked((key, index), entry):
+                if text := self._check_text((key, index), entry):
                     texts.append(text)
                 else:
                     self.problems.append(Problem((*self.path, key, index), "is empty"))
@@ -150,7 +150,7 @@ class Reader:
         self.seen.add(key)
         return self.value.get(key)
 
-    def _checked(self, key: str | KeyPath, text: str, *, one_line: bool = False) -> str:
+    def _check_text(self, key: str | KeyPath, text: str, *, one_line: bool = False) -> str:
         path = (*self.path, *((key,) if isinstance(key, str) else key))
         text = text.strip()
         if any("\ud800" <= character <= "\udfff" or character == "\0" for character in text):
