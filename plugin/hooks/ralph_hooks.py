@@ -1819,7 +1819,7 @@ def ralph_domain_text_reader():
             if not isinstance(found, str):
                 self.wrong(key, f"expected text, found {kind_of(found)}", _how_to_fix(found))
                 return ""
-            return self._checked(key, found, one_line=one_line)
+            return self._check_text(key, found, one_line=one_line)
 
         def texts(self, key: str) -> tuple[str, ...]:
             found = self._take(key)
@@ -1831,7 +1831,7 @@ def ralph_domain_text_reader():
             texts: list[str] = []
             for index, entry in enumerate(found):
                 if isinstance(entry, str):
-                    if text := self._checked((key, index), entry):
+                    if text := self._check_text((key, index), entry):
                         texts.append(text)
                     else:
                         self.problems.append(Problem((*self.path, key, index), "is empty"))
@@ -1898,7 +1898,7 @@ def ralph_domain_text_reader():
             self.seen.add(key)
             return self.value.get(key)
 
-        def _checked(self, key: str | KeyPath, text: str, *, one_line: bool = False) -> str:
+        def _check_text(self, key: str | KeyPath, text: str, *, one_line: bool = False) -> str:
             path = (*self.path, *((key,) if isinstance(key, str) else key))
             text = text.strip()
             if any("\ud800" <= character <= "\udfff" or character == "\0" for character in text):
