@@ -155,7 +155,7 @@ def test_check_lists_every_problem_and_warns_of_what_makes_a_run_worth_little(pr
     said = project.ralph("plan", "check", check=2).stdout
     assert said.splitlines()[:2] == [
         "error: B: passes must be true or false, not a number",
-        "error: B: id stands 2 times; ids must be unique",
+        "error: B: id appears 2 times; ids must be unique",
     ]
 
     write_tasks(project, story_json("A", passes=True, notes="n"))

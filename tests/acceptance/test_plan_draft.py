@@ -113,9 +113,9 @@ def test_on_a_terminal_the_user_is_asked_and_heard(planned: Project) -> None:
         dimensions=(40, 200),
     )
     try:
-        terminal.expect_exact("what should be different)")
+        terminal.expect_exact("what should change)")
         terminal.sendline("there must be a second story")
-        terminal.expect_exact("what should be different)")
+        terminal.expect_exact("what should change)")
         terminal.sendline("y")
         terminal.expect(pexpect.EOF)
     finally:
@@ -138,7 +138,7 @@ def test_a_refused_draft_gives_the_old_files_back(planned: Project) -> None:
         timeout=90,
     )
     try:
-        terminal.expect_exact("what should be different)")
+        terminal.expect_exact("what should change)")
         terminal.sendline("n")
         terminal.expect(pexpect.EOF)
     finally:
