@@ -15,7 +15,8 @@ from ralph.adapters.isolation.runner import IsolatedRunner, opened
 from ralph.adapters.isolation.site import Site
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.domain.sandbox.allow_list import parse_rule
-from ralph.domain.sandbox.policy import Network, SandboxPolicy
+from ralph.domain.sandbox.kind import Network
+from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.engine.ports import Command, ProcessRunner
 
 ROUNDS = 30

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import Choice, Kind, ListOf, Nullable, Reading, Text, Whole, setting
-from ralph.domain.sandbox.allow_list import parse_rule
-from ralph.domain.sandbox.kind import ASKABLE
-from ralph.domain.sandbox.policy import Network, parse_size
+from ralph.domain.sandbox.kind import ASKABLE, Network
 
 
 class Host(Kind[str]):
@@ -19,6 +17,8 @@ class Host(Kind[str]):
     def read(self, value: object, at: Reading) -> str:
         if not isinstance(value, str):
             return cast(str, at.unexpected(value, self.expected))
+        from ralph.domain.sandbox.allow_list import parse_rule
+
         try:
             parse_rule(value)
         except ValueError as error:
@@ -39,6 +39,8 @@ class Size(Kind[int | None]):
             return None
         if isinstance(value, bool) or not isinstance(value, int | str):
             return cast(None, at.unexpected(value, self.expected))
+        from ralph.domain.sandbox.policy import parse_size
+
         try:
             return parse_size(str(value))
         except ValueError:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ralph.domain.agent.events import AgentEvent
 from ralph.domain.loop.assignment import Assignment, Offer
@@ -17,7 +17,9 @@ from ralph.domain.loop.evidence import CheckResult, Evidence
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Ending, Fault, Spend
 from ralph.domain.loop.state import LoopState
-from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
+
+if TYPE_CHECKING:
+    from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
 
 Publish = Callable[[LoopEvent], None]
 """Tells the journal and the screens. Never blocks for long, never raises for a listener's sake."""

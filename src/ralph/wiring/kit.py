@@ -7,17 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import localtime, time
+from typing import TYPE_CHECKING
 
-from ralph.adapters.actions.scm import ScmAction
-from ralph.adapters.checks.commands import ShellCommands
 from ralph.adapters.processes.redaction import redact_argv
-from ralph.adapters.workspace.snapshot import GitWorkspace
 from ralph.config.root import git_top
 from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted, Warned
 from ralph.engine.budget_meter import Meter
-from ralph.engine.guardrail import Guardrail, GuardrailCheck
 from ralph.engine.ports import Agent, Check, Clock, Control, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
@@ -28,6 +25,12 @@ from ralph.wiring.confinement import Runners
 from ralph.wiring.launch import Driven, Launch
 from ralph.wiring.record import Record
 from ralph.wiring.requirements import pricing
+
+if TYPE_CHECKING:
+    from ralph.adapters.actions.scm import ScmAction
+    from ralph.adapters.checks.commands import ShellCommands
+    from ralph.adapters.workspace.snapshot import GitWorkspace
+    from ralph.engine.guardrail import Guardrail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +123,8 @@ class Kit:
         return [self.guardrail(guardrail) for guardrail in self.launch.guardrails]
 
     def guardrail(self, guardrail: Guardrail) -> Check:
+        from ralph.engine.guardrail import GuardrailCheck
+
         return GuardrailCheck(
             guardrail,
             commands=self.commands,
@@ -130,6 +135,8 @@ class Kit:
 
     @property
     def commands(self) -> ShellCommands:
+        from ralph.adapters.checks.commands import ShellCommands
+
         return ShellCommands(self.runners.checks, self.workspace)
 
     def scm(self, agent: Agent, *, completion: str) -> ScmAction | None:
@@ -137,6 +144,8 @@ class Kit:
         scm = self.launch.settings.scm
         if scm is None or not scm.tasks:
             return None
+        from ralph.adapters.actions.scm import ScmAction
+
         return ScmAction(
             scm.command,
             scm.tasks,
@@ -151,7 +160,11 @@ class Kit:
 
     def git_workspace(self) -> GitWorkspace | None:
         top = git_top(self.workspace)
-        return GitWorkspace(self.workspace, self.runners.outside, top=top) if top else None
+        if top is None:
+            return None
+        from ralph.adapters.workspace.snapshot import GitWorkspace
+
+        return GitWorkspace(self.workspace, self.runners.outside, top=top)
 
     def _watch(self, transcript: Transcript) -> str | None:
         return self.meter.watch(transcript) or (self.launch.watch(transcript) if self.launch.watch else None)

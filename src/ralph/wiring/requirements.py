@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from ralph.config.loading import missing_for_run
 from ralph.config.root import git_top
 from ralph.config.schema import GuardrailSettings, Settings
-from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.text.slug import unique_slugs
-from ralph.engine.guardrail import Guardrail
 from ralph.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from ralph.domain.agent.events import Usage
     from ralph.domain.agent.transcript import PriceOf
+    from ralph.domain.proof.required_command import RequiredCommand
+    from ralph.engine.guardrail import Guardrail
 
 
 def require_system() -> None:
@@ -35,6 +35,10 @@ def require_settings(settings: Settings) -> None:
 
 
 def guardrails_of(settings: Settings) -> tuple[Guardrail, ...]:
+    if not settings.guardrails:
+        return ()
+    from ralph.engine.guardrail import Guardrail
+
     slugs = unique_slugs(guardrail.command for guardrail in settings.guardrails)
     return tuple(
         Guardrail(
@@ -49,6 +53,8 @@ def guardrails_of(settings: Settings) -> tuple[Guardrail, ...]:
 
 
 def required_by_guardrail(guardrail: GuardrailSettings, settings: Settings) -> RequiredCommand:
+    from ralph.domain.proof.required_command import RequiredCommand
+
     return RequiredCommand(
         command=guardrail.command,
         timeout=guardrail.timeout if guardrail.timeout is not None else settings.guardrail_timeout,

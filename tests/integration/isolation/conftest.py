@@ -18,7 +18,8 @@ from ralph.adapters.isolation.site import Site
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.schema import Settings
-from ralph.domain.sandbox.policy import Network, SandboxPolicy
+from ralph.domain.sandbox.kind import Network
+from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.engine.ports import Command, Exit
 from ralph.wiring.agents import needs_of
 

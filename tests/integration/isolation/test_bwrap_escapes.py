@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from ralph.domain.loop.session_report import Ending
-from ralph.domain.sandbox.policy import Limits, Network, SandboxPolicy
+from ralph.domain.sandbox.kind import Network
+from ralph.domain.sandbox.policy import Limits, SandboxPolicy
 
 from .conftest import PATIENCE, Sandboxed, git
 
@@ -179,7 +180,8 @@ def test_a_session_dies_with_ralph_even_if_ralph_is_killed(sandboxed: Sandboxed,
         from ralph.adapters.isolation.runner import IsolatedRunner, opened
         from ralph.adapters.isolation.site import Site
         from ralph.adapters.processes.runner import PosixProcessRunner
-        from ralph.domain.sandbox.policy import Network, SandboxPolicy
+        from ralph.domain.sandbox.kind import Network
+        from ralph.domain.sandbox.policy import SandboxPolicy
         from ralph.engine.ports import Command
 
         async def main(workspace, seconds):

@@ -10,7 +10,8 @@ import pytest
 from ralph.adapters.isolation.bwrap import BwrapSandbox, trouble
 from ralph.adapters.isolation.site import Site
 from ralph.domain.loop.session_report import Ending
-from ralph.domain.sandbox.policy import Network, SandboxPolicy
+from ralph.domain.sandbox.kind import Network
+from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import ConfigError
 
 from .conftest import OFF, Sandboxed, git

@@ -16,7 +16,8 @@ from ralph.adapters.isolation.sbx import SbxSandbox
 from ralph.adapters.isolation.srt import SrtSandbox
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import parse_rule
-from ralph.domain.sandbox.policy import Limits, Network, SandboxPolicy
+from ralph.domain.sandbox.kind import Network
+from ralph.domain.sandbox.policy import Limits, SandboxPolicy
 from ralph.engine.ports import Command, Exit
 from ralph.errors import AgentUnavailable, ConfigError
 

@@ -10,7 +10,8 @@ import pytest
 from ralph.config.kinds import Reading
 from ralph.config.sandbox_settings import SandboxSettings
 from ralph.config.schema import SETTINGS, Settings, json_schema
-from ralph.domain.sandbox.policy import Limits, Network, SandboxPolicy
+from ralph.domain.sandbox.kind import Network
+from ralph.domain.sandbox.policy import Limits, SandboxPolicy
 from ralph.domain.text.reader import Problem
 from ralph.wiring.confinement import policy_of
 

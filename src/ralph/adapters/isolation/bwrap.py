@@ -31,9 +31,9 @@ from ralph.adapters.isolation.proxy import AllowListProxy
 from ralph.adapters.isolation.site import Site
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import HostRule
-from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.sandbox.kind import Network, SandboxKind
 from ralph.domain.sandbox.needs import host_rules
-from ralph.domain.sandbox.policy import Guarantees, Network, SandboxPolicy
+from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
 
 PROXY_PORT = 3128

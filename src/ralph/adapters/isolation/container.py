@@ -13,8 +13,8 @@ from ralph.adapters.isolation.asking import PATIENT, ask, require
 from ralph.adapters.isolation.foreign import argv_inside, variables_inside
 from ralph.adapters.isolation.places import How, Place, project_places
 from ralph.adapters.isolation.site import Site
-from ralph.domain.sandbox.kind import SandboxKind, sandbox_name
-from ralph.domain.sandbox.policy import Guarantees, Network, SandboxPolicy, size_text
+from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name
+from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy, size_text
 from ralph.engine.ports import Command, Exit, ProcessRunner
 
 _PROGRAMS = ("podman", "docker")  # podman first: it needs neither a daemon nor root

@@ -19,9 +19,9 @@ from ralph.adapters.isolation.foreign import argv_inside, variables_inside
 from ralph.adapters.isolation.places import How, project_places
 from ralph.adapters.isolation.site import Site
 from ralph.domain.loop.session_report import Ending
-from ralph.domain.sandbox.kind import SandboxKind, sandbox_name
+from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name
 from ralph.domain.sandbox.needs import AgentNeeds, host_rules
-from ralph.domain.sandbox.policy import Guarantees, Limits, Network, SandboxPolicy, size_text
+from ralph.domain.sandbox.policy import Guarantees, Limits, SandboxPolicy, size_text
 from ralph.engine.ports import Command, Exit, ProcessRunner
 
 _TEMPLATES = frozenset({"claude", "codex", "copilot", "cursor", "droid", "gemini", "kiro", "opencode"})

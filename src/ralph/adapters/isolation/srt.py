@@ -13,9 +13,9 @@ from ralph.adapters.isolation.asking import ask
 from ralph.adapters.isolation.environment import kept_variables
 from ralph.adapters.isolation.places import How, project_places
 from ralph.adapters.isolation.site import Site
-from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.sandbox.kind import Network, SandboxKind
 from ralph.domain.sandbox.needs import host_rules
-from ralph.domain.sandbox.policy import Guarantees, Network, SandboxPolicy
+from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner
 from ralph.errors import ConfigError
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from hashlib import sha256
 
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.loop.feedback import Feedback
@@ -119,6 +118,8 @@ def _digest(result: CheckResult) -> str:
     told = result.feedback.text if result.feedback is not None else ""
     lasting = [_PASSING.sub(_lasting, text) for text in (result.reason, told, *result.last_lines)]
     said = "\n".join((result.name, str(result.exit_code), *lasting))
+    from hashlib import sha256  # loads OpenSSL, which few runs need before their first check fails
+
     return sha256(said.encode(errors="replace")).hexdigest()[:16]
 
 

@@ -1,4 +1,7 @@
-"""The kinds of sandbox, from the strongest to none, and what a sandbox of a workspace is called."""
+"""The words of the settings: the kinds of sandbox, from the strongest to none, and of network.
+
+By themselves, because every command loads the settings and hardly any opens a sandbox.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,11 @@ class SandboxKind(StrEnum):
     NONE = "none"
 
 
+class Network(StrEnum):
+    OFF = "off"  #: nothing at all
+    ALLOW = "allow"  #: the agent's own service and what is on the allow-list
+
+
 STRONGEST = "strongest"  #: what a bare ``--sandbox`` asks for: the strongest there is, or an error
 AUTO = "auto"  #: the strongest that is there, or none
 
@@ -23,5 +31,5 @@ ASKABLE = (AUTO, STRONGEST, *(kind.value for kind in SandboxKind))
 
 
 def sandbox_name(project: str) -> str:
-    """Seed 004's rule: ``ralph-`` and the path, whatever is no letter, digit, dot or dash as ``_``."""
+    """``ralph-`` and the path, whatever is no letter, digit, dot or dash as ``_``."""
     return "ralph-" + re.sub(r"[^A-Za-z0-9._-]", "_", project)

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 
 from ralph.domain.sandbox.allow_list import HostRule
-from ralph.domain.sandbox.kind import SandboxKind
-
-
-class Network(StrEnum):
-    OFF = "off"  #: nothing at all
-    ALLOW = "allow"  #: the agent's own service and what is on the allow-list
+from ralph.domain.sandbox.kind import Network, SandboxKind
 
 
 @dataclass(frozen=True, slots=True)
