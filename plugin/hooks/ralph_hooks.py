@@ -2177,12 +2177,44 @@ def ralph_domain_text_strict_json():
         return BadJson(message, line, position - text.rfind("\n", 0, position))
     return locals()
 
-def ralph_guard_call():
-    """One program call as the families see it: wrappers removed, words expanded."""
+def ralph_guard_families_backup():
+    """Optional pack: backups."""
+
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]; words_in = _m["words_in"]
+
+    _BACKUP_TOOLS = {
+        "restic": words_in("forget prune unlock rebuild-index"),
+        "borg": words_in("delete prune compact recreate break-lock"),
+        "rclone": words_in("sync delete deletefile purge rmdir rmdirs move moveto cleanup dedupe"),
+        "velero": words_in("delete"),
+        "duplicity": words_in("remove-older-than remove-all-but-n-full cleanup"),
+        "kopia": words_in("delete expire"),
+        "tarsnap": words_in("nuke"),
+    }
+
+    def check_backup(call: Call) -> Danger | None:
+        verbs = _BACKUP_TOOLS.get(call.program)
+        if verbs is None or is_only_asking(call.arguments) or "-n" in call.arguments:
+            return None
+        words = command_words(call.arguments)
+        if destructive_word(words, verbs):
+            return Danger(
+                "backup",
+                f"{call.program} {' '.join(words[:2])} deletes backups or remote files",
+                "ask the user to do it",
+            )
+        return None
+    return locals()
+
+def ralph_guard_families_call():
+    """One program call as the families see it (wrappers removed, words expanded), and rules on its options and operands."""
 
     from typing import NamedTuple
 
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]
     _m = _module("ralph.guard.places"); place_of = _m["place_of"]
 
     class Call(NamedTuple):
@@ -2209,36 +2241,34 @@ def ralph_guard_call():
             """Words from stdin stand where options are still read."""
             before = self.arguments[: self.arguments.index("--")] if "--" in self.arguments else self.arguments
             return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
-    return locals()
 
-def ralph_guard_families_backup():
-    """Optional pack: backups."""
+    class Words(NamedTuple):
+        call: Call
+        arguments: list[str]
+        options: list[str]
+        operands: list[str]
 
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
-    _m = _module("ralph.guard.verbs"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+        def has(self, short: str = "", long: str = "", *, shortest: int = 4) -> bool:
+            return has_flag(self.options, short, long, shortest=shortest)
 
-    _BACKUP_TOOLS = {
-        "restic": words_in("forget prune unlock rebuild-index"),
-        "borg": words_in("delete prune compact recreate break-lock"),
-        "rclone": words_in("sync delete deletefile purge rmdir rmdirs move moveto cleanup dedupe"),
-        "velero": words_in("delete"),
-        "duplicity": words_in("remove-older-than remove-all-but-n-full cleanup"),
-        "kopia": words_in("delete expire"),
-        "tarsnap": words_in("nuke"),
-    }
+        @property
+        def verb(self) -> str:
+            """The first operand: ``drop`` of ``git stash drop``."""
+            return self.operands[0] if self.operands else ""
 
-    def check_backup(call: Call) -> Danger | None:
-        verbs = _BACKUP_TOOLS.get(call.program)
-        if verbs is None or is_only_asking(call.arguments) or "-n" in call.arguments:
-            return None
-        words = command_words(call.arguments)
-        if destructive_word(words, verbs):
-            return Danger(
-                "backup",
-                f"{call.program} {' '.join(words[:2])} deletes backups or remote files",
-                "ask the user to do it",
-            )
+    class Rule(NamedTuple):
+        """A row in the table of a family."""
+
+        applies: Callable[[Words], object]
+        what: str
+        """May name ``{program}`` and ``{verb}``."""
+        instead: str
+
+    def find_danger(family: str, rules: Iterable[Rule], words: Words) -> Danger | None:
+        for rule in rules:
+            if rule.applies(words):
+                what = rule.what.format(program=words.call.program, verb=words.verb)
+                return Danger(family, what, rule.instead)
         return None
     return locals()
 
@@ -2294,8 +2324,7 @@ def ralph_guard_families_cloud():
     """Optional pack: clouds and infrastructure as code."""
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
-    _m = _module("ralph.guard.verbs"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]; words_in = _m["words_in"]
 
     _NOTHING = words_in("")
     _CLOUD_TOOLS = {
@@ -2348,8 +2377,7 @@ def ralph_guard_families_containers():
     """Optional pack: containers and clusters."""
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.verbs"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; has_flag = _m["has_flag"]; is_only_asking = _m["is_only_asking"]; split_options = _m["split_options"]; words_in = _m["words_in"]
 
     _ENGINES = words_in("docker podman nerdctl docker-compose podman-compose")
     _CLUSTERS = words_in("kubectl oc helm k9s kind k3d minikube argocd flux istioctl velero")
@@ -2399,8 +2427,7 @@ The rest is everyday work on a database of one's own, so it is an optional pack.
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
-    _m = _module("ralph.guard.verbs"); is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.options"); is_only_asking = _m["is_only_asking"]; words_in = _m["words_in"]
 
     _CLIENTS = words_in(
         "psql mysql mariadb sqlite3 sqlcmd duckdb cockroach clickhouse-client cqlsh mongosh mongo redis-cli usql pgcli mycli bq snowsql"
@@ -2472,7 +2499,7 @@ def ralph_guard_families_files():
 
     import re
 
-    _m = _module("ralph.guard.families.rule"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
@@ -2688,7 +2715,7 @@ def ralph_guard_families_files():
 def ralph_guard_families_git():
     """git: losing uncommitted work, rewriting or deleting history, forcing it on others."""
 
-    _m = _module("ralph.guard.families.rule"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
     _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
@@ -3007,7 +3034,7 @@ def ralph_guard_families_git():
 def ralph_guard_families_other_vcs():
     """Mercurial, Subversion and Jujutsu: discarding uncommitted work."""
 
-    _m = _module("ralph.guard.families.rule"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
     _m = _module("ralph.guard.options"); split_options = _m["split_options"]
 
     def check_other_vcs(call: Call) -> Danger | None:
@@ -3085,8 +3112,7 @@ def ralph_guard_families_publish():
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.verbs"); is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.options"); is_only_asking = _m["is_only_asking"]; split_options = _m["split_options"]; words_in = _m["words_in"]
 
     _PUBLISHERS = {
         **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words_in("publish unpublish deprecate")),
@@ -3176,42 +3202,6 @@ def ralph_guard_families_remote():
             return Danger("remote", "this removes a known host", "leave it as it is")
         if call.program == "ssh" and any("rm /etc" in word or "rm -f /etc" in word for word in operands):
             return Danger("remote", "this removes system files on another machine", "ask the user to do it")
-        return None
-    return locals()
-
-def ralph_guard_families_rule():
-    """A rule on the options and operands of one program: a row in the table of its family."""
-
-    from typing import NamedTuple
-
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]
-
-    class Words(NamedTuple):
-        call: Call
-        arguments: list[str]
-        options: list[str]
-        operands: list[str]
-
-        def has(self, short: str = "", long: str = "", *, shortest: int = 4) -> bool:
-            return has_flag(self.options, short, long, shortest=shortest)
-
-        @property
-        def verb(self) -> str:
-            """The first operand: ``drop`` of ``git stash drop``."""
-            return self.operands[0] if self.operands else ""
-
-    class Rule(NamedTuple):
-        applies: Callable[[Words], object]
-        what: str
-        """May name ``{program}`` and ``{verb}``."""
-        instead: str
-
-    def find_danger(family: str, rules: Iterable[Rule], words: Words) -> Danger | None:
-        for rule in rules:
-            if rule.applies(words):
-                what = rule.what.format(program=words.call.program, verb=words.verb)
-                return Danger(family, what, rule.instead)
         return None
     return locals()
 
@@ -3322,8 +3312,7 @@ def ralph_guard_families_services():
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.verbs"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]
+    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
 
     _HTTP_CLIENTS = words_in("curl wget http https xh xhs httpie")
     _SERVICE_TOOLS = words_in(
@@ -3402,7 +3391,7 @@ def ralph_guard_families_services():
 def ralph_guard_families_system():
     """The machine itself: power, processes, accounts, firewall, scheduled jobs."""
 
-    _m = _module("ralph.guard.families.rule"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
     _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
 
     def check_system(call: Call) -> Danger | None:
@@ -3794,9 +3783,11 @@ def ralph_guard_marks():
     return locals()
 
 def ralph_guard_options():
-    """Reading a program's options from its words."""
+    """Reading a program's words: options, operands, verbs."""
 
     import shlex
+
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
 
     def words_in(text: str) -> frozenset[str]:
         """A table of words that reads like one."""
@@ -3880,6 +3871,41 @@ def ralph_guard_options():
                 if not name.startswith("--") and word.startswith(name) and not word.startswith("--"):
                     return word[len(name) :]
         return None
+
+    _VERB = LazyPattern(
+        r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
+        r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_](?:delete|destroy|remove|purge)"
+    )
+    _GLOBAL_VALUED = words_in(
+        "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
+        " --kubeconfig --cluster -s -H --host -c --config -p --port -u --user --bootstrap-server --zookeeper -o -C --chdir --server -w --workspace"
+    )
+    _QUESTIONS = words_in("--help -h help --version --dry-run --dryrun --dry-run=client --dry-run=server")
+
+    def command_words(arguments: list[str]) -> list[str]:
+        """The leading words, without options before them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
+        words: list[str] = []
+        at = 0
+        while at < len(arguments):
+            word = arguments[at]
+            if word.startswith("-"):
+                if len(words) >= 2:
+                    break
+                at += 2 if word in _GLOBAL_VALUED else 1
+                continue
+            words.append(word)
+            at += 1
+        return words
+
+    def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
+        """The first destructive verb, or nothing."""
+        for word in words[:5]:
+            if word in more or _VERB.fullmatch(word.lower()):
+                return word
+        return ""
+
+    def is_only_asking(arguments: list[str]) -> bool:
+        return not _QUESTIONS.isdisjoint(arguments)
     return locals()
 
 def ralph_guard_places():
@@ -6723,48 +6749,6 @@ def ralph_guard_shell_words():
         return Variable(name, quoted, operator, tuple(operand))
     return locals()
 
-def ralph_guard_verbs():
-    """Command lines of the form ``tool thing verb``: which verbs are destructive."""
-
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
-
-    _VERB = LazyPattern(
-        r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
-        r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_](?:delete|destroy|remove|purge)"
-    )
-    _GLOBAL_VALUED = words_in(
-        "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
-        " --kubeconfig --cluster -s -H --host -c --config -p --port -u --user --bootstrap-server --zookeeper -o -C --chdir --server -w --workspace"
-    )
-    _QUESTIONS = words_in("--help -h help --version --dry-run --dryrun --dry-run=client --dry-run=server")
-
-    def command_words(arguments: list[str]) -> list[str]:
-        """The leading words, without options before them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
-        words: list[str] = []
-        at = 0
-        while at < len(arguments):
-            word = arguments[at]
-            if word.startswith("-"):
-                if len(words) >= 2:
-                    break
-                at += 2 if word in _GLOBAL_VALUED else 1
-                continue
-            words.append(word)
-            at += 1
-        return words
-
-    def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
-        """The first destructive verb, or nothing."""
-        for word in words[:5]:
-            if word in more or _VERB.fullmatch(word.lower()):
-                return word
-        return ""
-
-    def is_only_asking(arguments: list[str]) -> bool:
-        return not _QUESTIONS.isdisjoint(arguments)
-    return locals()
-
 def ralph_guard_walk():
     """One walk through a command line: what it carries from program to program, and how it ends."""
 
@@ -6772,7 +6756,7 @@ def ralph_guard_walk():
     from types import MappingProxyType
     from typing import NamedTuple
 
-    _m = _module("ralph.guard.call"); Call = _m["Call"]
+    _m = _module("ralph.guard.families.call"); Call = _m["Call"]
     _m = _module("ralph.guard.families.catalogue"); check_families = _m["check_families"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.limits"); MAX_CALLS = _m["MAX_CALLS"]; MAX_DEPTH = _m["MAX_DEPTH"]; TOO_DEEP = _m["TOO_DEEP"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
@@ -7619,8 +7603,8 @@ _MODULES = {
     "ralph.domain.sandbox.own_git": ralph_domain_sandbox_own_git,
     "ralph.domain.text.reader": ralph_domain_text_reader,
     "ralph.domain.text.strict_json": ralph_domain_text_strict_json,
-    "ralph.guard.call": ralph_guard_call,
     "ralph.guard.families.backup": ralph_guard_families_backup,
+    "ralph.guard.families.call": ralph_guard_families_call,
     "ralph.guard.families.catalogue": ralph_guard_families_catalogue,
     "ralph.guard.families.cloud": ralph_guard_families_cloud,
     "ralph.guard.families.containers": ralph_guard_families_containers,
@@ -7631,7 +7615,6 @@ _MODULES = {
     "ralph.guard.families.permissions": ralph_guard_families_permissions,
     "ralph.guard.families.publish": ralph_guard_families_publish,
     "ralph.guard.families.remote": ralph_guard_families_remote,
-    "ralph.guard.families.rule": ralph_guard_families_rule,
     "ralph.guard.families.secrets": ralph_guard_families_secrets,
     "ralph.guard.families.services": ralph_guard_families_services,
     "ralph.guard.families.system": ralph_guard_families_system,
@@ -7662,7 +7645,6 @@ _MODULES = {
     "ralph.guard.shell.scripts": ralph_guard_shell_scripts,
     "ralph.guard.shell.syntax": ralph_guard_shell_syntax,
     "ralph.guard.shell.words": ralph_guard_shell_words,
-    "ralph.guard.verbs": ralph_guard_verbs,
     "ralph.guard.walk": ralph_guard_walk,
     "ralph.interfaces.hooks.answers": ralph_interfaces_hooks_answers,
     "ralph.interfaces.hooks.context_hook": ralph_interfaces_hooks_context_hook,

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
-from ralph.guard.call import Call
+from ralph.guard.families.call import Call
 from ralph.guard.families.catalogue import check_families
 from ralph.guard.judgement import Danger, GuardRules
 from ralph.guard.limits import MAX_CALLS, MAX_DEPTH, TOO_DEEP, TOO_MANY_PROGRAMS, TooComplex

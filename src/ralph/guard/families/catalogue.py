@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ralph.guard.call import Call
 from ralph.guard.families.backup import check_backup
+from ralph.guard.families.call import Call
 from ralph.guard.families.cloud import check_cloud
 from ralph.guard.families.containers import check_containers
 from ralph.guard.families.databases import check_databases

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ralph.guard.call import Call
+from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
-from ralph.guard.options import words_in
-from ralph.guard.verbs import command_words, destructive_word, is_only_asking
+from ralph.guard.options import command_words, destructive_word, is_only_asking, words_in
 
 _NOTHING = words_in("")
 _CLOUD_TOOLS = {

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from ralph.guard.call import Call
+from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
-from ralph.guard.options import has_flag, split_options, words_in
-from ralph.guard.verbs import command_words, destructive_word, is_only_asking
+from ralph.guard.options import (
+    command_words,
+    destructive_word,
+    has_flag,
+    is_only_asking,
+    split_options,
+    words_in,
+)
 
 _ENGINES = words_in("docker podman nerdctl docker-compose podman-compose")
 _CLUSTERS = words_in("kubectl oc helm k9s kind k3d minikube argocd flux istioctl velero")

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 
-from ralph.guard.call import Call
+from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
-from ralph.guard.options import words_in
-from ralph.guard.verbs import is_only_asking
+from ralph.guard.options import is_only_asking, words_in
 
 _CLIENTS = words_in(
     "psql mysql mariadb sqlite3 sqlcmd duckdb cockroach clickhouse-client cqlsh mongosh mongo redis-cli usql pgcli mycli bq snowsql"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ralph.guard.call import Call
-from ralph.guard.families.rule import Rule, Words, find_danger
+from ralph.guard.families.call import Call, Rule, Words, find_danger
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, UNKNOWN

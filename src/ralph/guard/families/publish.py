@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ralph.guard.call import Call
+from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
-from ralph.guard.options import split_options, words_in
-from ralph.guard.verbs import is_only_asking
+from ralph.guard.options import is_only_asking, split_options, words_in
 
 _PUBLISHERS = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words_in("publish unpublish deprecate")),

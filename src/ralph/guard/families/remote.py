@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph.guard.call import Call
+from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.options import has_flag, split_options

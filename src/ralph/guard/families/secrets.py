@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ralph.guard.call import Call
+from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.options import base_name, has_flag, split_options, value_of_option, words_in

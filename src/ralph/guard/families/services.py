@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ralph.guard.call import Call
+from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
-from ralph.guard.options import value_of_option, words_in
-from ralph.guard.verbs import command_words, destructive_word, is_only_asking
+from ralph.guard.options import command_words, destructive_word, is_only_asking, value_of_option, words_in
 
 _HTTP_CLIENTS = words_in("curl wget http https xh xhs httpie")
 _SERVICE_TOOLS = words_in(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ralph.guard.call import Call
-from ralph.guard.families.rule import Rule, Words, find_danger
+from ralph.guard.families.call import Call, Rule, Words, find_danger
 from ralph.guard.judgement import Danger
 from ralph.guard.options import split_options, words_in
 

@@ -1,0 +1,69 @@
+"""One program call as the families see it (wrappers removed, words expanded), and rules on its options and operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from ralph.guard.judgement import Danger, GuardRules
+from ralph.guard.marks import INPUT
+from ralph.guard.options import has_flag
+from ralph.guard.places import Place, place_of
+
+
+class Call(NamedTuple):
+    program: str
+    arguments: list[str]
+    cwd: str
+    rules: GuardRules
+    environment: Mapping[str, str]
+    """Variables that the command line itself set for this call."""
+    is_torn: bool = False
+    """Something was left open in the text: what is read here may not be what runs."""
+    input_text: str = ""
+    """What comes on stdin, if known."""
+
+    def place(self, path: str) -> Place:
+        return place_of(path, self.cwd, self.rules.cwd)
+
+    @property
+    def has_input(self) -> bool:
+        """xargs or parallel puts words into this call."""
+        return any(INPUT in argument for argument in self.arguments)
+
+    def may_gain_options(self) -> bool:
+        """Words from stdin stand where options are still read."""
+        before = self.arguments[: self.arguments.index("--")] if "--" in self.arguments else self.arguments
+        return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
+
+
+class Words(NamedTuple):
+    call: Call
+    arguments: list[str]
+    options: list[str]
+    operands: list[str]
+
+    def has(self, short: str = "", long: str = "", *, shortest: int = 4) -> bool:
+        return has_flag(self.options, short, long, shortest=shortest)
+
+    @property
+    def verb(self) -> str:
+        """The first operand: ``drop`` of ``git stash drop``."""
+        return self.operands[0] if self.operands else ""
+
+
+class Rule(NamedTuple):
+    """A row in the table of a family."""
+
+    applies: Callable[[Words], object]
+    what: str
+    """May name ``{program}`` and ``{verb}``."""
+    instead: str
+
+
+def find_danger(family: str, rules: Iterable[Rule], words: Words) -> Danger | None:
+    for rule in rules:
+        if rule.applies(words):
+            what = rule.what.format(program=words.call.program, verb=words.verb)
+            return Danger(family, what, rule.instead)
+    return None
