@@ -12,7 +12,7 @@ from ralph.config.schema import AgentSettings, Settings
 from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.engine.ports import AgentRequest
 from ralph.errors import ConfigError
-from ralph.wiring.agents import adapters_of, definition_of, named_adapter, needs_of, program_of
+from ralph.wiring.agents import adapters_of, chosen_agents, definition_of, named_adapter, needs_of, program_of
 
 OPUS = DefinedAgentSettings(command="claude", adapter="claude", flags=("--effort high",), model="opus")
 SETTINGS = Settings(
@@ -91,3 +91,14 @@ def test_a_program_with_another_name_needs_what_its_adapter_says() -> None:
 
     assert needs_of(settings, ("my-claude",)).state == (".claude",)
     assert needs_of(settings, ("my-codex", "my-claude")).state == (".codex", ".claude")
+
+
+def test_a_sandbox_is_told_the_program_behind_a_name(tmp_path: Path) -> None:
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+
+    chosen = chosen_agents(SETTINGS, tmp_path, environ={"PATH": str(tmp_path)})
+
+    assert chosen.programs == ("claude",)
+    assert needs_of(SETTINGS, chosen.programs).state == (".claude",)

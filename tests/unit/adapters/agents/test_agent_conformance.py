@@ -1,6 +1,7 @@
 """What every agent must be able to do, whichever program it is: one table, real processes, one set of expectations.
 
-A shell script stands in for the program and prints a recorded session. A new agent needs one row here.
+A shell script stands in for the program and prints a recorded session. Which recording is which says ``cases.json``
+beside them: ``good``, ``notLoggedIn``, and ``limited`` where somebody has seen a limit.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import asyncio
 import json
 import os
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,36 +26,13 @@ from ralph.engine.session import AgentSession
 
 STREAMS = Path(__file__).parents[3] / "data" / "streams"
 FINAL_WORDS = "All done. <promise>DONE</promise>"
+AGENTS = named_agents()
+CASES = {agent: json.loads((STREAMS / agent / "cases.json").read_text(encoding="utf-8")) for agent in AGENTS}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Recorded sessions of an agent. ``limited`` is empty where nobody has seen one."""
-
-    good: str
-    no_login: str
-    limited: str
-    usage: Usage
-    cost: float | None = None
-    words: str = FINAL_WORDS
-
-
-ROWS = {
-    "claude": Row("ok_stream", "limit_oauth_401", "limit_oauth_5h", Usage(2000, 100, 1600), 0.01032),
-    "codex": Row("ok_json", "err401", "err429_usage_limit", Usage(400, 100, 1600)),
-    "gemini": Row("ok_stream", "err401", "long_429", Usage(410, 103, 1600)),
-    "opencode": Row("ok_json", "err401", "err429_ra2", Usage(400, 100, 1600), 0.00076),
-    "qwen": Row("ok_stream", "err401", "", Usage(400, 100, 1600)),
-    "copilot": Row("ok_json", "no_login", "err429", Usage()),
-    "amp": Row(
-        "seed_success",
-        "made_not_logged_in",
-        "",
-        Usage(100, 50, 80),
-        words="Done. <response>DONE</response>",
-    ),
-}
-AGENTS = sorted(ROWS)
+def expected(agent: str, case: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((STREAMS / agent / f"{case}.expected.json").read_text(encoding="utf-8"))
+    return read
 
 
 class Played:
@@ -71,7 +49,7 @@ class Played:
 
     def recorded(self, case: str, *, mode: OutputMode = OutputMode.STREAM) -> AgentReport:
         stream = STREAMS / self._agent / f"{case}.ndjson"
-        given = json.loads(stream.with_name(f"{case}.expected.json").read_text(encoding="utf-8"))
+        given = expected(self._agent, case)
         lines = [f"cat {shlex.quote(str(stream))}", f"printf %s {shlex.quote(given.get('stderr', ''))} >&2"]
         return self.script("\n".join([*lines, f"exit {given['exit']}"]), mode=mode)
 
@@ -106,27 +84,23 @@ def played(agent: str, tmp_path: Path) -> Played:
     return Played(agent, tmp_path)
 
 
-def test_every_agent_has_its_row() -> None:
-    assert set(ROWS) == set(named_agents())
-
-
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_good_session_is_reported_whole(agent: str, played: Played) -> None:
-    row = ROWS[agent]
+    known = expected(agent, CASES[agent]["good"])
 
-    report = played.recorded(row.good)
+    report = played.recorded(CASES[agent]["good"])
 
     assert (report.ending, report.exit_code, report.is_orderly) == (Ending.EXITED, 0, True)
     assert report.fault is None
-    assert report.text.splitlines()[-1] == row.words
+    assert report.text.splitlines()[-1] == known["text"].splitlines()[-1]
     assert [tag.content for tag in report.tags] == ["DONE"]
-    assert report.spend.usage == row.usage
-    assert report.spend.cost_usd == (None if row.cost is None else pytest.approx(row.cost))
+    assert report.spend.usage == Usage(**known["usage"])
+    assert report.spend.cost_usd == (None if known["cost"] is None else pytest.approx(known["cost"]))
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_good_session_says_its_name_and_what_it_did(agent: str, played: Played) -> None:
-    played.recorded(ROWS[agent].good)
+    played.recorded(CASES[agent]["good"])
 
     names = [event.session_id for event in played.events if isinstance(event, SessionStarted)]
     assert names
@@ -137,7 +111,7 @@ def test_a_good_session_says_its_name_and_what_it_did(agent: str, played: Played
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_program_gets_the_users_flags_and_the_prompt(agent: str, played: Played, tmp_path: Path) -> None:
-    played.recorded(ROWS[agent].good)
+    played.recorded(CASES[agent]["good"])
 
     arguments = (tmp_path / "arguments").read_text().splitlines()
     assert "--extra" in arguments
@@ -146,15 +120,15 @@ def test_the_program_gets_the_users_flags_and_the_prompt(agent: str, played: Pla
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_session_that_is_not_logged_in_is_fatal_and_says_how_to(agent: str, played: Played) -> None:
-    fault = played.recorded(ROWS[agent].no_login).fault
+    fault = played.recorded(CASES[agent]["notLoggedIn"]).fault
 
     assert isinstance(fault, Fatal)
     assert "log in" in fault.hint
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if ROWS[agent].limited])
+@pytest.mark.parametrize("agent", [agent for agent in AGENTS if "limited" in CASES[agent]])
 def test_a_limit_is_a_limit(agent: str, played: Played) -> None:
-    assert isinstance(played.recorded(ROWS[agent].limited).fault, RateLimited)
+    assert isinstance(played.recorded(CASES[agent]["limited"]).fault, RateLimited)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -200,7 +174,7 @@ def test_a_program_that_cannot_be_started_is_fatal(
 
 @pytest.mark.parametrize("agent", ["gemini", "opencode", "qwen", "copilot"])
 def test_a_short_answer_is_the_final_words_alone(agent: str, played: Played) -> None:
-    report = played.recorded(ROWS[agent].good, mode=OutputMode.TEXT)
+    report = played.recorded(CASES[agent]["good"], mode=OutputMode.TEXT)
 
     assert report.text == FINAL_WORDS
     assert report.fault is None
