@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from ralph.interfaces.tui.charts import bar, sparkline
-from ralph.interfaces.tui.marks import ago, clock_time
+from ralph.interfaces.tui.marks import clock_time
 from ralph.interfaces.tui.wrapping import cut, wrapped
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs", "Mn", "Me", "Cf", "Zl", "Zp"]), max_size=200)
@@ -64,14 +64,6 @@ def test_a_gauge_is_as_wide_as_it_should_be(share: float, width: int) -> None:
     filled, empty = bar(share, width)
     assert len(filled + empty) == width
     assert bool(filled) or not share * width * 8 > 1
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(-3, "0s ago"), (59, "59s ago"), (61, "1m ago"), (7300, "2h ago"), (200_000, "2d ago")],
-)
-def test_times_past_are_short(seconds: float, text: str) -> None:
-    assert ago(seconds) == text
 
 
 @pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e300, -1e300])

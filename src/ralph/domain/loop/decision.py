@@ -44,6 +44,10 @@ class DecisionKind(StrEnum):
     STOP = "stop"
 
 
+JUDGED = frozenset({DecisionKind.ACCEPT, DecisionKind.CONTINUE, DecisionKind.GIVE_UP})
+"""The decisions about the work itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Accept:
     """The assignment is done."""

@@ -46,6 +46,15 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def age(seconds: float, *, ago: bool = True) -> str:
+    """14s ago, 3m ago, 5h ago, 2d ago; a clock that was set back makes it now."""
+    left = max(0, int(seconds)) if seconds < 1e12 else 0
+    unit, size = next(
+        ((unit, size) for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)) if left >= size), ("s", 1)
+    )
+    return f"{left // size}{unit}{' ago' if ago else ''}"
+
+
 def tokens(usage: Usage) -> str:
     """``1.2M in (850K cached) / 45K out``; "in" counts everything that was sent, from the cache or not."""
     sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.budget import Budget
-from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.decision import JUDGED, Outcome
 from ralph.domain.loop.events import AgentEnded, IterationEnded, LoopEvent, RunEnded, Warned
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.task import Task, TaskStatus
@@ -163,7 +163,7 @@ class Worker:
         """The whole pays for its parts, and counts what they count."""
         if isinstance(event, AgentEnded):
             self.state = replace(self.state, spend=self.state.spend + event.spend)
-        elif isinstance(event, IterationEnded) and event.decision in ("accept", "continue", "giveup"):
+        elif isinstance(event, IterationEnded) and event.decision in JUDGED:
             self.state = replace(self.state, iteration=self.state.iteration + 1)
 
     def _now(self) -> LoopState:

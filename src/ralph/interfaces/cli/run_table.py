@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ralph.domain.text.figures import compact, money
+from ralph.domain.text.figures import age, compact, money
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.cli.console.terminal import Look
 from ralph.interfaces.cli.table import Cell, Column, render_table
@@ -86,12 +86,3 @@ def why(run: RunView, now: float) -> str:
         number = len(run.concerns)
         reason += f" (with {number} concern{'' if number == 1 else 's'})"
     return reason
-
-
-def age(seconds: float, *, ago: bool = True) -> str:
-    """14s ago, 3m ago, 5h ago, 2d ago; a clock that was set back makes it now."""
-    left = max(0, int(seconds)) if seconds < 1e12 else 0
-    unit, size = next(
-        ((unit, size) for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)) if left >= size), ("s", 1)
-    )
-    return f"{left // size}{unit}{' ago' if ago else ''}"

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from textual.content import Content
 
 from ralph.domain.loop.evidence import Verdict
-from ralph.domain.text.figures import compact, duration, money
+from ralph.domain.text.figures import age, compact, duration, money
 from ralph.domain.views.board import Card
 from ralph.domain.views.decisions import UNDER_WAY, describe_iteration
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.run_tree import TreeRow, branch
 from ralph.interfaces.tui.charts import sparkline
-from ralph.interfaces.tui.marks import STATE_MARKS, TONE_STYLES, ago, line, reason_line, verdict_mark
+from ralph.interfaces.tui.marks import STATE_MARKS, TONE_STYLES, line, reason_line, verdict_mark
 from ralph.interfaces.tui.table import Column
 
 Now = Callable[[], float]
@@ -34,7 +34,7 @@ def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
         Column("iter", 7, _run_iterations, rank=1, right=True),
         Column("spent", 9, _run_cost, rank=1, right=True),
         Column("last check", 20, _run_check, rank=4),
-        Column("active", 8, lambda row: styled(ago(now() - row.run.active_at), "$foreground 60%"), rank=3),
+        Column("active", 8, lambda row: styled(age(now() - row.run.active_at), "$foreground 60%"), rank=3),
         Column("agent", 10, lambda row: Content(line(row.run.agent)), rank=6),
         Column("profile", 10, lambda row: Content(line(row.run.profile)), rank=5),
         Column("why", 0, lambda row: styled(reason_line(row.run), "$foreground 60%"), rank=2),

@@ -48,14 +48,6 @@ def reason_line(run: RunView) -> str:
     return line(reason_of(run))
 
 
-def ago(seconds: float) -> str:
-    """5s ago, 3m ago, 2h ago, 4d ago."""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit} ago"
-    return f"{max(0, int(seconds))}s ago"
-
-
 def clock_time(at: float, zone: tzinfo | None) -> str:
     """The time of day there; a number that is no time is shown as such."""
     try:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.domain.agent.events import Usage
-from ralph.domain.text.figures import compact, duration, money, plural, totals, whole_duration
+from ralph.domain.text.figures import age, compact, duration, money, plural, totals, whole_duration
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,20 @@ def test_figures_take_any_number(seconds: float, cost: float, tokens: int) -> No
     assert duration(seconds)
     assert whole_duration(seconds)
     assert totals(cost_usd=cost, usage=Usage(input_tokens=tokens), seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.4, "0s ago"),
+        (14, "14s ago"),
+        (61, "1m ago"),
+        (7_300, "2h ago"),
+        (200_000, "2d ago"),
+        (-5, "0s ago"),
+        (float("nan"), "0s ago"),
+        (float("inf"), "0s ago"),
+    ],
+)
+def test_ages_are_short(seconds: float, said: str) -> None:
+    assert age(seconds) == said

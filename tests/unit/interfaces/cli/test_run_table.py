@@ -8,7 +8,7 @@ import pytest
 
 from ralph.domain.views.runs import LastCheck, RunState, RunView
 from ralph.interfaces.cli.console.terminal import Look, display_width
-from ralph.interfaces.cli.run_table import age, run_lines, why
+from ralph.interfaces.cli.run_table import run_lines, why
 
 NOW = 1_000_000.0
 PLAIN = Look(max_lines=None, max_chars=None)
@@ -105,20 +105,3 @@ def test_an_interrupted_run_says_that_its_process_is_gone() -> None:
 def test_concerns_are_counted() -> None:
     done = replace(RUN, state=RunState.COMPLETED, reason="done", concerns=("a", "b"))
     assert why(done, NOW) == "done (with 2 concerns)"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (0.4, "0s ago"),
-        (14, "14s ago"),
-        (61, "1m ago"),
-        (7_300, "2h ago"),
-        (200_000, "2d ago"),
-        (-5, "0s ago"),
-        (float("nan"), "0s ago"),
-        (float("inf"), "0s ago"),
-    ],
-)
-def test_ages_are_short(seconds: float, said: str) -> None:
-    assert age(seconds) == said

@@ -79,7 +79,7 @@ def _remove(folder: Path, runs: Sequence[Removable], *, yes: bool) -> int:
 
 
 def _show(runs: Sequence[Removable]) -> None:
-    from ralph.interfaces.cli.run_table import age
+    from ralph.domain.text.figures import age
 
     now = time.time()
     for run, files, size in runs:

@@ -9,12 +9,11 @@ from ralph.domain.tasks.criteria import concerns_about, criteria_for, usual_desc
 from ralph.domain.tasks.history import TaskEvent, VerificationRecord
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskBudget
-from ralph.domain.text.figures import duration, money
+from ralph.domain.text.figures import age, duration, money
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.tasks import TaskView
 from ralph.interfaces.cli.console.marks import Colors, Marks, colors_of, marks_of
 from ralph.interfaces.cli.console.terminal import Look
-from ralph.interfaces.cli.run_table import age
 from ralph.interfaces.cli.tasks.table import COLOR_OF
 
 EVENTS = 12
