@@ -1,4 +1,4 @@
-"""Seed 000's loop: its state, its promise and its continuation prompt."""
+"""The promise loop: its state, its promise and its continuation prompt."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ RALPH_LOOP_STATE_FILE = "ralph-loop"
 COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
 """The first promise in a text, whatever it says."""
 
-CONTINUATION_PROMPT = """[SYSTEM DIRECTIVE: ULTRA-PLANNING - RALPH LOOP {{ITERATION}}/{{MAX}}]
+CONTINUATION_PROMPT = """This is iteration {{ITERATION}} of at most {{MAX}} on the same task.
 
-Your previous attempt did not output the completion promise. Continue working on the task.
-
-IMPORTANT:
-- Review your progress so far
-- Continue from where you left off
-- When FULLY complete, output: <promise>{{PROMISE}}</promise>
-- Do not stop until the task is truly done
+Your previous attempt did not output the completion promise. Continue working on the task:
+- Review your progress so far.
+- Continue from where you left off.
+- When the task is FULLY complete, output: <promise>{{PROMISE}}</promise>
+- Do not stop until the task is truly done.
 
 Original task:
 {{PROMPT}}"""

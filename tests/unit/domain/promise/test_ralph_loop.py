@@ -107,17 +107,15 @@ def test_the_pattern_gives_what_was_promised() -> None:
     assert found[1] == "all\ndone"
 
 
-def test_the_continuation_prompt_is_the_seeds_with_its_values() -> None:
+def test_the_continuation_prompt_says_plainly_where_the_loop_is() -> None:
     assert build_continuation_prompt(STATE) == (
-        "[SYSTEM DIRECTIVE: ULTRA-PLANNING - RALPH LOOP 3/100]\n"
+        "This is iteration 3 of at most 100 on the same task.\n"
         "\n"
-        "Your previous attempt did not output the completion promise. Continue working on the task.\n"
-        "\n"
-        "IMPORTANT:\n"
-        "- Review your progress so far\n"
-        "- Continue from where you left off\n"
-        "- When FULLY complete, output: <promise>DONE</promise>\n"
-        "- Do not stop until the task is truly done\n"
+        "Your previous attempt did not output the completion promise. Continue working on the task:\n"
+        "- Review your progress so far.\n"
+        "- Continue from where you left off.\n"
+        "- When the task is FULLY complete, output: <promise>DONE</promise>\n"
+        "- Do not stop until the task is truly done.\n"
         "\n"
         "Original task:\n"
         "Build a REST API"
@@ -128,7 +126,7 @@ def test_the_continuation_prompt_is_the_seeds_with_its_values() -> None:
 def test_any_task_comes_out_unchanged(task: str) -> None:
     prompt = build_continuation_prompt(replace(STATE, prompt=task, completion_promise="{{PROMPT}}"))
     assert prompt.endswith(f"\n\nOriginal task:\n{task}")
-    assert "RALPH LOOP 3/100]" in prompt
+    assert prompt.startswith("This is iteration 3 of at most 100 ")
     assert "output: <promise>{{PROMPT}}</promise>" in prompt
 
 
