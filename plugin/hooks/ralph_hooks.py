@@ -1441,7 +1441,7 @@ def ralph_domain_promise_loop_state():
     COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
     """The first promise in a text, whatever it says."""
 
-    CONTINUATION_PROMPT = """This is iteration {{ITERATION}} of at most {{MAX}} on the same task.
+    CONTINUATION_PROMPT = """Ralph loop, iteration {{ITERATION}}/{{MAX}}.
 
 Your previous attempt did not output the completion promise. Continue working on the task:
 - Review your progress so far.
@@ -1655,8 +1655,8 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
     def opening(state: RalphLoopState) -> str:
         """What the agent is told besides the user's prompt."""
         return (
-            f"[RALPH LOOP {_progress(state)}] You are in a loop: whenever you stop, you are asked to go on, until the task "
-            f"is done. When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
+            f"Ralph loop, iteration {_progress(state)}. Each time you stop, you will be asked to continue until the task is done. "
+            f"When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
             f"Task:\n{state.prompt}"
         )
 

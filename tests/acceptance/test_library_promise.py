@@ -129,7 +129,7 @@ def test_a_loop_from_start_to_end() -> None:
     assert write_ralph_loop_state(increment_iteration(state)) is True
     state = read_ralph_loop_state()
     assert state is not None
-    assert "RALPH LOOP 2/7]" in build_continuation_prompt(state)
+    assert "Ralph loop, iteration 2/7." in build_continuation_prompt(state)
     assert end_ralph_loop() is True
     assert not STATE_FILE.exists()
     assert not is_ralph_loop_active()
@@ -382,7 +382,7 @@ def test_the_example_of_the_page_runs(project_folder: Path) -> None:
     agent = project_folder / "agent"
     agent.write_text(
         "#!/bin/sh\ncat > prompt.txt\ncat prompt.txt >> prompts.txt\n"
-        'if grep -q "LOOP 3/100" prompt.txt; then echo "<promise>DONE</promise>"; else echo working; fi\n'
+        'if grep -q "iteration 3/100" prompt.txt; then echo "<promise>DONE</promise>"; else echo working; fi\n'
     )
     agent.chmod(0o755)
     ran = subprocess.run(
@@ -395,5 +395,5 @@ def test_the_example_of_the_page_runs(project_folder: Path) -> None:
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout == "done in iteration 3\n"
-    assert "RALPH LOOP 2/100]" in (project_folder / "prompts.txt").read_text()
+    assert "Ralph loop, iteration 2/100." in (project_folder / "prompts.txt").read_text()
     assert read_ralph_loop_state() is None

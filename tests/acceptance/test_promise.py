@@ -23,8 +23,8 @@ def test_the_first_prompt_names_the_promise_and_the_next_are_continuations(proje
 
     assert project.prompt(1) == f"{task}\n\nWhen the task is fully complete, output {PROMISE}."
     second = project.prompt(2)
-    assert second.startswith("This is iteration 2 of at most 100 on the same task.\n")
-    assert f"- When FULLY complete, output: {PROMISE}\n" in second
+    assert second.startswith("Ralph loop, iteration 2/100.\n")
+    assert f"- When the task is FULLY complete, output: {PROMISE}\n" in second
     assert second.endswith(f"Original task:\n{task}")
 
 

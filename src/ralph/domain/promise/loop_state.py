@@ -16,7 +16,7 @@ RALPH_LOOP_STATE_FILE = "ralph-loop"
 COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
 """The first promise in a text, whatever it says."""
 
-CONTINUATION_PROMPT = """This is iteration {{ITERATION}} of at most {{MAX}} on the same task.
+CONTINUATION_PROMPT = """Ralph loop, iteration {{ITERATION}}/{{MAX}}.
 
 Your previous attempt did not output the completion promise. Continue working on the task:
 - Review your progress so far.

@@ -93,8 +93,8 @@ def in_the_way(state: RalphLoopState | None, session: str) -> str:
 def opening(state: RalphLoopState) -> str:
     """What the agent is told besides the user's prompt."""
     return (
-        f"[RALPH LOOP {_progress(state)}] You are in a loop: whenever you stop, you are asked to go on, until the task "
-        f"is done. When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
+        f"Ralph loop, iteration {_progress(state)}. Each time you stop, you will be asked to continue until the task is done. "
+        f"When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
         f"Task:\n{state.prompt}"
     )
 

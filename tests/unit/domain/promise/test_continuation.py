@@ -36,7 +36,7 @@ def test_a_task_that_names_another_promise_is_told_the_right_one() -> None:
 def test_from_the_second_iteration_on_it_is_the_continuation_prompt() -> None:
     state = RalphLoopState(True, 2, 100, "DONE", "", TASK.objective)
     assert STYLE(TASK, (), iteration=2, maximum=100) == build_continuation_prompt(state)
-    assert "RALPH LOOP 2/unlimited]" in STYLE(TASK, (), iteration=2, maximum=None)
+    assert "Ralph loop, iteration 2/unlimited." in STYLE(TASK, (), iteration=2, maximum=None)
 
 
 @pytest.mark.parametrize("iteration", [1, 2])

@@ -109,7 +109,7 @@ def test_the_pattern_gives_what_was_promised() -> None:
 
 def test_the_continuation_prompt_says_plainly_where_the_loop_is() -> None:
     assert build_continuation_prompt(STATE) == (
-        "This is iteration 3 of at most 100 on the same task.\n"
+        "Ralph loop, iteration 3/100.\n"
         "\n"
         "Your previous attempt did not output the completion promise. Continue working on the task:\n"
         "- Review your progress so far.\n"
@@ -126,7 +126,7 @@ def test_the_continuation_prompt_says_plainly_where_the_loop_is() -> None:
 def test_any_task_comes_out_unchanged(task: str) -> None:
     prompt = build_continuation_prompt(replace(STATE, prompt=task, completion_promise="{{PROMPT}}"))
     assert prompt.endswith(f"\n\nOriginal task:\n{task}")
-    assert prompt.startswith("This is iteration 3 of at most 100 ")
+    assert prompt.startswith("Ralph loop, iteration 3/100.")
     assert "output: <promise>{{PROMPT}}</promise>" in prompt
 
 

@@ -123,7 +123,7 @@ def test_the_opening_names_task_promise_and_count() -> None:
 def test_a_stop_without_the_promise_continues_and_counts() -> None:
     turn = next_turn(loop(), "I think that is enough.", blocks=0, cap=CAP)
     assert turn.state == loop(iteration=2)
-    assert turn.prompt.startswith("This is iteration 2 of at most 3 on the same task.")
+    assert turn.prompt.startswith("Ralph loop, iteration 2/3.")
     assert turn.prompt.endswith("Original task:\nBuild it")
 
 

@@ -37,7 +37,7 @@ def state_file(project: Path) -> Path:
 
 def test_a_loop_goes_on_until_its_promise(project: Path) -> None:
     opening = context_of(prompt(project, "/ralph:loop Build it --max-iterations 5"))
-    assert "[RALPH LOOP 1/5]" in opening
+    assert "Ralph loop, iteration 1/5." in opening
     state = read_ralph_loop_state(root=project)
     assert state is not None
     assert (state.prompt, state.max_iterations, state.extra) == ("Build it", 5, {"sessionId": SESSION})
@@ -45,7 +45,7 @@ def test_a_loop_goes_on_until_its_promise(project: Path) -> None:
         answer = stop(project)
         assert answer is not None
         assert answer["decision"] == "block"
-        assert f"RALPH LOOP {iteration}/5" in answer["reason"]
+        assert f"Ralph loop, iteration {iteration}/5" in answer["reason"]
         assert answer["reason"].endswith("Build it")
     answer = stop(project, "All is well. <promise>DONE</promise>")
     assert answer == {"systemMessage": "ralph loop: complete after 3 iterations (DONE)."}
@@ -123,7 +123,7 @@ def test_other_prompts_are_none_of_its_business(project: Path, text: str) -> Non
 def test_ones_own_loop_is_begun_anew(project: Path) -> None:
     prompt(project, "/ralph:loop Build it")
     stop(project)
-    assert "[RALPH LOOP 1/100]" in context_of(prompt(project, "/ralph:loop Build another"))
+    assert "Ralph loop, iteration 1/100." in context_of(prompt(project, "/ralph:loop Build another"))
 
 
 def test_what_is_not_known_in_the_state_survives(project: Path) -> None:
