@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ralph.engine.parts import LoopParts
     from ralph.engine.ports import Judging, When
     from ralph.engine.stop_token import StopToken
+    from ralph.engine.tasks.ports import MethodVerdict, Verifying
     from ralph.errors import RalphError, WorkspaceBusy
     from ralph.operations.modes import can_start_mode, end_mode, start_mode
     from ralph.operations.promise_loop import (
@@ -89,6 +90,7 @@ _HOMES = {
     "ralph.engine.parts": ("LoopParts",),
     "ralph.engine.ports": ("Judging", "When"),
     "ralph.engine.stop_token": ("StopToken",),
+    "ralph.engine.tasks.ports": ("MethodVerdict", "Verifying"),
     "ralph.errors": ("RalphError", "WorkspaceBusy"),
     "ralph.operations.modes": ("can_start_mode", "end_mode", "start_mode"),
     "ralph.operations.promise_loop": (
@@ -129,6 +131,7 @@ __all__ = [
     "Launch",
     "LoopParts",
     "LoopState",
+    "MethodVerdict",
     "Mode",
     "ModeCheck",
     "Outcome",
@@ -144,6 +147,7 @@ __all__ = [
     "StateManager",
     "StopToken",
     "Verdict",
+    "Verifying",
     "When",
     "WorkspaceBusy",
     "__version__",

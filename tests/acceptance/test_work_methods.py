@@ -211,7 +211,7 @@ def test_a_template_is_a_command(tasks: TaskProject) -> None:
 
 
 METHOD = """
-from ralph.engine.tasks.ports import Verifying
+from ralph import Verifying
 
 def has_a_title(verifying: Verifying):
     found = (verifying.tools.root / "T-1.txt").read_text().startswith(verifying.config["title"])

@@ -33,3 +33,9 @@ def test_importing_the_package_imports_nothing_else_of_it() -> None:
     code = "import sys, ralph; print([name for name in sys.modules if name.startswith('ralph.')])"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == "[]"
+
+
+def test_a_verification_method_may_still_import_where_it_once_did() -> None:
+    from ralph.adapters.checks import verifying
+
+    assert (verifying.Verifying, verifying.MethodVerdict) == (ralph.Verifying, ralph.MethodVerdict)
