@@ -123,9 +123,9 @@ def test_a_loop_in_a_session_goes_on_until_its_promise(session: Session) -> None
         events = session.says("/ralph:loop --max-iterations 7 Build the thing", model)
         asked = texts(model)
     assert len(asked) == 4
-    assert "[RALPH LOOP 1/7]" in asked[0]
-    assert "RALPH LOOP 2/7" in asked[1]
-    assert "RALPH LOOP 3/7" in asked[3]
+    assert "Ralph loop, iteration 1/7." in asked[0]
+    assert "Ralph loop, iteration 2/7." in asked[1]
+    assert "Ralph loop, iteration 3/7." in asked[3]
     result = next(event for event in events if event["type"] == "result")
     assert "<promise>DONE</promise>" in result["result"]
     seen = json.loads((session.project.root / "seen.json").read_text())
