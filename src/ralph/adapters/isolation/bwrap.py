@@ -30,9 +30,8 @@ from ralph.adapters.isolation.places import (
 from ralph.adapters.isolation.proxy import AllowListProxy
 from ralph.adapters.isolation.site import Site
 from ralph.domain.loop.session_report import Ending
-from ralph.domain.sandbox.allow_list import HostRule
+from ralph.domain.sandbox.allow_list import HostRule, host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind
-from ralph.domain.sandbox.needs import host_rules
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
 
@@ -75,7 +74,7 @@ class BwrapSandbox:
         self._program = shutil.which("bwrap", path=site.path) or "bwrap"
         self._can_disable_userns: bool | None = None  # not known yet
         self._limiter: Limiter = PerProcess(policy.limits, is_root=os.geteuid() == 0)
-        self._rules = _allowed(policy, host_rules(self._needs, self._environ_of_agent()))
+        self._rules = _allowed(policy, host_rules(self._needs.hosts, self._environ_of_agent()))
         self._proxy: AllowListProxy | None = None
         self._folder = Path()  # what the processes inside need of us, while it is open
         self._barred: set[Path] = set()

@@ -19,8 +19,9 @@ from ralph.adapters.isolation.foreign import argv_inside, variables_inside
 from ralph.adapters.isolation.places import How, project_places
 from ralph.adapters.isolation.site import Site
 from ralph.domain.loop.session_report import Ending
+from ralph.domain.sandbox.allow_list import host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name
-from ralph.domain.sandbox.needs import AgentNeeds, host_rules
+from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.domain.sandbox.policy import Guarantees, Limits, SandboxPolicy, size_text
 from ralph.engine.ports import Command, Exit, ProcessRunner
 
@@ -149,7 +150,7 @@ class SbxSandbox:
         environ = {
             name: self._site.environ[name] for name in self._site.environ if name.endswith("_BASE_URL")
         }
-        rules = (*host_rules(self._site.needs, environ), *self._policy.allow)
+        rules = (*host_rules(self._site.needs.hosts, environ), *self._policy.allow)
         return ["**" if not rule.host else str(rule) for rule in dict.fromkeys(rules)]
 
     def _has_key(self, name: str) -> bool:

@@ -13,8 +13,8 @@ from ralph.adapters.isolation.asking import ask
 from ralph.adapters.isolation.environment import kept_variables
 from ralph.adapters.isolation.places import How, project_places
 from ralph.adapters.isolation.site import Site
+from ralph.domain.sandbox.allow_list import host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind
-from ralph.domain.sandbox.needs import host_rules
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner
 from ralph.errors import ConfigError
@@ -87,7 +87,7 @@ class SrtSandbox:
         if self._policy.network is Network.OFF:
             return []
         environ = {name: value for name, value in self._site.environ.items() if name in self._kept}
-        rules = (*host_rules(self._needs, environ), *self._policy.allow)
+        rules = (*host_rules(self._needs.hosts, environ), *self._policy.allow)
         for rule in rules:
             if not rule.host:
                 message = "sandbox.allow: srt has no way to allow every host"

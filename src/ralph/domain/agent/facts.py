@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ralph.domain.agent.options import Option
 from ralph.domain.sandbox.needs import AgentNeeds
-from ralph.domain.views.health import KnownGood
 
 IsLoggedIn = Callable[[int, str], bool | None]
 """(exit status, output) of asking the program itself; None: it does not know."""
@@ -15,6 +14,14 @@ IsLoggedIn = Callable[[int, str], bool | None]
 
 def by_exit_status(code: int, output: str) -> bool | None:
     return code == 0
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGood:
+    """``tested`` is the version that ralph's own tests run; it is known to work from ``since`` on."""
+
+    since: str
+    tested: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from urllib.parse import urlsplit
 
 WEB_PORTS = (80, 443)
 ANY_PORT = 0
@@ -165,3 +166,22 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return ipaddress.ip_address(text)
     except ValueError:
         return None
+
+
+def host_rules(hosts: Iterable[str], environ: Mapping[str, str]) -> tuple[HostRule, ...]:
+    """An agent's own hosts, and those that the user's environment sends it to instead (``…_BASE_URL``)."""
+    rules = [parse_rule(host) for host in hosts]
+    for name in sorted(environ):
+        if name.endswith("_BASE_URL") and (rule := _rule_of_url(environ[name])) is not None:
+            rules.append(rule)
+    return tuple(dict.fromkeys(rules))
+
+
+def _rule_of_url(url: str) -> HostRule | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        rule = parse_rule(parts.hostname or "")
+    except ValueError:
+        return None
+    return HostRule(rule.host, rule.is_wildcard, port) if parts.scheme in ("http", "https") else None

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ralph.domain.agent.facts import KnownGood
+
 
 class Health(StrEnum):
     GOOD = "good"
@@ -52,14 +54,6 @@ def find_blockers(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 Version = tuple[int, ...]
 
 _VERSION = re.compile(r"(?<![\w.])v?(\d{1,9}(?:\.\d{1,15}){1,3})\b")
-
-
-@dataclass(frozen=True, slots=True)
-class KnownGood:
-    """``tested`` is the version that ralph's own tests run; it is known to work from ``since`` on."""
-
-    since: str
-    tested: str
 
 
 def version_in(text: str) -> str:

@@ -14,11 +14,10 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.json_lines import UNREADABLE, noise
 from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.agent.events import AgentEvent, ErrorReported, SessionStarted, Text, ToolEnded, TurnEnded
-from ralph.domain.agent.facts import AgentFacts, Examination, by_exit_status
+from ralph.domain.agent.facts import AgentFacts, Examination, KnownGood, by_exit_status
 from ralph.domain.agent.options import Option
 from ralph.domain.loop.session_report import Fault
 from ralph.domain.sandbox.needs import AgentNeeds
-from ralph.domain.views.health import KnownGood
 from ralph.engine.ports import AgentRequest, Command, StreamParser
 
 FACTS: Final = AgentFacts(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ralph.adapters.isolation.environment import kept_variables
-from ralph.domain.sandbox.needs import AgentNeeds, host_rules
+from ralph.domain.sandbox.allow_list import host_rules
 
 ENVIRON = dict.fromkeys(
     [
@@ -35,5 +35,5 @@ def test_an_address_in_the_environment_is_a_host_to_reach() -> None:
         "B_BASE_URL": "ftp://files.example",
         "C_BASE_URL": "http://x:port",
     }
-    rules = [str(rule) for rule in host_rules(AgentNeeds(hosts=("api.example",)), environ)]
+    rules = [str(rule) for rule in host_rules(("api.example",), environ)]
     assert rules == ["api.example", "127.0.0.1:4000", "gateway.example"]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph.domain.agent.facts import KnownGood
 from ralph.domain.views.health import (
     Area,
     Finding,
     Health,
-    KnownGood,
     find_blockers,
     judge_version,
     version_in,

@@ -12,11 +12,10 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.gemini.stream import GeminiStreamParser, status_in
 from ralph.adapters.agents.gemini_family import PERMITS, GeminiFamilyAdapter
 from ralph.domain.agent.events import AgentEvent, ErrorReported, TurnEnded
-from ralph.domain.agent.facts import AgentFacts, Examination
+from ralph.domain.agent.facts import AgentFacts, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited
 from ralph.domain.sandbox.needs import AgentNeeds
-from ralph.domain.views.health import KnownGood
 from ralph.engine.ports import AgentRequest, Command, Exit
 
 FACTS: Final = AgentFacts(
