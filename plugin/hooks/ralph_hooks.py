@@ -326,7 +326,7 @@ def ralph_domain_loop_feedback():
     _m = _module("ralph.domain.loop.session_report"); Ending = _m["Ending"]
 
     class Placement(StrEnum):
-        """Seed 001's ``failAction``: where a failure message goes relative to the prompt."""
+        """The setting ``failAction``: where a failure message goes relative to the prompt."""
 
         APPEND = "APPEND"
         PREPEND = "PREPEND"
@@ -350,7 +350,7 @@ def ralph_domain_loop_feedback():
                 return None
 
     def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:
-        """The message of seed 001, to the letter; ``output`` is truncated already, the hint never is."""
+        """A fixed format that prompts and scripts rely on. ``output`` is truncated already; the hint never is."""
         hint_line = f"Hint: {hint}\n" if hint else ""
         return (
             f'Guardrail "{command}" failed with exit code {exit_code}.\n'
@@ -362,7 +362,7 @@ def ralph_domain_loop_feedback():
     return locals()
 
 def ralph_domain_loop_prompt():
-    """Making the prompt of one iteration."""
+    """The prompt of one iteration, from what was given and what the last session left to say."""
 
     from dataclasses import dataclass
 
@@ -381,13 +381,13 @@ def ralph_domain_loop_prompt():
         return SEPARATOR.join([*above, *(instead or [base]), *below])
 
     def with_iteration_count(prompt: str, *, iteration: int, maximum: int) -> str:
-        """Seed 001's ``includeIterationCountInPrompt``; its line stands above everything else."""
+        """The setting ``includeIterationCountInPrompt``; its line comes before everything else."""
         remaining = max(0, maximum - iteration)
         return f"Iteration {iteration} of {maximum}, {remaining} remaining.{SEPARATOR}{prompt}"
 
     @dataclass(frozen=True, slots=True)
     class AsGiven:
-        """Seed 001's ``PromptStyle``: the prompt as given, with feedback, and the iteration count above all if wanted."""
+        """The prompt as given, with feedback, and the iteration count before everything else if wanted."""
 
         with_count: bool = False
 

@@ -14,7 +14,7 @@ def test_a_command_is_told_how_the_run_ended(project: Project) -> None:
     project.settings(agent={"command": "claude"})
     project.agent([{"say": DONE}])
     project.ralph("run", "-p", PROMPT, "--notify", 'echo "$RALPH_SUBJECT: $RALPH_TEXT" > told', check=0)
-    assert (project.root / "told").read_text().startswith("completed: ralph: completed: claimed by")
+    assert (project.root / "told").read_text().startswith("completed: ralph: completed: the agent said DONE")
 
 
 def test_a_notifier_that_fails_never_changes_how_the_run_ends(project: Project) -> None:

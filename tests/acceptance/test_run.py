@@ -230,7 +230,7 @@ def test_a_rejected_commit_is_told_to_the_agent(project: Project) -> None:
     ran = project.ralph("run", "-p", PROMPT, check=0)
 
     assert "no debug prints please" in project.prompt(2)
-    assert "claimed done, but failing: git commit" in ran.stderr
+    assert "the agent said DONE, but still failing: git commit" in ran.stderr
     assert project.git("log", "--format=%s").splitlines() == ["Add it"]
 
 
@@ -299,7 +299,7 @@ def test_guardrails_and_prompt_can_be_given_without_any_settings(project: Projec
     ran = project.ralph(
         "run", "-f", "-", "--agent", "claude", "--guardrail", "test -f made", check=0, stdin=PROMPT
     )
-    assert "claimed done, but failing: test -f made" in ran.stderr
+    assert "the agent said DONE, but still failing: test -f made" in ran.stderr
     assert project.prompt(1) == PROMPT
 
 

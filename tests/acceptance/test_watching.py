@@ -67,7 +67,15 @@ def test_status_where_nothing_ran_says_so_and_makes_nothing(project: Project) ->
 def test_status_shows_how_a_run_ended(done: Project) -> None:
     head, line = done.ralph("status", check=0).stdout.splitlines()
     assert head.startswith("run ")
-    for said in (run_id(done), "completed", "2/10", "$0.02", "passed: tests", "claude", "claimed by tag"):
+    for said in (
+        run_id(done),
+        "completed",
+        "2/10",
+        "$0.02",
+        "passed: tests",
+        "claude",
+        "the agent said DONE",
+    ):
         assert said in line
     (run,) = status(done)
     assert (run["state"], run["live"], run["iteration"]) == ("completed", False, 2)
@@ -294,7 +302,7 @@ def test_show_tells_each_iteration_from_prompt_to_decision(done: Project) -> Non
         "agent: Bash 1",
         "check failed: tests (exit 1",
         f"log: {folder}",
-        "decision: not done yet: claimed done, but failing: tests",
+        "decision: not done yet: the agent said DONE, but still failing: tests",
         "Iteration 2",
         "first time",
         "All good.",

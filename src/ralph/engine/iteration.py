@@ -21,7 +21,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
 from ralph.domain.loop.feedback import remark_on
 from ralph.domain.loop.session_report import AgentReport, Spend
-from ralph.domain.loop.stalls import denials_remark, denials_warning, made_useless
+from ralph.domain.loop.stalls import denials_remark, denials_warning, was_denied_everything
 from ralph.domain.loop.state import LoopState
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Check, Judging, Snapshot, Trigger, When
@@ -30,7 +30,7 @@ Save = Callable[[LoopState], LoopState]
 """Puts on record where the run stands; gives the state with the time that the run has taken."""
 
 PROMPT_SHOWN = 200
-"""Characters of the prompt that the event carries (seed 001's verbose line); the file has it whole."""
+"""Characters of the prompt that the event carries ; the file has all of it."""
 
 
 async def iterate(
@@ -118,7 +118,7 @@ async def _judge(
     for check in (*parts.checks, *parts.checks_of(judging.assignment)):
         result = await _run_check(check, judging, claimed=evidence.claimed)
         evidence = replace(evidence, results=(*evidence.results, result))
-        state = _spent(state, result.spend, save)
+        state = _add_spend(state, result.spend, save)
         if result.concern:
             state = state.concerned(result.concern)
         if control.stopping:
@@ -132,7 +132,7 @@ async def _judge(
         commit=snapshot.commit,
     )
     changed = bool(state.fingerprint) and snapshot.fingerprint != state.fingerprint
-    if made_useless(report, claimed=evidence.claimed, changed=changed):
+    if was_denied_everything(report, claimed=evidence.claimed, changed=changed):
         parts.publish(Warned(denials_warning(report, agent=parts.agent.name)))
         evidence = replace(evidence, remarks=(*evidence.remarks, denials_remark(report)))
     if evidence.proven:
@@ -146,7 +146,7 @@ async def _judge(
     return evidence, decision, state
 
 
-def _spent(state: LoopState, spend: Spend, save: Save) -> LoopState:
+def _add_spend(state: LoopState, spend: Spend, save: Save) -> LoopState:
     """What a check or an action asked an agent costs as well."""
     return save(state.spending(spend)) if spend != Spend() else state
 
@@ -179,7 +179,7 @@ async def _run_check(check: Check, judging: Judging, *, claimed: bool) -> CheckR
 async def _act(
     parts: LoopParts, trigger: Trigger, judging: Judging, state: LoopState, evidence: Evidence, save: Save
 ) -> tuple[LoopState, Evidence, bool]:
-    """A failed action never ends a run. One that the agent can mend denies the proof, like a check;
+    """A failed action never ends a run. One that the agent can fix denies the proof, like a check;
     any other is a concern of the user's. True: a stop came in between, and the rest was left."""
     for action in parts.actions:
         if action.trigger is not trigger:
@@ -189,7 +189,7 @@ async def _act(
         result = await action.run(judging)
         seconds = parts.clock.monotonic() - began
         judging.publish(ActionEnded(action.name, result.ok, result.message, seconds))
-        state = _spent(state, result.spend, save)
+        state = _add_spend(state, result.spend, save)
         if result.is_cut:
             return state, evidence, True
         if result.ok:

@@ -18,7 +18,7 @@ from ralph.errors import RalphError
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended, and where it stood then."""
+    """How a run ended, and its state at that point."""
 
     outcome: Outcome
     reason: str
@@ -38,8 +38,8 @@ class RunResult:
         return self.state.concerns
 
 
-class _Standing:
-    """Where the run stands. What was saved last holds, also if a step fails in the middle: its cost is known then."""
+class _Progress:
+    """The state that was saved last. It holds also if a step fails in the middle: its cost is known then."""
 
     def __init__(self, parts: LoopParts, state: LoopState) -> None:
         self._journal = parts.journal
@@ -63,21 +63,21 @@ class _Standing:
 
 async def run_loop(parts: LoopParts) -> RunResult:
     """Iterate until the work is drained, a limit is reached, or somebody says stop."""
-    state = await _looked_at(parts)
-    standing = _Standing(parts, state)
+    state = await _with_snapshot(parts)
+    progress = _Progress(parts, state)
     while True:
         try:
-            stop, state = await _turn(parts, state, standing)
+            stop, state = await _turn(parts, state, progress)
         except RalphError as error:
             with contextlib.suppress(RalphError):  # it may be the record itself that failed
-                _end(parts, standing.saved, Stop(Outcome.FAILED, error.message, error.hint))
+                _end(parts, progress.saved, Stop(Outcome.FAILED, error.message, error.hint))
             raise
         if stop is not None:
-            return _end(parts, standing.now(state), stop)
+            return _end(parts, progress.now(state), stop)
 
 
-async def _looked_at(parts: LoopParts) -> LoopState:
-    """With the workspace as it is before the first session: one that changes nothing is seen to."""
+async def _with_snapshot(parts: LoopParts) -> LoopState:
+    """With the workspace as it is before the first session, so that one that changes nothing is noticed."""
     state = parts.state
     if state.fingerprint or not parts.budget.stuck_after or parts.workspace is None:
         return state
@@ -85,11 +85,11 @@ async def _looked_at(parts: LoopParts) -> LoopState:
     return replace(state, fingerprint=found.fingerprint, commit=found.commit)
 
 
-async def _turn(parts: LoopParts, state: LoopState, standing: _Standing) -> tuple[Stop | None, LoopState]:
-    """One time round: what is next, whether it may be done, doing it, taking the decision in."""
+async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tuple[Stop | None, LoopState]:
+    """One turn: what is next, whether it may be done, doing it, taking the decision in."""
     stopping = await parts.control.checkpoint()
-    offered = await parts.work.next(standing.now(state))
-    state = standing.now(state)  # a pause takes time, and so may looking for work
+    offered = await parts.work.next(progress.now(state))
+    state = progress.now(state)  # a pause takes time, and so may looking for work
     match offered:
         case Drained(reason, unfinished):  # also if a stop was requested: what is done is done
             return Stop(Outcome.EXHAUSTED if unfinished else Outcome.COMPLETED, reason), state
@@ -103,15 +103,15 @@ async def _turn(parts: LoopParts, state: LoopState, standing: _Standing) -> tupl
     if assignment.is_exhausted:
         given_up = GiveUp(f"{assignment.key}: limit of {assignment.limit} iterations reached")
         await parts.work.settle(assignment, None, given_up)
-        # The work is asked again at once, and must know of it; whoever is next has not stood still yet.
-        return None, standing.save(replace(state, unchanged=0, repeated=0))
+        # The work is asked again at once, and must know of it; whoever is next has not stalled yet.
+        return None, progress.save(replace(state, unchanged=0, repeated=0))
     # After the work was asked: a claim accepted on the last allowed iteration is a success.
     if exceeded := parts.budget.exceeded(state):
         return Stop(Outcome.EXHAUSTED, exceeded), state
 
-    state, evidence, decision = await iterate(parts, assignment, state, save=standing.save)
+    state, evidence, decision = await iterate(parts, assignment, state, save=progress.save)
     await parts.work.settle(assignment, evidence, decision)
-    state = standing.save(state.after(evidence, decision))
+    state = progress.save(state.after(evidence, decision))
     if isinstance(decision, Stop):
         return decision, state
     await pause_after(decision, state, parts)

@@ -61,5 +61,5 @@ class LoopParts:
     budget: Budget = Budget()
     pace: Pace = Pace()
     workspace: Workspace | None = None
-    state: LoopState = LoopState()  # where an interrupted run stood; limits and spend go on from there
+    state: LoopState = LoopState()  # where an interrupted run stood; limits and spend count from there
     redact: Callable[[str], str] = str  # takes secrets out of what is shown and recorded

@@ -12,7 +12,7 @@ READ_AGAIN_SECONDS = 0.1
 
 
 async def read_patiently(read: Callable[[], str]) -> str:
-    """Editors replace a file with another one, so it may be gone for a moment. Raises UsageError if it stays gone."""
+    """Editors replace a file with another one, so it may be missing for a moment. Raises UsageError if it stays so."""
     for _ in range(READ_AGAIN):
         try:
             return read()

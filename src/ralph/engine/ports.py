@@ -88,7 +88,7 @@ class ProcessRunner(Protocol):
         stop: Awaitable[object] | None = None,
     ) -> Exit:
         """Run to the end. ``on_lines`` gets whole lines of stdout without their newline, a batch per read,
-        ``on_output`` the same bytes as they come, for who needs no lines; ``log`` gets every byte. ``stop`` done means: end it now. A program that cannot start is an Exit too."""
+        ``on_output`` the same bytes as they come, for callers that need no lines; ``log`` gets every byte. ``stop`` done means: end it now. A program that cannot start is an Exit too."""
         ...
 
 
@@ -113,7 +113,7 @@ class AgentRequest:
     mode: OutputMode = OutputMode.STREAM
     environment: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[str, ...] = ()  # the texts the prompt was made of: an agent that repeats one has not said it
-    continues: str = ""  # the agent's own id of a session to go on with; empty: a fresh one
+    continues: str = ""  # the agent's own id of the session to continue; empty: a fresh one
     read_only: bool = (
         False  # it is to look and judge, not to change anything, where the program has a way to say so
     )
@@ -232,7 +232,7 @@ class Trigger(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ActionResult:
     """``spend`` is of agent calls the action made. A failure never ends a run: with ``feedback`` it is the agent's
-    to mend and denies the proof; without, it is a concern of the user's. ``is_cut``: a stop came in between."""
+    to fix and denies the proof; without, it is a concern of the user's. ``is_cut``: a stop came in between."""
 
     ok: bool
     message: str = ""
@@ -302,7 +302,7 @@ class Journal(Protocol):
         ...
 
     def commit(self, state: LoopState) -> None:
-        """Everything so far, and where the run stands now, is on disk when this returns."""
+        """Everything so far, and the current state of the run, is on disk when this returns."""
         ...
 
 
@@ -336,7 +336,7 @@ class Control(Protocol):
 
     @property
     def stopping_now(self) -> bool:
-        """The present step is being ended."""
+        """The current step is being ended."""
         ...
 
     async def checkpoint(self) -> bool:
@@ -344,7 +344,7 @@ class Control(Protocol):
         ...
 
     def stop_now(self) -> Awaitable[object]:
-        """Done when the present step must be ended at once. Shared by all who wait on it: nobody cancels it."""
+        """Done when the current step must be ended at once. Shared by everyone who waits for it: nobody cancels it."""
         ...
 
     async def stop_requested(self) -> None:

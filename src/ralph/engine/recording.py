@@ -12,7 +12,7 @@ from ralph.errors import RalphError
 Listener = Callable[[LoopEvent, float], None]
 
 FLUSH_SECONDS = 0.25
-"""Who watches from another process sees what happened at most this much later, also while the agent is silent."""
+"""Anyone who watches from another process sees what happened at most this much later, also while the agent is silent."""
 
 
 class Recorder:

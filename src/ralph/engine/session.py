@@ -30,7 +30,7 @@ SHOWN_CHARS = 20_000
 
 
 Watch = Callable[[Transcript], str | None]
-"""Looks at what a session has used so far; a reason ends it, gracefully."""
+"""Examines what a session has used so far; a reason ends it, gracefully."""
 
 ResetTime = Callable[[str], float | None]
 """When the limit that an error message is about is over (seconds since the epoch), if it says so."""
@@ -105,7 +105,7 @@ class AgentSession:
                 stop=stop,
             )
         finally:
-            await _dismissed(beside)
+            await _dismiss(beside)
         listener.finish()
         if exit_.left_behind:
             publish(ProcessesEnded(exit_.left_behind))
@@ -158,7 +158,7 @@ class AgentSession:
         return fault
 
 
-async def _dismissed(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _dismiss(tasks: Sequence[asyncio.Task[None]]) -> None:
     """What an attendant could not do is its own matter: the session is judged by what it left."""
     for task in tasks:
         task.cancel()

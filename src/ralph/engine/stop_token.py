@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 
 
 class StopToken:
-    """The plain ``Control``: the first request finishes the present step, the second ends it.
+    """The plain ``Control``: the first request finishes the current step, the second ends it.
 
     Made inside a running event loop.
     """
@@ -17,7 +17,7 @@ class StopToken:
         self._now: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def request(self, *, now: bool = False) -> bool:
-        """Ask to stop; True if the present step is to be ended at once."""
+        """Ask to stop; True if the current step is to be ended at once."""
         if (now or self._soon.is_set()) and not self._now.done():
             self._now.set_result(None)
         self._soon.set()

@@ -67,7 +67,7 @@ def forget_unjudged(state_folder: Path, folder: Path) -> tuple[str, ...]:
 
 
 def unjudged_note(state_folder: Path, folder: Path) -> str:
-    """For who looks at the plan: it may say more than holds. Empty if it does not."""
+    """For anyone who reads the plan: it may say more than is true. Empty if it does not."""
     try:
         memory = plan_memory(state_folder, folder)
     except StoreError:
@@ -93,6 +93,6 @@ def _newest_first(state_folder: Path, folder: Path) -> list[Path]:
         try:
             if load_request(file.parents[1]).arguments.get("ralphDir") == str(folder):
                 found.append((file.lstat().st_mtime_ns, file))
-        except (OSError, StoreError):  # gone meanwhile, or nobody knows what it was about
+        except (OSError, StoreError):  # removed in the meantime, or nobody knows what it was about
             continue
     return [file for _, file in sorted(found, reverse=True)]

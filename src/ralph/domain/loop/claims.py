@@ -14,6 +14,8 @@ MAX_TAGS = 1_000
 
 
 class Claim(StrEnum):
+    """What an agent can say about its work."""
+
     DONE = "done"
     WAITING = "waiting"
     REJECTED = "rejected"  #: ``<reject>reason</reject>`` of a reviewer, tester or qa
@@ -70,7 +72,7 @@ class TagScanner:
             closing = self._close[name].search(self._rest, max(start, self._searched))
             end = closing.start() if closing is not None else len(self._rest) - self._longest
             if end - start > MAX_TAG_CHARS:
-                self._forget(start)  # too long to be a claim: go on behind its opening
+                self._forget(start)  # too long to be a claim: continue behind its opening
             elif closing is None:
                 self._forget(opening.start())
                 self._searched = max(0, len(self._rest) - self._longest)
@@ -113,7 +115,7 @@ def matches(content: str, expected: str) -> bool:
 
 
 def first_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
-    """Seed 001: the first ``<response>`` decides."""
+    """For ``<response>``: the first one decides."""
     for tag in tags:
         if tag.name == name:
             return matches(tag.content, expected)
@@ -121,5 +123,5 @@ def first_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
 
 
 def any_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
-    """Seeds 000 and 002: any ``<promise>`` that matches this stage's promise."""
+    """For ``<promise>``: any one that matches the promise of this stage."""
     return any(tag.name == name and matches(tag.content, expected) for tag in tags)

@@ -20,7 +20,7 @@ class Outcome(StrEnum):
     EXHAUSTED = "exhausted"  #: a limit was reached: iterations, money, time, stuck
     WAITING = "waiting"  #: something outside must happen first
     CANCELLED = "cancelled"  #: the user said stop
-    FAILED = "failed"  #: it cannot go on
+    FAILED = "failed"  #: it cannot continue
 
 
 class Acceptance(StrEnum):
@@ -95,6 +95,8 @@ class Stop:
 
 Decision = Accept | Continue | Retry | GiveUp | Stop
 
+SAID_DONE = "the agent said DONE"
+
 
 def was_cut_short(decision: str | None, outcome: str | None) -> bool:
     """Whether the last session of a run on record ended before anyone judged it, so that its work may be half done.
@@ -114,7 +116,7 @@ class Rules:
 
     acceptance: Acceptance = Acceptance.CLAIM_AND_PROOF
     max_attempts: int = 4
-    faults_count: bool = False  # a faulty session counts as an iteration instead of being retried (003)
+    faults_count: bool = False  # a faulty session counts as an iteration instead of being retried
     wait_for_limits: bool = True
     longest_limit: float = 8 * 86_400.0  # a reset farther away than any limit we know of is not believed
     backoff: Backoff = Backoff()
@@ -200,27 +202,21 @@ def _accepts(evidence: Evidence, demand: Acceptance) -> bool:
 
 
 def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
-    signal = evidence.claim(Claim.DONE)
-    word = f"claimed by {signal.source}" if signal is not None else "not claimed"
     number = sum(result.verdict is Verdict.PASSED for result in evidence.results)
     passed = "1 check passed" if number == 1 else f"{number} checks passed"
     match demand:
         case Acceptance.CLAIM:
-            return word
+            return SAID_DONE
         case Acceptance.PROOF:
             return passed
         case Acceptance.CLAIM_AND_PROOF:
-            return (
-                f"{word}, {passed}"
-                if evidence.has_proof
-                else f"{word}, on its word alone: nothing was checked"
-            )
+            return f"{SAID_DONE} and {passed}" if evidence.has_proof else f"{SAID_DONE}; nothing was checked"
 
 
 def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules) -> str:
     if evidence.failing and demand is not Acceptance.CLAIM:
         failing = ", ".join(evidence.failing)
-        return f"claimed done, but failing: {failing}" if evidence.claimed else f"failing: {failing}"
+        return f"{SAID_DONE}, but still failing: {failing}" if evidence.claimed else f"failing: {failing}"
     if evidence.report.ending is Ending.TIMED_OUT:
         return "the session ran out of time"
     if evidence.report.ending is Ending.IDLE:
@@ -231,5 +227,5 @@ def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules) -> str:
         return f"the agent failed (exit code {evidence.report.exit_code}): what it said does not count"
     if evidence.report.tags:
         said = ", ".join(f"<{tag.name}>{tag.content[:40]}</{tag.name}>" for tag in evidence.report.tags[:3])
-        return f"no claim of completion (it said {said})"
-    return "no claim of completion"
+        return f"the agent did not say DONE (it said {said})"
+    return "the agent did not say DONE"

@@ -61,7 +61,7 @@ class AgentActed:
 
 @dataclass(frozen=True, slots=True)
 class AgentEnded:
-    """The agent's process is gone; what it did in figures."""
+    """The agent's process has ended; what it did, in figures."""
 
     ending: str
     exit_code: int | None
@@ -164,7 +164,7 @@ class RunPaused:
 
 @dataclass(frozen=True, slots=True)
 class RunUnpaused:
-    """The user lets it go on."""
+    """The user lets it continue."""
 
     kind: str = field(default="run_unpaused", init=False)
 

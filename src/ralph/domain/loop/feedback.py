@@ -9,7 +9,7 @@ from ralph.domain.loop.session_report import Ending
 
 
 class Placement(StrEnum):
-    """Seed 001's ``failAction``: where a failure message goes relative to the prompt."""
+    """The setting ``failAction``: where a failure message goes relative to the prompt."""
 
     APPEND = "APPEND"
     PREPEND = "PREPEND"
@@ -36,7 +36,7 @@ def remark_on(ending: Ending) -> Feedback | None:
 
 
 def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:
-    """The message of seed 001, to the letter; ``output`` is truncated already, the hint never is."""
+    """A fixed format that prompts and scripts rely on. ``output`` is truncated already; the hint never is."""
     hint_line = f"Hint: {hint}\n" if hint else ""
     return (
         f'Guardrail "{command}" failed with exit code {exit_code}.\n'

@@ -1,4 +1,4 @@
-"""Making the prompt of one iteration."""
+"""The prompt of one iteration, from what was given and what the last session left to say."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def compose(base: str, feedback: Sequence[Feedback]) -> str:
 
 
 def with_iteration_count(prompt: str, *, iteration: int, maximum: int) -> str:
-    """Seed 001's ``includeIterationCountInPrompt``; its line stands above everything else."""
+    """The setting ``includeIterationCountInPrompt``; its line comes before everything else."""
     remaining = max(0, maximum - iteration)
     return f"Iteration {iteration} of {maximum}, {remaining} remaining.{SEPARATOR}{prompt}"
 
 
 @dataclass(frozen=True, slots=True)
 class AsGiven:
-    """Seed 001's ``PromptStyle``: the prompt as given, with feedback, and the iteration count above all if wanted."""
+    """The prompt as given, with feedback, and the iteration count before everything else if wanted."""
 
     with_count: bool = False
 

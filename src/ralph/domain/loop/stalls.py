@@ -1,4 +1,7 @@
-"""Sessions that get nowhere: nothing was permitted, or nothing changes. The user and the next session are told."""
+"""Sessions that get nowhere: because nothing is permitted, or because nothing changes.
+
+The user is warned of the first, who alone can change it; the agent is told of both and may find another way.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from ralph.domain.loop.session_report import AgentReport
 from ralph.domain.loop.state import LoopState
 
 WARN_BEFORE = 2
-"""So many chances are left when the agent is told."""
+"""Sessions that are left when the agent is told."""
 
 
-def made_useless(report: AgentReport, *, claimed: bool, changed: bool = False) -> bool:
+def was_denied_everything(report: AgentReport, *, claimed: bool, changed: bool = False) -> bool:
     """Tools were denied, none did its work, nothing was claimed and nothing is changed.
 
     ``changed``: the workspace is not as it was before the session, where that is known.
@@ -43,7 +46,8 @@ def _listed(report: AgentReport) -> str:
     return ", ".join(f"{name} ({count} times)" if count > 1 else name for name, count in counts.items())
 
 
-def stuck_warning(state: LoopState, budget: Budget) -> Feedback | None:
+def standstill_remark(state: LoopState, budget: Budget) -> Feedback | None:
+    """For the next session, before the run is ended because nothing changes; None: it is too early to say."""
     if not budget.stuck_after or state.standstill < max(1, budget.stuck_after - WARN_BEFORE):
         return None
     left = budget.stuck_after - state.standstill

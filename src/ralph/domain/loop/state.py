@@ -1,4 +1,4 @@
-"""Where a run stands between two iterations: everything a resumed run needs to know."""
+"""The state of a run between two iterations: everything a resumed run needs to know."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class LoopState:
     spend: Spend = Spend()
     assignment: str = ""  # whose feedback this is
     feedback: tuple[Feedback, ...] = ()  # for the next prompt
-    failing: tuple[str, ...] = ()  # the checks that did not hold last time
+    failing: tuple[str, ...] = ()  # the checks that failed last time
     failures: tuple[str, ...] = ()  # and how
     concerns: tuple[str, ...] = ()
     accepted: str = ""  # the assignment that was accepted last, and why: a resumed run must not do it again
     fingerprint: str = ""
-    commit: str = ""  # that the workspace stands at; empty: not known
+    commit: str = ""  # that the workspace is at; empty: not known
     unchanged: int = 0  # iterations in a row that left the workspace as it was
     repeated: int = 0  # iterations in a row that failed in exactly the same words
     seconds: float = 0.0  # the run has taken so far, all its processes together
@@ -70,7 +70,7 @@ class LoopState:
             accepted=self.assignment if isinstance(decision, Accept) else self.accepted,
             fingerprint=evidence.fingerprint,
             commit=evidence.commit or self.commit,
-            # Who accepts somebody else's work has nothing to change, and is a step forward all the same.
+            # A role that accepts the work of another has nothing to change, and is still a step forward.
             unchanged=self.unchanged + 1 if unchanged and not isinstance(decision, Accept) else 0,
             repeated=self.repeated + 1 if repeated else 0,
         )
@@ -78,7 +78,7 @@ class LoopState:
     def resumed(self, uncounted: Spend, *, unsaved_seconds: float) -> LoopState:
         """As a later process takes it up: with what was spent and how long it took since it was saved last.
 
-        Somebody wants it to go on: standing still and passing faults are counted afresh.
+        Somebody wants it to continue: standstill and passing faults are counted from zero.
         """
         return replace(
             self,

@@ -1,4 +1,4 @@
-"""An agent whose iterations go on with the session before, instead of beginning with a fresh context each."""
+"""An agent whose iterations continue the session before, instead of each beginning with a fresh context."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ITERATION = "iteration"  # the purpose of a request that says no other
 class ContinuingAgent:
     """Remembers, for each role and place, the session that was last; sessions for other purposes stay fresh.
 
-    A session that failed is not gone on with: it may be the very thing that is wrong. Nor is one of another process:
+    A session that failed is not continued: it may be the very thing that is wrong. Nor is one of another process:
     a run that is resumed begins afresh.
     """
 

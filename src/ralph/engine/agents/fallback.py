@@ -79,7 +79,7 @@ class FallbackAgent:
             self._last = place
             report = await self._agents[place].run(own, publish, stop=stop)
             spent += report.spend
-            # A stop lets the present session finish; nobody else begins one for it.
+            # A stop lets the current session finish; no other agent begins one instead.
             if not self._note(place, report.fault) or self._is_stopping():
                 return replace(report, spend=spent)
         # Nobody is free. What the last one left behind is the report, if anybody was asked at all.
@@ -157,7 +157,7 @@ def _with_own_log(request: AgentRequest, name: str) -> AgentRequest:
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """The same program may stand in the chain twice, with other flags."""
+    """The same program may appear twice in the chain, with other flags."""
     return tuple(
         name if names.count(name) == 1 else f"{name}-{names[: place + 1].count(name)}"
         for place, name in enumerate(names)

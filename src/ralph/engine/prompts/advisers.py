@@ -9,7 +9,7 @@ from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.events import Steered
 from ralph.domain.loop.feedback import Feedback, Placement
-from ralph.domain.loop.stalls import stuck_warning
+from ralph.domain.loop.stalls import standstill_remark
 from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import Clock, Publish
 
@@ -30,13 +30,13 @@ class InterruptionAdviser:
 
 
 class StuckAdviser:
-    """Warns an agent that stands still before the run is ended for it."""
+    """Warns an agent that makes no progress before the run is ended for it."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
 
     async def advise(self, state: LoopState, assignment: Assignment) -> Sequence[Feedback]:
-        warning = stuck_warning(state, self._budget)
+        warning = standstill_remark(state, self._budget)
         return (warning,) if warning is not None else ()
 
 

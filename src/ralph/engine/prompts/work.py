@@ -14,7 +14,7 @@ KEY = "prompt"
 
 
 class PromptWork:
-    """``read`` gives the prompt anew for every iteration: a prompt file may be edited while the loop runs."""
+    """``read`` gives the prompt again for every iteration: a prompt file may be edited while the loop runs."""
 
     def __init__(self, read: Callable[[], str]) -> None:
         self._read = read

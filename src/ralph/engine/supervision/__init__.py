@@ -1,0 +1,1 @@
+"""Work that is one root agent, restarted until it is done."""

@@ -1,4 +1,4 @@
-"""Work that is one root agent, restarted until its DONE file is there (seed 003)."""
+"""Work that is one root agent, restarted until its DONE file is there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DoneMark(Protocol):
     def exists(self) -> bool: ...
 
     def reject(self) -> Path | None:
-        """Keep it aside under another name; None: it is gone already."""
+        """Keep it under another name; None: it is not there any more."""
         ...
 
 

@@ -42,7 +42,7 @@ def spare_children(children: ChildRuns, control: Control) -> Callable[[int], boo
 
 
 def stop_children(children: ChildRuns, database: sqlite3.Connection, path: Path, *, at: float) -> None:
-    """Ask each of them to end at once; who has its record elsewhere cannot be asked."""
+    """Ask each of them to end at once; one that has its record elsewhere cannot be asked."""
     with suppress(RalphError):
         for child in children.active():
             with suppress(RalphError):

@@ -106,7 +106,7 @@ class SupervisedComposition:
         def prepare() -> None:
             """An agent that cleans up may have removed its own mailbox, and could never be done without it."""
             if not self.task_folder.is_dir():
-                warn(f"the task folder was gone; it is made again: {self.task_folder}")
+                warn(f"the task folder was missing; it is made again: {self.task_folder}")
             make_task_folder(self.task_folder)
 
         def tell_of_cut_off() -> None:

@@ -77,7 +77,7 @@ def test_what_follows_from_claims_and_proof(
 
 def test_a_failed_check_tells_the_next_prompt() -> None:
     decision = decide(evidence(DONE, FAILED), Rules(), now=NOW)
-    assert decision == Continue("claimed done, but failing: tests", (Feedback("red"),))
+    assert decision == Continue("the agent said DONE, but still failing: tests", (Feedback("red"),))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_failed_check_tells_the_next_prompt() -> None:
             AgentReport(fault=Transient("crash")),
             Rules(faults_count=True),
             Troubles(),
-            Continue("no claim of completion"),
+            Continue("the agent did not say DONE"),
             id="a crash that counts",
         ),
         pytest.param(
@@ -178,7 +178,7 @@ def test_what_follows_from_a_fault(
 def test_what_the_agent_said_instead_is_told() -> None:
     report = AgentReport(text="x", tags=(Tag("response", "finished"),))
     decision = decide(evidence(report=report), Rules(), now=NOW)
-    assert decision == Continue("no claim of completion (it said <response>finished</response>)")
+    assert decision == Continue("the agent did not say DONE (it said <response>finished</response>)")
 
 
 faults = st.one_of(

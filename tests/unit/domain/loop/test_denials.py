@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ralph.domain.loop.session_report import AgentReport
-from ralph.domain.loop.stalls import denials_remark, denials_warning, made_useless
+from ralph.domain.loop.stalls import denials_remark, denials_warning, was_denied_everything
 
 DENIED = AgentReport(denials=("Bash",), tools=1, tool_errors=1)
 
@@ -25,7 +25,7 @@ DENIED = AgentReport(denials=("Bash",), tools=1, tool_errors=1)
 def test_denials_make_a_session_useless_if_nothing_else_came_of_it(
     report: AgentReport, claimed: bool, changed: bool, useless: bool
 ) -> None:
-    assert made_useless(report, claimed=claimed, changed=changed) is useless
+    assert was_denied_everything(report, claimed=claimed, changed=changed) is useless
 
 
 def test_the_user_and_the_next_session_are_told_which_tools() -> None:
