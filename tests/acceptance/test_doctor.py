@@ -100,10 +100,10 @@ def test_an_agent_that_nobody_configured_may_be_logged_out(project: Project) -> 
     [
         ("codex", "not installed", "npm install -g @openai/codex"),
         ("my-agent", "not installed", "set agent.command to its path"),
-        ("my agent", "my agent is not installed", "put its arguments into agent.flags"),
+        ("my agent", "my agent is not installed", "put its arguments in agent.flags"),
         ("./folder", "./folder is a directory", "the program in it"),
         ("./file", "./file is not executable", "chmod +x ./file"),
-        ("./nothing", "./nothing is not there", "set agent.command to its path"),
+        ("./nothing", "./nothing does not exist", "set agent.command to its path"),
     ],
 )
 def test_a_configured_agent_that_cannot_be_started_is_exit_4(
@@ -202,7 +202,7 @@ def test_one_configured_agent_that_can_work_is_enough(project: Project) -> None:
 
     assert [found[name]["health"] for name in ("helper", "claude", "codex")] == ["bad", "good", "bad"]
     assert found["helper"]["advice"] == [
-        "agents.helper.command is the program alone; put its arguments into agents.helper.flags"
+        "agents.helper.command is the program alone; put its arguments in agents.helper.flags"
     ]
     assert "npm install" in found["codex"]["advice"][0]
     printed = doctor(project, check=4, LOGGED_OUT="1").stdout

@@ -80,7 +80,7 @@ def test_iterations_go_on_with_the_session_before_if_that_is_wanted(project: Pro
     [
         ({"command": "codex", "maxTurns": 3}, "agent.maxTurns: codex does not support it"),
         ({"command": "amp", "continueSession": True}, "agent.continueSession: amp does not support it"),
-        ({"command": "helper", "model": "big"}, "is not told of it"),
+        ({"command": "helper", "model": "big"}, "do not use it"),
     ],
 )
 def test_an_option_that_an_agent_does_not_support_is_refused_before_anything_is_started(

@@ -48,7 +48,7 @@ class DefinedAgentSettings:
         None,
         "What it prints: text, or the events of an agent that ralph knows, by that agent's name. null: text.",
     )
-    model: str = setting(Text(), "", "The model it is to use; empty: its own choice.")
+    model: str = setting(Text(), "", "The model to use; empty: its own choice.")
     environment: Mapping[str, str] = setting(
         Variables(), {}, "Variables added to its environment. Keep secrets in settings.local.json."
     )
@@ -72,6 +72,6 @@ def _check(name: str, definition: DefinedAgentSettings | None, at: Reading) -> N
     if name in ADAPTERS:
         at.wrong("is the name of an agent that ralph knows", "choose another name for your own")
     elif not _NAME.fullmatch(name):
-        at.wrong("is no name for an agent", "use letters, digits, - _ and .")
+        at.wrong("is not a valid name for an agent", "use letters, digits, - _ and .")
     if definition is not None and definition.adapter and (definition.prompt or definition.output):
-        at.wrong("has an adapter, and prompt or output too", "the adapter knows both: remove them")
+        at.wrong("has an adapter as well as a prompt or output", "remove them: the adapter knows both")

@@ -39,7 +39,7 @@ class Asking:
     runner: ProcessRunner
     cwd: Path
     environ: Mapping[str, str]
-    seats: asyncio.Semaphore  # so many questions at once: each gets its share of the machine
+    seats: asyncio.Semaphore  # limits how many questions are asked at the same time
     own: Mapping[str, str] = field(default_factory=dict)  # variables of this agent alone
 
     async def ask(self, *argv: str) -> Answer:
@@ -70,14 +70,14 @@ class Asking:
         return self.own.get(name) or self.environ.get(name, "")
 
 
-async def examined(
+async def examine_agent(
     agent: str, command: str, asking: Asking, *, needed: bool, setting: str = "agent"
 ) -> Finding:
-    """A known agent. ``command`` is its program, by name or path; ``setting`` is where both stand."""
+    """A known agent. ``command`` is its program, by name or path; ``setting`` is where both are set."""
     facts = facts_of(agent)
-    program = _found(command, asking)
+    program = _find(command, asking)
     if program is None:
-        why, advice = _missing(command, asking, setting)
+        why, advice = _why_missing(command, asking, setting)
         return Finding(
             Area.AGENTS,
             agent,
@@ -89,16 +89,16 @@ async def examined(
         )
     if facts.examination is None:
         return Finding(Area.AGENTS, agent, Health.GOOD, program, needed=needed, details={"path": program})
-    return await _examined(facts, facts.examination, program, asking, needed=needed)
+    return await _examine_program(facts, facts.examination, program, asking, needed=needed)
 
 
-async def _examined(
+async def _examine_program(
     facts: AgentFacts, examination: Examination, program: str, asking: Asking, *, needed: bool
 ) -> Finding:
     version_answer, help_answer, logged_in = await asyncio.gather(
         asking.ask(program, "--version"),
         asking.ask(program, *examination.help),
-        _logged_in(program, examination, asking),
+        _is_logged_in(program, examination, asking),
     )
     advice: list[str] = []
     healths, words = [Health.GOOD], []
@@ -164,7 +164,7 @@ def _missing_flags(examination: Examination, answer: Answer) -> tuple[str, ...]:
     return missing if answer.code == 0 and len(missing) < len(examination.flags) else ()
 
 
-async def _logged_in(program: str, examination: Examination, asking: Asking) -> bool | None:
+async def _is_logged_in(program: str, examination: Examination, asking: Asking) -> bool | None:
     if any(asking.variable(variable) for variable in examination.variables):
         return True
     if examination.is_logged_in is not None:
@@ -202,14 +202,14 @@ def _how_to_install(facts: AgentFacts, setting: str) -> str:
 # --- programs ----------------------------------------------------------------------------------------------
 
 
-def _found(command: str, asking: Asking) -> str | None:
+def _find(command: str, asking: Asking) -> str | None:
     if os.sep not in command:
         return asking.which(command)
     file = asking.cwd / command
     return str(file) if file.is_file() and os.access(file, os.X_OK) else None
 
 
-def _missing(command: str, asking: Asking, setting: str) -> tuple[str, str]:
+def _why_missing(command: str, asking: Asking, setting: str) -> tuple[str, str]:
     """Why a command cannot be started, and what to do (empty: install it)."""
     file = asking.cwd / command
     if os.sep in command and file.is_dir():
@@ -217,6 +217,6 @@ def _missing(command: str, asking: Asking, setting: str) -> tuple[str, str]:
     if os.sep in command and file.is_file():
         return f"{command} is not executable", f"chmod +x {shlex.quote(command)}"
     if " " in command:
-        hint = f"{setting}.command is the program alone; put its arguments into {setting}.flags"
+        hint = f"{setting}.command is the program alone; put its arguments in {setting}.flags"
         return f"{command} is not installed", hint
-    return "not installed" if os.sep not in command else f"{command} is not there", ""
+    return "not installed" if os.sep not in command else f"{command} does not exist", ""

@@ -23,7 +23,7 @@ from ralph.domain.sandbox.own_git import own_git
 from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
-from ralph.operations.agent_examination import PROBE_SECONDS, Asking, examined
+from ralph.operations.agent_examination import PROBE_SECONDS, Asking, examine_agent
 from ralph.wiring.agents import adapters_of, kind_of, program_of
 from ralph.wiring.confinement import policy_of
 
@@ -90,7 +90,9 @@ async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
         own = settings.agents[name].environment if is_own else {}
         is_configured = name in configured
         setting = f"agents.{name}" if is_own else "agent"
-        found = await examined(kind, program, replace(asking, own=own), needed=is_configured, setting=setting)
+        found = await examine_agent(
+            kind, program, replace(asking, own=own), needed=is_configured, setting=setting
+        )
         return replace(found, name=name, details={**found.details, "configured": is_configured})
 
     findings = await asyncio.gather(*(look(name, *what) for name, what in looked_at.items()))

@@ -150,7 +150,7 @@ def _unavailable(settings: Settings, name: str, program: str, workspace: Path) -
     if os.sep in program and file.is_file():
         return AgentUnavailable(f"agent {program} is not executable", hint=f"chmod +x {shlex.quote(program)}")
     if " " in program:
-        hint = "agent.command is the program alone; put its arguments into agent.flags"
+        hint = "agent.command is the program alone; put its arguments in agent.flags"
     elif name == PLAIN or name not in known_agents():
         names = ", ".join((*named_agents(), *settings.agents))
         hint = f"install it, set agent.command to its path, or use an agent that is known: {names}"

@@ -56,11 +56,11 @@ def test_an_agent_is_described_by_what_differs_from_plain(tmp_path: Path) -> Non
         ({"mine": {"command": "x", "adapter": "cloude"}}, 'did you mean "claude"?'),
         (
             {"mine": {"command": "x", "adapter": "claude", "output": "text"}},
-            "agents.mine: has an adapter, and prompt or output too",
+            "agents.mine: has an adapter as well as a prompt or output",
         ),
         ({"claude": {"command": "x"}}, "agents.claude: is the name of an agent that ralph knows"),
-        ({"a,b": {"command": "x"}}, "is no name for an agent"),
-        ({"a/b": {"command": "x"}}, "is no name for an agent"),
+        ({"a,b": {"command": "x"}}, "is not a valid name for an agent"),
+        ({"a/b": {"command": "x"}}, "is not a valid name for an agent"),
         ({"mine": {"command": "x", "environment": {"A": 1}}}, "agents.mine.environment.A: expected a string"),
     ],
 )  # fmt: skip

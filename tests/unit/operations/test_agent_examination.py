@@ -11,7 +11,7 @@ import pytest
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.views.health import Finding, Health
 from ralph.engine.ports import UNLIMITED, Command, Exit, Running, Timeouts
-from ralph.operations.agent_examination import PROBE_SECONDS, Asking, examined
+from ralph.operations.agent_examination import PROBE_SECONDS, Asking, examine_agent
 
 HELP = "--output-format --verbose --dangerously-skip-permissions"
 GOOD = {"--version": (0, "2.1.325 (Claude Code)"), "--help": (0, HELP), "auth": (0, "{}")}
@@ -58,7 +58,7 @@ def finding(
     program.chmod(0o755)
     environ = {"PATH": str(tmp_path), "HOME": str(tmp_path), **variables}
     asking = Asking(Program({**GOOD, **(answers or {})}), tmp_path, environ, asyncio.Semaphore(2))
-    return asyncio.run(examined(agent, agent, asking, needed=needed))
+    return asyncio.run(examine_agent(agent, agent, asking, needed=needed))
 
 
 def test_a_healthy_agent_says_its_version_and_that_it_is_logged_in(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_opencode_lists_what_it_can_log_in_with(tmp_path: Path, output: str, hea
 def test_what_is_not_installed_is_bad_only_if_it_is_needed(tmp_path: Path) -> None:
     asking = Asking(Program(GOOD), tmp_path, {"PATH": str(tmp_path)}, asyncio.Semaphore(1))
 
-    needed = asyncio.run(examined("qwen", "qwen", asking, needed=True))
-    other = asyncio.run(examined("qwen", "qwen", asking, needed=False))
+    needed = asyncio.run(examine_agent("qwen", "qwen", asking, needed=True))
+    other = asyncio.run(examine_agent("qwen", "qwen", asking, needed=False))
 
     assert (needed.health, needed.text) == (Health.BAD, "not installed")
     assert needed.advice == ("to install it: npm install -g @qwen-code/qwen-code",)

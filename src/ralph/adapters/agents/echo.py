@@ -1,6 +1,6 @@
 """Taking an echo of the prompt out of an agent's plain output.
 
-A prompt names the tag that means "done". A program that repeats its prompt must not be believed for that, so a
+A prompt names the tag that means "done". A program that repeats its prompt has not claimed anything, so a
 repetition of a sent text is removed. Only letters are compared, in order: an echo that was wrapped, indented,
 quoted, put in a box, given line numbers, or written as a JSON string is still one. A quoted fragment cannot be told
 from the agent's own words.
@@ -51,7 +51,7 @@ class EchoFilter:
         self._borders: list[int] = []
         # However much white space and decoration an echo is spread over: this bounds what is held.
         self._most_held = 4 * len(text) + _SPARE_CHARS
-        # Places count from any beginning while something is held, else from that of the present piece.
+        # Places count from any beginning while something is held, else from that of the current piece.
         self._matched: deque[int] = deque()  # the place of each letter matched so far
         self._seen = 0
         self._held_from = 0
@@ -79,7 +79,7 @@ class EchoFilter:
     def _prepare(self) -> re.Pattern[str]:
         """What only output with the first word in it needs; gives the pattern of how an echo opens.
 
-        A few letters more than the first word, or the end of the piece: most false starts end there, cheaply. Behind
+        A few more letters than the first word, or the end of the piece: most false starts end there, cheaply. Behind
         a written-out line break it looks no further.
         """
         self._borders = _borders(self.letters)
@@ -170,7 +170,7 @@ class EchoFilter:
             self._is_at_line_start = piece.endswith("\n")
 
     def _cut(self, from_: int, to: int, text: str) -> str:
-        """What stands between two places of the output, in what was held or in ``text`` behind it."""
+        """What is between two places of the output, in what was held or in ``text`` behind it."""
         if from_ >= self._seen:
             return text[from_ - self._seen : to - self._seen]
         if from_ >= to:

@@ -1,6 +1,6 @@
-"""What went wrong with a session: from its exit, its structured events, and stderr only where nothing else spoke.
+"""What went wrong with a session: from its exit, its structured events, and from stderr only if there is nothing else.
 
-Words in the assistant's prose or in a tool's output never count: an agent that writes about "429" is no fault.
+Words in the assistant's prose or in a tool's output never count: an agent that writes about "429" has not failed.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _while_retrying(exit_: Exit, error: ErrorReported, *, is_empty: bool, explai
 
 
 def _unreported(exit_: Exit, stderr: str, *, is_empty: bool, explain_silence: ExplainSilence) -> Fault | None:
-    """It ended without a word about how."""
+    """It ended and said nothing about how."""
     if exit_.ending in (Ending.IDLE, Ending.TIMED_OUT):
         return None  # what it did in all that time is worth judging, and the next session is told
     signalled = by_signal(exit_)
@@ -168,17 +168,17 @@ def exit_reason(code: int, stderr: str) -> str:
 
 def last_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return shortened(lines[-1]) if lines else ""
+    return shorten(lines[-1]) if lines else ""
 
 
-def shortened(line: str) -> str:
+def shorten(line: str) -> str:
     """A reason in one line that is not too long."""
     return one_line(line, MAX_REASON_CHARS)
 
 
 def plain_lines(stderr: str) -> list[str]:
     """The lines of stderr, without colours and blank ones, none of them too long."""
-    return [shortened(line) for line in without_ansi(stderr).splitlines() if line.strip()]
+    return [shorten(line) for line in without_ansi(stderr).splitlines() if line.strip()]
 
 
 def first_words(lines: Sequence[str], start: str) -> str:
@@ -192,7 +192,7 @@ def startup_error(
     """A program that complains about its command line: trying again cannot help."""
     for line in stderr.splitlines():
         if _STARTUP_ERROR.match(line):
-            return Fatal(shortened(line), hint)
+            return Fatal(shorten(line), hint)
     return None
 
 

@@ -31,7 +31,7 @@ _STRING_OR_BRACKET = re.compile(rb'"[^"]*"?|[][{}]')
 decode_kind = msgspec.json.Decoder(Kind).decode
 
 
-def repaired(line: bytes) -> bytes | None:
+def repair(line: bytes) -> bytes | None:
     """The same object as clean JSON, or None if it is not an object at all.
 
     Agents written in JavaScript cut strings in the middle of a surrogate pair, and tools print bytes that are

@@ -81,7 +81,7 @@ class TodoList:
         self._calls: dict[str, _Call] = {}
         self._created = 0
 
-    def called(self, identity: str, tool: str, arguments: bytes) -> TodoChanged | None:
+    def take_call(self, identity: str, tool: str, arguments: bytes) -> TodoChanged | None:
         """The list after this call; None if its input is not what we know."""
         try:
             match tool:
@@ -98,7 +98,7 @@ class TodoList:
         self._calls[identity] = call
         return self._changed()
 
-    def answered(self, identity: str, output: str, *, failed: bool) -> Answered | None:
+    def take_answer(self, identity: str, output: str, *, failed: bool) -> Answered | None:
         """None if this was no call of ours."""
         call = self._calls.pop(identity, None)
         if call is None:
@@ -117,8 +117,8 @@ class TodoList:
             str(number): TodoItem(one_line(todo.content), status_of(todo.status))
             for number, todo in enumerate(todos, start=1)
         }
-        gone = dict.fromkeys(self._items)
-        return _Call(tool, self._put({**gone, **after}))
+        removed = dict.fromkeys(self._items)
+        return _Call(tool, self._put({**removed, **after}))
 
     def _create(self, tool: str, arguments: bytes) -> _Call:
         subject = _decode_task_create(arguments).subject

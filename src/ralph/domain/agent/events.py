@@ -13,7 +13,7 @@ from enum import StrEnum
 
 @dataclass(slots=True)
 class SessionStarted:
-    """The agent opened a session (seed 001: EventProgress)."""
+    """The agent opened a session."""
 
     session_id: str = ""
     model: str = ""
@@ -122,7 +122,7 @@ class Usage:
 
 @dataclass(slots=True)
 class UsageReported:
-    """What the agent used since the last such word, before the end of its turn says it all (and includes this).
+    """What the agent used since the last such report. The end of its turn reports everything, including this.
 
     A lower bound: claude counts an answer's tokens only when the turn is over.
     """
@@ -153,7 +153,7 @@ class TurnEnded:
 
 @dataclass(slots=True)
 class LimitReported:
-    """A structured word about a usage limit. ``rejected``: the agent may not go on before ``resets_at``."""
+    """A structured message about a usage limit. ``rejected``: the agent may not continue before ``resets_at``."""
 
     rejected: bool
     limit: str = ""

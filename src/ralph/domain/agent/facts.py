@@ -50,7 +50,7 @@ class Examination:
     own_provider: OwnProvider | None = None
     variables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    silent_seconds: float = 0.0  # how long it may retry a failed request without a word
+    silent_seconds: float = 0.0  # how long it may retry a failed request in silence
 
 
 @dataclass(frozen=True, slots=True)

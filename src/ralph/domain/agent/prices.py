@@ -19,7 +19,7 @@ _WINDOW = re.compile(r"\[[^]]*\]$")  # claude-opus-5[1m]
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per million tokens. What stands in the cache costs the plain input price where nothing else is said."""
+    """USD per million tokens. Cached tokens cost the plain input price unless another is given."""
 
     input: float
     output: float

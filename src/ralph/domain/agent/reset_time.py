@@ -63,7 +63,7 @@ def _seconds(span: str) -> float | None:
     for number, unit in _PIECE.findall(span):
         factor = _UNITS.get(unit.lower())
         if factor is None:
-            break  # the sentence goes on: "in 5 minutes or upgrade"
+            break  # the sentence continues: "in 5 minutes or upgrade"
         try:
             total += float(number.rstrip(".")) * factor
         except ValueError:

@@ -128,13 +128,13 @@ class Transcript:
         if not usage.total and not turn.cumulative:
             usage = self._open_usage  # it does not say: then what was said meanwhile counts
         if not _is_believable_cost(cost):
-            cost = self._open_cost if self._open_cost is not None else self._priced(usage)
+            cost = self._open_cost if self._open_cost is not None else self._price_of(usage)
         self._usage = usage if turn.cumulative else self._usage + usage
         if cost is not None:
             self._cost = cost if turn.cumulative else (self._cost or 0.0) + cost
         self._open_usage, self._open_cost = _NOTHING_USED, None
 
-    def _priced(self, usage: Usage) -> float | None:
+    def _price_of(self, usage: Usage) -> float | None:
         return self._price(usage, self.model) if usage.total else None
 
     def _forget_overcome(self, events: Sequence[AgentEvent]) -> None:
@@ -175,7 +175,7 @@ class Transcript:
     @property
     def cost_usd(self) -> float | None:
         """What that cost; None if nobody has named any money."""
-        open_cost = self._open_cost if self._open_cost is not None else self._priced(self._open_usage)
+        open_cost = self._open_cost if self._open_cost is not None else self._price_of(self._open_usage)
         costs = [cost for cost in (self._cost, open_cost) if cost is not None]
         return sum(costs) if costs else None
 

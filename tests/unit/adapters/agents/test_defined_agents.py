@@ -166,7 +166,7 @@ def test_the_model_goes_where_the_flags_name_it_and_the_runs_choice_comes_first(
 
 
 def test_a_model_that_nobody_is_told_of_is_refused() -> None:
-    with pytest.raises(ConfigError, match="is not told of it") as caught:
+    with pytest.raises(ConfigError, match="do not use it") as caught:
         agent(model="small")
     assert "{model}" in caught.value.hint
 

@@ -48,7 +48,7 @@ class TokenCounts(Struct, gc=False):
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
 
-    def normalized(self) -> Usage:
+    def as_usage(self) -> Usage:
         return Usage(
             self.input_tokens or 0,
             self.output_tokens or 0,
@@ -114,7 +114,7 @@ class ToolProgressLine(Struct, tag="tool_progress", gc=False):
 
 
 class SystemLine(Struct, tag="system", gc=False):
-    subtype: str = "init"  # seed 001's example has none
+    subtype: str = "init"  # some streams leave it out
     session_id: str | None = None
     model: str | None = None
     attempt: int | None = None
@@ -161,7 +161,7 @@ class ModelUsage(Struct, rename="camel", gc=False):
     cache_creation_input_tokens: int = 0
     cost_usd: float = msgspec.field(default=0.0, name="costUSD")
 
-    def normalized(self) -> Usage:
+    def as_usage(self) -> Usage:
         return Usage(
             self.input_tokens,
             self.output_tokens,

@@ -32,9 +32,9 @@ from ralph.adapters.agents.claude.lines import (
 )
 from ralph.adapters.agents.claude.system import limit_events, system_events
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
-from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
+from ralph.adapters.agents.json_lines import UNREADABLE, noise, repair, unknown
 from ralph.adapters.agents.todo_list import TODO_TOOLS, TodoList
-from ralph.adapters.agents.tool_summary import tool_summary
+from ralph.adapters.agents.tools import MAX_OPEN_TOOLS, tool_summary
 from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
@@ -50,9 +50,6 @@ from ralph.domain.agent.events import (
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The "model" of messages that claude writes itself: error texts, not the assistant's words."""
-
-MAX_OPEN_TOOLS = 4_096
-"""Calls whose end never came are forgotten beyond this, oldest first."""
 
 MAX_COUNTED_MESSAGES = 1_024
 """The blocks of a message follow each other, interleaved at most with those of a few sub-agents."""
@@ -113,10 +110,10 @@ class ClaudeStreamParser:
                         continue
             events += self._event(event, line)
         if self._used:
-            events += self._reported_usage()
+            events += self._report_usage()
         return events
 
-    def _reported_usage(self) -> Sequence[AgentEvent]:
+    def _report_usage(self) -> Sequence[AgentEvent]:
         """What the messages since the last report used, in one: a session may have a hundred thousand of them."""
         fresh = written = read = cached = 0
         for used in self._used:
@@ -167,7 +164,7 @@ class ClaudeStreamParser:
         name = call.name
         # A sub-agent's list is not the session's list.
         if name in TODO_TOOLS and not parent:
-            changed = self._todo.called(call.id, name, bytes(call.input))
+            changed = self._todo.take_call(call.id, name, bytes(call.input))
             if changed is not None:
                 return changed
         open_tools = self._open_tools
@@ -190,7 +187,7 @@ class ClaudeStreamParser:
                 name = self._open_tools.pop(identity, None)
                 failed = block.is_error is True
                 if name is None:
-                    answered = self._todo.answered(identity, output, failed=failed)
+                    answered = self._todo.take_answer(identity, output, failed=failed)
                     name = ""
                     if answered is not None:
                         events += answered.changes
@@ -233,7 +230,7 @@ class ClaudeStreamParser:
                 events.append(ErrorReported(error, result.api_error_status, code, True))
         elif words and not self._spoke:
             events.append(Text(words))  # --output-format json prints nothing but this
-        events += self._reported_usage()  # before the end, which includes it
+        events += self._report_usage()  # before the end, which includes it
         usage, cost = self._spent(result)
         events.append(
             TurnEnded(
@@ -257,11 +254,11 @@ class ClaudeStreamParser:
         if models is not None:
             usage, cost = Usage(), 0.0
             for model in models.values():
-                usage += model.normalized()
+                usage += model.as_usage()
                 cost += model.cost_usd
             self._cost_so_far = total or 0.0
             return usage, round(cost, _COST_DIGITS)
-        usage = result.usage.normalized() if result.usage else Usage()
+        usage = result.usage.as_usage() if result.usage else Usage()
         if total is None:
             return usage, None
         before, self._cost_so_far = self._cost_so_far, total
@@ -272,7 +269,7 @@ class ClaudeStreamParser:
     def _odd(self, line: bytes) -> Sequence[AgentEvent]:
         if not line.strip():
             return _NOTHING
-        clean = repaired(line)
+        clean = repair(line)
         if clean is None:
             return (noise(line),)
         try:
@@ -338,7 +335,7 @@ def _code(failure: ApiError) -> str:
 
 
 def _why(result: ResultLine) -> str:
-    """The reason of a failed turn that has no text. What stands in brackets is for claude's developers."""
+    """The reason of a failed turn that has no text. What is in brackets is for claude's developers."""
     if result.error:
         return result.error if isinstance(result.error, str) else result.error.message
     reasons = [reason for reason in result.errors or () if not reason.startswith("[")]

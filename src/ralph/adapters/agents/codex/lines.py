@@ -88,7 +88,7 @@ class TodoListItem(Struct, tag="todo_list", gc=False):
 
 
 class ErrorItem(Struct, tag="error", gc=False):
-    """A warning: the session goes on."""
+    """A warning: the session continues."""
 
     message: str = ""
 
@@ -132,7 +132,7 @@ class TokenCounts(Struct, gc=False):
     cache_write_input_tokens: int = 0
     output_tokens: int = 0
 
-    def normalized(self) -> Usage:
+    def as_usage(self) -> Usage:
         """Here the input includes what was read from and written to the cache; ours does not."""
         fresh = self.input_tokens - self.cached_input_tokens - self.cache_write_input_tokens
         return Usage(

@@ -35,9 +35,9 @@ from ralph.adapters.agents.codex.lines import (
     decode_loose_line,
 )
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
-from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
+from ralph.adapters.agents.json_lines import UNREADABLE, noise, repair, unknown
 from ralph.adapters.agents.todo_list import todo_items
-from ralph.adapters.agents.tool_summary import first_short_string
+from ralph.adapters.agents.tools import first_short_string
 from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
@@ -112,7 +112,7 @@ class CodexStreamParser:
             TurnEnded(
                 text="" if error else words,
                 error=error,
-                usage=usage.normalized() if usage else Usage(),
+                usage=usage.as_usage() if usage else Usage(),
                 denials=tuple(declined),
                 # A resumed thread reports what it used before, too.
                 cumulative=usage is not None,
@@ -162,7 +162,7 @@ class CodexStreamParser:
     def _odd(self, line: bytes) -> Sequence[AgentEvent]:
         if not line.strip():
             return _NOTHING
-        clean = repaired(line)
+        clean = repair(line)
         if clean is None:
             return (noise(line),)
         try:
@@ -284,5 +284,5 @@ def status_in(message: str) -> int | None:
 
 
 def is_retry(message: str) -> bool:
-    """Codex goes on by itself after these."""
+    """Codex continues by itself after these."""
     return message.startswith(_RETRY)

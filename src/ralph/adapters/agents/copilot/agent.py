@@ -53,7 +53,7 @@ class CopilotAdapter(StructuredAdapter):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        cost = "copilot reports no tokens: what it costs is not known, and no limit of cost or tokens can hold it"
+        cost = "copilot reports no tokens: its cost is unknown, and limits on cost or tokens have no effect"
         return (*super().notes, cost)
 
     def command(self, request: AgentRequest) -> Command:

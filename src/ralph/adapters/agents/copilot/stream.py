@@ -13,9 +13,8 @@ from msgspec import Raw, Struct
 
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
 from ralph.adapters.agents.faults import INTERRUPTED
-from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
-from ralph.adapters.agents.open_tools import OpenTools
-from ralph.adapters.agents.tool_summary import tool_summary
+from ralph.adapters.agents.json_lines import UNREADABLE, noise, repair, unknown
+from ralph.adapters.agents.tools import OpenTools, tool_summary
 from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
@@ -166,7 +165,7 @@ class CopilotStreamParser:
             return self._odd(line) if line.strip() else _NOTHING
 
     def _odd(self, line: bytes) -> Sequence[AgentEvent]:
-        clean = repaired(line)
+        clean = repair(line)
         if clean is None:
             return (noise(line),)
         try:

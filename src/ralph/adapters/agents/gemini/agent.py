@@ -76,7 +76,7 @@ class GeminiAdapter(GeminiFamilyAdapter):
     ) -> Fault | None:
         said = [event for event in events if isinstance(event, TurnEnded | ErrorReported)]
         if exit_.ending in (Ending.IDLE, Ending.TIMED_OUT) and is_empty:
-            # For minutes it tries again what failed, and says so on stderr only.
+            # It retries for minutes what failed, and says so on stderr only.
             retry = _last_retry(stderr) if all(_is_lack_of_result(event) for event in said) else None
             if retry is not None:
                 return self.explain(retry)
@@ -125,7 +125,7 @@ def _last_retry(stderr: str) -> Failure | None:
     if not found:
         return None
     status = int(found[-1][1]) if found[-1][1] else None
-    return Failure(faults.shortened(found[-1][0].partition(" _ApiError")[0]), status)
+    return Failure(faults.shorten(found[-1][0].partition(" _ApiError")[0]), status)
 
 
 def _has_status(event: AgentEvent) -> bool:

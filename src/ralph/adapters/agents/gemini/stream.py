@@ -11,10 +11,9 @@ from msgspec import Raw, Struct
 
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
 from ralph.adapters.agents.faults import NO_RESULT
-from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
-from ralph.adapters.agents.open_tools import OpenTools
+from ralph.adapters.agents.json_lines import UNREADABLE, noise, repair, unknown
 from ralph.adapters.agents.todo_list import MAX_ITEMS, status_of
-from ralph.adapters.agents.tool_summary import tool_summary
+from ralph.adapters.agents.tools import OpenTools, tool_summary
 from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
@@ -77,7 +76,7 @@ class _Tokens(Struct, gc=False):
     output_tokens: int = 0
     cached: int = 0
 
-    def normalized(self) -> Usage:
+    def as_usage(self) -> Usage:
         """The input includes what came from the cache; what was thought is missing in the output, not in the total."""
         fresh = max(0, self.input_tokens - self.cached)
         written = max(self.output_tokens, self.total_tokens - self.input_tokens)
@@ -179,7 +178,7 @@ class GeminiStreamParser:
     def finish(self) -> Sequence[AgentEvent]:
         events = self._silent()
         if not self._is_over:
-            # A signal ends gemini with status 0 and without a word.
+            # A signal ends gemini with status 0 and without any event.
             events.append(ErrorReported("ended before its result", None, NO_RESULT, True))
         return events
 
@@ -262,7 +261,7 @@ class GeminiStreamParser:
             self._model = max(stats.models, key=lambda name: stats.models[name].total_tokens)
             events.append(SessionStarted(self._session, self._model))
         events.append(
-            TurnEnded(error=error, usage=stats.normalized(), seconds=max(0.0, stats.duration_ms / 1000))
+            TurnEnded(error=error, usage=stats.as_usage(), seconds=max(0.0, stats.duration_ms / 1000))
         )
         self._error, self._is_over = "", True
         return events
@@ -272,7 +271,7 @@ class GeminiStreamParser:
     def _odd(self, line: bytes) -> Sequence[AgentEvent]:
         if not line.strip():
             return _NOTHING
-        clean = repaired(line)
+        clean = repair(line)
         if clean is None:
             return (noise(line),)
         try:

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ralph.adapters.agents.excerpts import count_lines, head
-from ralph.adapters.agents.json_lines import UNREADABLE, noise, repaired, unknown
+from ralph.adapters.agents.json_lines import UNREADABLE, noise, repair, unknown
 from ralph.adapters.agents.todo_list import TodoList
-from ralph.adapters.agents.tool_summary import tool_summary
+from ralph.adapters.agents.tools import tool_summary
 from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
@@ -50,7 +50,7 @@ class _Tokens(Struct, gc=False):
     reasoning: int = 0
     cache: _Cache | None = None
 
-    def normalized(self) -> Usage:
+    def as_usage(self) -> Usage:
         cache = self.cache or _Cache()
         return Usage(self.input, self.output + self.reasoning, cache.read, cache.write)
 
@@ -180,7 +180,7 @@ class OpencodeStreamParser:
     def _tool(self, call: _ToolPart) -> Sequence[AgentEvent]:
         state = call.state or _ToolState()
         if call.tool == "todowrite" and state.status == "completed":
-            changed = self._todo.called(call.callID, "TodoWrite", bytes(state.input))
+            changed = self._todo.take_call(call.callID, "TodoWrite", bytes(state.input))
             if changed is not None:
                 return (changed,)
         refused = state.status == "error" and _REFUSED in (state.error or "")
@@ -194,7 +194,7 @@ class OpencodeStreamParser:
         )
 
     def _step_finished(self, step: _StepFinishPart) -> Sequence[AgentEvent]:
-        usage = step.tokens.normalized() if step.tokens else Usage()
+        usage = step.tokens.as_usage() if step.tokens else Usage()
         self._usage += usage
         self._steps += 1
         # A provider without prices costs nothing, says opencode: that is not known to be true.
@@ -222,7 +222,7 @@ class OpencodeStreamParser:
     def _odd(self, line: bytes) -> Sequence[AgentEvent]:
         if not line.strip():
             return _NOTHING
-        clean = repaired(line)
+        clean = repair(line)
         if clean is None:
             return (noise(line),)
         try:

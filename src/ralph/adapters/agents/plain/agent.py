@@ -49,7 +49,7 @@ class PlainAdapter:
         if prompt in _AT_THE_END and not names & {"prompt", "prompt_file"}:
             self._flags = (*self._flags, f"{{{_AT_THE_END[prompt]}}}")
         if options.model and "model" not in names:
-            message = f"agent.model is {options.model!r}, but {command} is not told of it"
+            message = f"agent.model is {options.model!r}, but the flags of {command} do not use it"
             raise ConfigError(message, hint="put {model} into its flags, where the model's name belongs")
         if "model" in names and not options.model:
             message = f"the flags of {command} name {{model}}, but no model is set"

@@ -1,4 +1,4 @@
-"""The stream that ``qwen --output-format stream-json`` prints: claude's, with three habits of its own."""
+"""The stream that ``qwen --output-format stream-json`` prints: claude's, with three peculiarities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def status_in(message: str) -> int | None:
 
 class QwenStreamParser:
     """An error is said in the assistant's name before it is reported; the input includes what came from the cache;
-    and a session that goes on reports what it used before, too."""
+    and a resumed session reports what it used before, too."""
 
     def __init__(self) -> None:
         self._parser = ClaudeStreamParser()
@@ -42,14 +42,14 @@ class QwenStreamParser:
     def _take(self, event: AgentEvent, events: list[AgentEvent]) -> None:
         match event:
             case UsageReported():
-                events.append(replace(event, usage=_normalized(event.usage)))
+                events.append(replace(event, usage=_without_cached(event.usage)))
                 return  # it comes between the words and the error
             case ErrorReported(final=True):
                 self._held = None
                 event = replace(event, status=event.status or status_in(event.message))
             case TurnEnded():
                 is_counted = event.usage.total > 0
-                event = replace(event, usage=_normalized(event.usage), cumulative=is_counted)
+                event = replace(event, usage=_without_cached(event.usage), cumulative=is_counted)
             case _:
                 pass
         self._release(events)
@@ -64,5 +64,5 @@ class QwenStreamParser:
             events.append(held)
 
 
-def _normalized(usage: Usage) -> Usage:
+def _without_cached(usage: Usage) -> Usage:
     return replace(usage, input_tokens=max(0, usage.input_tokens - usage.cache_read_tokens))

@@ -1,4 +1,4 @@
-"""A tool call in one line: the path, command or pattern it is about."""
+"""The tool calls of a session: what each is about, in one line, and which are running."""
 
 from __future__ import annotations
 
@@ -82,3 +82,25 @@ def first_short_string(values: Mapping[str, object]) -> str:
         if isinstance(value, str) and value and len(value) <= _MAX_SHORT_CHARS:
             return one_line(value)
     return ""
+
+
+MAX_OPEN_TOOLS = 4_096
+"""Calls whose end never came are forgotten beyond this, oldest first."""
+
+
+class OpenTools:
+    """Call → the tool's name, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def open(self, identity: str, name: str) -> None:
+        if len(self._names) >= MAX_OPEN_TOOLS:
+            # Half at once: taking single keys from the front of a dict gets slower with every one.
+            for oldest in list(self._names)[: MAX_OPEN_TOOLS // 2]:
+                del self._names[oldest]
+        self._names[identity] = name
+
+    def close(self, identity: str) -> str:
+        """The tool's name; empty if no such call is known."""
+        return self._names.pop(identity, "")
