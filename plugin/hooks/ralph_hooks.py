@@ -1,6 +1,6 @@
 """The hooks of the ralph plugin: read an event of Claude Code on stdin, answer on stdout. Standard library only.
 
-Made by `python -m ralph.interfaces.hooks.build` out of src/ralph: change it there. Each function below is one module.
+Built by `python -m ralph.interfaces.hooks.build` from src/ralph: change it there. Each function below is one module.
 """
 # ruff: noqa
 # fmt: off
@@ -6859,52 +6859,22 @@ def ralph_guard_walk():
             raise DangerFound(danger)
     return locals()
 
-def ralph_interfaces_hooks_answers():
-    """What a hook may answer: the JSON that Claude Code understands on stdout."""
-
-    Answer = dict[str, object]
-
-    def block(reason: str, *, told: str = "") -> Answer:
-        """Stop: the session continues, with the reason as its next prompt. UserPromptSubmit: the prompt is not sent."""
-        answer: Answer = {"decision": "block", "reason": reason}
-        return answer | say(told) if told else answer
-
-    def deny(reason: str) -> Answer:
-        """PreToolUse: the tool does not run, and the model reads why. Holds with permissions skipped, too."""
-        return {
-            "hookSpecificOutput": {
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "deny",
-                "permissionDecisionReason": reason,
-            }
-        }
-
-    def add_context(event: str, text: str) -> Answer:
-        """The model reads the text besides what it already has."""
-        return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-
-    def say(text: str) -> Answer:
-        """For the user's eyes only."""
-        return {"systemMessage": text}
-    return locals()
-
 def ralph_interfaces_hooks_context_hook():
-    """PostToolUse: tells the agent how full its context is, at each threshold once per session."""
+    """PostToolUse: tells the agent how full its context is, once per threshold and session."""
 
     from typing import TYPE_CHECKING
 
     _m = _module("ralph.domain.plan.context_use"); DEFAULT_DIVISOR = _m["DEFAULT_DIVISOR"]; alert = _m["alert"]; estimated_tokens = _m["estimated_tokens"]; last_usage = _m["last_usage"]; thresholds_due = _m["thresholds_due"]; window_of = _m["window_of"]
-    _m = _module("ralph.interfaces.hooks.answers"); add_context = _m["add_context"]
+    _m = _module("ralph.interfaces.hooks.protocol"); add_context = _m["add_context"]
     _m = _module("ralph.interfaces.hooks.session_files"); ALERTS = _m["ALERTS"]; BLOCKS = _m["BLOCKS"]; forget = _m["forget"]; locked_numbers = _m["locked_numbers"]; session_file = _m["session_file"]
-    _m = _module("ralph.interfaces.hooks.transcript_tail"); Transcript = _m["Transcript"]
+    _m = _module("ralph.interfaces.hooks.transcript"); Transcript = _m["Transcript"]
 
     WINDOW_VARIABLE = "CLAUDE_CONTEXT_WINDOW"
     DIVISOR_VARIABLE = "CLAUDE_CONTEXT_DIVISOR"
 
     def watch_context(event: HookEvent) -> Answer | None:
-        if blocks := session_file(BLOCKS, event.session, event.environ):
-            forget(blocks)  # a tool was used: refused stops are no longer "in a row"
-        transcript = Transcript(event.text("transcript_path"))
+        forget(BLOCKS, event.session, event.environ)  # a tool was used: refused stops are no longer "in a row"
+        transcript = Transcript(event)
         if not transcript.size:
             return None
         usage = last_usage(transcript.newest_lines())
@@ -6912,19 +6882,19 @@ def ralph_interfaces_hooks_context_hook():
         tokens = usage[0] if usage is not None else estimated_tokens(transcript.size, divisor)
         window = int(_number(event, WINDOW_VARIABLE)) or window_of(usage[1] if usage is not None else "")
         percent = 100 * tokens / window
-        told = session_file(ALERTS, event.session, event.environ)
-        if not told or not thresholds_due(percent, ()):
+        alerts = session_file(ALERTS, event.session, event.environ)
+        if not alerts or not thresholds_due(percent, ()):
             return None
-        with locked_numbers(told) as thresholds:
+        with locked_numbers(alerts) as thresholds:
             due = thresholds_due(percent, thresholds)
             thresholds += due
         if not due:
             return None
         text = alert(due[-1], tokens=tokens, window=window, is_exact=usage is not None)
-        return add_context(event.name or "PostToolUse", text)
+        return add_context(event.text("hook_event_name") or "PostToolUse", text)
 
     def _number(event: HookEvent, variable: str) -> float:
-        """0 if it is not set to a sensible number."""
+        """0 unless it is set to a sensible number."""
         try:
             number = float(event.environ.get(variable, ""))
         except ValueError:
@@ -6932,68 +6902,16 @@ def ralph_interfaces_hooks_context_hook():
         return number if 1 <= number < 1e12 else 0
     return locals()
 
-def ralph_interfaces_hooks_event():
-    """What Claude Code tells a hook on stdin. Foreign data: whatever is not there or of another kind is empty."""
-
-    import json
-    from typing import TYPE_CHECKING
-
-    LARGEST_EVENT = 64_000_000
-
-    class UnreadableEvent(ValueError):
-        """Not what Claude Code sends."""
-
-    class HookEvent:
-        """One event; ``fields`` is the whole of it."""
-
-        def __init__(self, fields: Mapping[str, object], environ: Mapping[str, str]) -> None:
-            self.fields = fields
-            self.environ = environ
-
-        def text(self, name: str) -> str:
-            value = self.fields.get(name)
-            return value if isinstance(value, str) else ""
-
-        @property
-        def name(self) -> str:
-            return self.text("hook_event_name")
-
-        @property
-        def session(self) -> str:
-            return self.text("session_id")
-
-        @property
-        def starts(self) -> list[str]:
-            """Where to look for the project: where the session began, then where it is now."""
-            named = (self.environ.get("CLAUDE_PROJECT_DIR", ""), self.text("cwd"))
-            return [place for place in dict.fromkeys(named) if place.startswith("/") and "\0" not in place]
-
-    def read_event(stream: BinaryIO, environ: Mapping[str, str]) -> HookEvent:
-        data = stream.read(LARGEST_EVENT + 1)
-        if len(data) > LARGEST_EVENT:
-            message = f"the event is larger than {LARGEST_EVENT // 1_000_000} MB"
-            raise UnreadableEvent(message)
-        try:
-            fields = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            message = "the event is not JSON"
-            raise UnreadableEvent(message) from error
-        if not isinstance(fields, dict):
-            message = "the event is not a JSON object"
-            raise UnreadableEvent(message)
-        return HookEvent(fields, environ)
-    return locals()
-
 def ralph_interfaces_hooks_guard_hook():
-    """PreToolUse: refuses dangerous shell commands. Fails closed: what cannot be judged does not run."""
+    """PreToolUse: refuses dangerous shell commands. Fails closed: a command that cannot be judged does not run."""
 
     import json
     from typing import TYPE_CHECKING
 
     _m = _module("ralph.guard.guard"); judge = _m["judge"]
     _m = _module("ralph.guard.judgement"); GuardRules = _m["GuardRules"]
-    _m = _module("ralph.interfaces.hooks.answers"); deny = _m["deny"]
     _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_of = _m["project_of"]
+    _m = _module("ralph.interfaces.hooks.protocol"); deny = _m["deny"]
     _m = _module("ralph.operations.atomic_files"); read_whole = _m["read_whole"]
 
     SETTINGS = ("settings.json", "settings.local.json")
@@ -7004,16 +6922,13 @@ def ralph_interfaces_hooks_guard_hook():
         given = event.fields.get("tool_input")
         command = given.get("command") if isinstance(given, dict) else None
         if not isinstance(command, str):
-            return (
-                deny("ralph's guard: the command is not a text")
-                if event.text("tool_name") == SHELL_TOOL
-                else None
-            )
+            is_shell = event.text("tool_name") == SHELL_TOOL
+            return deny("ralph's guard: the command is not a string") if is_shell else None
         judgement = judge(command, rules_for(event))
         return deny(f"ralph's guard refuses this command: {judgement.reason}") if judgement.is_blocked else None
 
     def rules_for(event: HookEvent) -> GuardRules:
-        """``guard.allow`` and ``guard.packs`` of the project; settings that cannot be read allow nothing."""
+        """``guard.allow`` and ``guard.packs`` of the project; unreadable settings allow nothing."""
         chosen: dict[str, list[str]] = {"allow": [], "packs": []}
         for start in event.starts[:1]:
             folder = f"{project_of(start, event.environ)}/{STATE_FOLDER}"
@@ -7037,7 +6952,7 @@ def ralph_interfaces_hooks_guard_hook():
 def ralph_interfaces_hooks_loop_files():
     """The state file of a loop inside a session, as ``ralph`` itself keeps it: ``.ralph/state/ralph-loop.json``."""
     # Importing pathlib alone would cost a hook a quarter of its start.
-    # ruff: noqa: PTH108, PTH118
+    # ruff: noqa: PTH118
 
     import os
     from typing import TYPE_CHECKING
@@ -7048,34 +6963,26 @@ def ralph_interfaces_hooks_loop_files():
     STATE_FILE = f"{STATE_FOLDER}/state/ralph-loop.json"
     LARGEST_STATE = 1_000_000
 
+    def loop_places(event: HookEvent) -> list[str]:
+        """Where a loop of this session may be kept; a new one goes to the first."""
+        return [os.path.join(project_of(start, event.environ), STATE_FILE) for start in event.starts]
+
     def loop_file(event: HookEvent) -> str | None:
         """The file, if there is one."""
-        for start in event.starts:
-            path = os.path.join(project_of(start, event.environ), STATE_FILE)
-            if os.path.lexists(path):
-                return path
-        return None
+        return next(filter(os.path.lexists, loop_places(event)), None)
 
-    def new_loop_file(event: HookEvent) -> str:
-        """Where a loop of this session would be kept."""
-        for start in event.starts:
-            return os.path.join(project_of(start, event.environ), STATE_FILE)
-        message = "the session has no working directory"
-        raise ValueError(message)
-
-    def read_loop(path: str) -> RalphLoopState | None:
-        """None if it cannot be understood; ``ralph`` keeps such a file aside, a hook leaves it alone."""
+    def read_loop(path: str | None) -> RalphLoopState | None:
+        """None if there is none or it makes no sense; ``ralph`` sets such a file aside, a hook leaves it alone."""
         import json
 
         _m = _module("ralph.domain.promise.loop_state"); state_from_document = _m["state_from_document"]
 
-        data = read_whole(path, LARGEST_STATE)
+        data = read_whole(path, LARGEST_STATE) if path is not None else None
         try:
             document = json.loads(data) if data else None
         except (ValueError, RecursionError):
             return None
-        state, _ = state_from_document(document)
-        return state
+        return state_from_document(document)[0]
 
     def write_loop(path: str, state: RalphLoopState) -> None:
         import json
@@ -7088,67 +6995,13 @@ def ralph_interfaces_hooks_loop_files():
         make_state_folder(file.parent.parent)
         file.parent.mkdir(exist_ok=True)
         write_atomic(file, json.dumps(state_to_document(state), indent=2) + "\n")
-
-    def remove_loop(path: str) -> None:
-        os.unlink(path)
-    return locals()
-
-def ralph_interfaces_hooks_loop_stop():
-    """Stop in a session that has a loop of its own: continue until the promise is given or the iterations are used up."""
-
-    import json
-    from typing import TYPE_CHECKING
-
-    _m = _module("ralph.domain.promise.session_loop"); belongs_to = _m["belongs_to"]; next_turn = _m["next_turn"]
-    _m = _module("ralph.interfaces.hooks.answers"); block = _m["block"]; say = _m["say"]
-    _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; read_loop = _m["read_loop"]; remove_loop = _m["remove_loop"]; write_loop = _m["write_loop"]
-    _m = _module("ralph.interfaces.hooks.transcript_tail"); Transcript = _m["Transcript"]
-
-    def loop_answer(
-        event: HookEvent, *, blocks: int, cap: int, count: Callable[[HookEvent], None]
-    ) -> Answer | None:
-        path = loop_file(event)
-        state = read_loop(path) if path is not None else None
-        if path is None or state is None or not belongs_to(state, event.session):
-            return None
-        turn = next_turn(state, last_words(event), blocks=blocks, cap=cap)
-        if turn.state is None:
-            remove_loop(path)
-        elif turn.state != state:
-            write_loop(path, turn.state)
-        if not turn.prompt:
-            return say(turn.told)
-        count(event)
-        return block(turn.prompt)
-
-    def last_words(event: HookEvent) -> str:
-        """What the assistant said last; older versions of Claude Code leave it to the transcript."""
-        if "last_assistant_message" in event.fields:
-            return event.text("last_assistant_message")
-        for line in Transcript(event.text("transcript_path")).newest_lines():
-            if said := _assistant_text(line):
-                return said
-        return ""
-
-    def _assistant_text(line: bytes) -> str:
-        try:
-            entry = json.loads(line) if b'"assistant"' in line else None
-        except (ValueError, RecursionError):
-            return ""
-        if not isinstance(entry, dict) or entry.get("type") != "assistant" or entry.get("isSidechain") is True:
-            return ""
-        message = entry.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        parts = content if isinstance(content, list) else []
-        texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-        return "\n".join(text for text in texts if isinstance(text, str))
     return locals()
 
 def ralph_interfaces_hooks_main():
-    """``ralph_hooks.py NAME``: one hook, its event on stdin, its answer on stdout.
+    """``ralph_hooks.py NAME``: run one hook, its event on stdin, its answer on stdout.
 
-A mistake of ours must not stop anybody's work, so hooks fail open: with exit code 1, which Claude Code only reports.
-The guard fails closed: 2 refuses the tool call.
+A bug in a hook must not stop anyone's work, so hooks fail open: exit code 1, which Claude Code only reports.
+The guard fails closed: exit code 2 refuses the tool call.
 """
 
     import json
@@ -7157,13 +7010,13 @@ The guard fails closed: 2 refuses the tool call.
     import sys
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.interfaces.hooks.event"); read_event = _m["read_event"]
+    _m = _module("ralph.interfaces.hooks.protocol"); read_event = _m["read_event"]
 
     GUARD = "guard"
     FAILED = 1
     REFUSED = 2
     MOST_SECONDS = 20
-    """Claude Code lets a tool run whose hook takes too long: so the guard ends long before, and that refuses it."""
+    """Claude Code runs the tool if its hook times out, so the guard ends itself well before that: that refuses the call."""
 
     def main(arguments: Sequence[str]) -> int:
         name = arguments[0] if arguments else ""
@@ -7180,7 +7033,7 @@ The guard fails closed: 2 refuses the tool call.
         return 0
 
     def answer_of(name: str, event: HookEvent) -> Answer | None:
-        """Only the hook that is asked for is imported."""
+        """Import only the hook that was asked for."""
         if name == "context":
             _m = _module("ralph.interfaces.hooks.context_hook"); watch_context = _m["watch_context"]
 
@@ -7198,16 +7051,16 @@ The guard fails closed: 2 refuses the tool call.
 
             return take_prompt(event)
         if name == "session":
-            _m = _module("ralph.interfaces.hooks.session_hook"); tidy_session = _m["tidy_session"]
+            _m = _module("ralph.interfaces.hooks.session_files"); forget_session = _m["forget_session"]
 
-            tidy_session(event)
+            forget_session(event.session, event.environ)
             return None
         message = "there is no such hook"
         raise ValueError(message)
     return locals()
 
 def ralph_interfaces_hooks_places():
-    """Where the project of a session is: its marker, its state, its settings."""
+    """Where a session's project is."""
     # Importing pathlib alone would cost a hook a quarter of its start.
     # ruff: noqa: PTH112, PTH118, PTH120
 
@@ -7217,20 +7070,17 @@ def ralph_interfaces_hooks_places():
     STATE_FOLDER = ".ralph"
 
     def upwards(start: str) -> Iterator[str]:
-        folder = os.path.normpath(start)
-        while True:
+        folder, above = os.path.normpath(start), ""
+        while folder != above:
             yield folder
-            above = os.path.dirname(folder)
-            if above == folder:
-                return
-            folder = above
+            folder, above = os.path.dirname(folder), folder
 
     def nearest_with(start: str, name: str) -> str | None:
         """The nearest folder, from here upwards, that has an entry of this name."""
         return next((folder for folder in upwards(start) if os.path.lexists(os.path.join(folder, name))), None)
 
     def project_of(start: str, environ: Mapping[str, str]) -> str:
-        """As for ``ralph``: the nearest folder with ``.ralph/`` (the home folder's own is no project's), else the git top."""
+        """As ``ralph`` does: the nearest folder with ``.ralph/`` (the one in the home folder is no project), else the git top."""
         home = os.path.normpath(environ.get("HOME") or "/")
         for folder in upwards(start):
             if os.path.isdir(os.path.join(folder, STATE_FOLDER)) and (folder == start or folder != home):
@@ -7239,7 +7089,7 @@ def ralph_interfaces_hooks_places():
     return locals()
 
 def ralph_interfaces_hooks_plan_stop():
-    """Whether a session of ``ralph plan run`` may stop: the plan's files and git, judged by ``domain/stop_checks``."""
+    """Whether a session of ``ralph plan run`` may stop: the plan's files and git, judged by ``domain/plan/stop_checks``."""
 
     import os
     import subprocess  # noqa: TID251 (a hook is one file without adapters; git alone is asked, bounded in time)
@@ -7290,7 +7140,7 @@ def ralph_interfaces_hooks_plan_stop():
         return PlanVerdict(reasons, f"ralph: {SNAPSHOT_MISSING}" if unchecked else "")
 
     def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
-        """The project and marker of the run that this very session is part of."""
+        """The project and marker of the run that this session belongs to."""
         for start in event.starts:
             root = nearest_with(start, MARKER_FILE)
             data = read_whole(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
@@ -7300,25 +7150,25 @@ def ralph_interfaces_hooks_plan_stop():
         return None
 
     def is_ours(marker: ActiveMarker, environ: Mapping[str, str]) -> bool:
-        """A leftover of a killed run binds nobody, nor does a run beside which somebody works in a session of their own."""
+        """The marker of a killed run binds no session, nor does a run that merely shares the project with one."""
         run = environ.get("RALPH_RUN_ID")
         if not run:
             return marker.pid in ancestors()
         if marker.run_id and marker.run_id != run:  # a run that a session of that run started
             return False
-        return marker.mode == "sandbox" or is_alive(marker.pid)  # in a sandbox other processes cannot be seen
+        return marker.mode == "sandbox" or is_alive(marker.pid)  # a sandbox hides other processes
 
     def is_alive(pid: int) -> bool:
         try:
             os.kill(pid, 0)
-        except PermissionError:  # somebody else's, and alive
+        except PermissionError:  # another user's, and alive
             return True
         except (OSError, OverflowError):
             return False
         return True
 
     def ancestors() -> list[int]:
-        """The processes above this one, as far as the system tells."""
+        """The processes above this one, as far as the system says."""
         found = [os.getppid()]
         while found[-1] > 1:
             data = read_whole(f"/proc/{found[-1]}/stat", 10_000)
@@ -7328,8 +7178,8 @@ def ralph_interfaces_hooks_plan_stop():
         return found
 
     def uncommitted(root: str, environ: Mapping[str, str], *, before: Sequence[str] = ()) -> list[str]:
-        """Besides what was so before the session. Nothing where there is no repository, or git cannot say."""
-        # Only where it matters: a folder of new files that nobody ignores may be a large one.
+        """What was not so ``before`` the session. Nothing if there is no repository, or git cannot say."""
+        # Only where it matters: a new folder that is not ignored may be large.
         new_files = ("--untracked-files=all",) if before else ()
         try:
             ran = subprocess.run(
@@ -7344,7 +7194,7 @@ def ralph_interfaces_hooks_plan_stop():
     return locals()
 
 def ralph_interfaces_hooks_prompt_hook():
-    """UserPromptSubmit: ``/ralph:loop`` and ``/ralph:cancel``, done here and not by the model, so that they are sure to happen."""
+    """UserPromptSubmit: ``/ralph:loop`` and ``/ralph:cancel``, done here because the model might not do them."""
 
     from typing import TYPE_CHECKING
 
@@ -7366,39 +7216,109 @@ def ralph_interfaces_hooks_prompt_hook():
         from time import gmtime, strftime
 
         _m = _module("ralph.domain.promise.session_loop"); in_the_way = _m["in_the_way"]; loop_request = _m["loop_request"]; opening = _m["opening"]; started_loop = _m["started_loop"]
-        _m = _module("ralph.interfaces.hooks.answers"); add_context = _m["add_context"]; block = _m["block"]
-        _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; new_loop_file = _m["new_loop_file"]; read_loop = _m["read_loop"]; write_loop = _m["write_loop"]
+        _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; loop_places = _m["loop_places"]; read_loop = _m["read_loop"]; write_loop = _m["write_loop"]
+        _m = _module("ralph.interfaces.hooks.protocol"); add_context = _m["add_context"]; block = _m["block"]
 
         request = loop_request(arguments)
         if isinstance(request, str):
             return block(f"ralph loop: {request}")
         path = loop_file(event)
-        if reason := in_the_way(read_loop(path) if path is not None else None, event.session):
+        if reason := in_the_way(read_loop(path), event.session):
             return block(f"ralph loop: {reason}")
-        state = started_loop(
-            request, session=event.session, started_at=strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime())
-        )
-        write_loop(path or new_loop_file(event), state)
+        if not event.starts:
+            message = "the session has no working directory"
+            raise ValueError(message)
+        now = strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime())
+        state = started_loop(request, session=event.session, started_at=now)
+        write_loop(path or loop_places(event)[0], state)
         return add_context("UserPromptSubmit", opening(state))
 
     def _cancel(event: HookEvent) -> Answer:
-        """The model is not asked: there is nothing for it to do."""
+        """Without asking the model: there is nothing for it to do."""
+        import os
+
         _m = _module("ralph.domain.promise.session_loop"); SESSION_KEY = _m["SESSION_KEY"]
-        _m = _module("ralph.interfaces.hooks.answers"); block = _m["block"]
-        _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; read_loop = _m["read_loop"]; remove_loop = _m["remove_loop"]
+        _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; read_loop = _m["read_loop"]
+        _m = _module("ralph.interfaces.hooks.protocol"); block = _m["block"]
 
         path = loop_file(event)
-        state = read_loop(path) if path is not None else None
+        state = read_loop(path)
         if path is None or state is None or not state.active:
             return block("ralph loop: there is none here.")
         if SESSION_KEY not in state.extra:
             return block("ralph loop: this one belongs to a run of `ralph`; end it with `ralph stop`.")
-        remove_loop(path)
+        os.unlink(path)  # noqa: PTH108
         return block(f"ralph loop: cancelled at iteration {state.iteration} of {state.max_iterations}.")
     return locals()
 
+def ralph_interfaces_hooks_protocol():
+    """What Claude Code sends a hook on stdin, and what a hook may answer on stdout."""
+
+    import json
+    from typing import TYPE_CHECKING
+
+    LARGEST_EVENT = 64_000_000
+    Answer = dict[str, object]
+
+    class UnreadableEvent(ValueError):
+        """Not what Claude Code sends."""
+
+    class HookEvent:
+        """One event. Foreign data: a field that is missing or has another type reads as empty."""
+
+        def __init__(self, fields: Mapping[str, object], environ: Mapping[str, str]) -> None:
+            self.fields = fields
+            self.environ = environ
+
+        def text(self, name: str) -> str:
+            value = self.fields.get(name)
+            return value if isinstance(value, str) else ""
+
+        @property
+        def session(self) -> str:
+            return self.text("session_id")
+
+        @property
+        def starts(self) -> list[str]:
+            """Where to look for the project: where the session began, then where it is now."""
+            named = (self.environ.get("CLAUDE_PROJECT_DIR", ""), self.text("cwd"))
+            return [place for place in dict.fromkeys(named) if place.startswith("/") and "\0" not in place]
+
+    def read_event(stream: BinaryIO, environ: Mapping[str, str]) -> HookEvent:
+        data = stream.read(LARGEST_EVENT + 1)
+        if len(data) > LARGEST_EVENT:
+            message = f"the event is larger than {LARGEST_EVENT // 1_000_000} MB"
+            raise UnreadableEvent(message)
+        try:
+            fields = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            message = "the event is not JSON"
+            raise UnreadableEvent(message) from error
+        if not isinstance(fields, dict):
+            message = "the event is not a JSON object"
+            raise UnreadableEvent(message)
+        return HookEvent(fields, environ)
+
+    def block(reason: str) -> Answer:
+        """Stop: continue the session with the reason as its next prompt. UserPromptSubmit: do not send the prompt."""
+        return {"decision": "block", "reason": reason}
+
+    def deny(reason: str) -> Answer:
+        """PreToolUse: do not run the tool, and tell the model why. Holds even when permissions are skipped."""
+        decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
+
+    def add_context(event: str, text: str) -> Answer:
+        """Give the model this text as well."""
+        return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+    def say(text: str) -> Answer:
+        """Tell the user; the model does not see it."""
+        return {"systemMessage": text}
+    return locals()
+
 def ralph_interfaces_hooks_session_files():
-    """Small notes of one session, in the temporary folder: which alerts were given, how often a stop was refused."""
+    """Notes on one session, in the temporary folder: which alerts it was given, how often its stop was refused."""
     # Importing pathlib alone would cost a hook a quarter of its start.
     # ruff: noqa: PTH108, PTH118
 
@@ -7418,7 +7338,7 @@ def ralph_interfaces_hooks_session_files():
     LONGEST_SESSION = 100
 
     def session_file(kind: str, session: str, environ: Mapping[str, str]) -> str:
-        """Empty if the session has no name that could be part of a file's."""
+        """Empty if the session's name cannot be part of a file name."""
         plain = session.replace("-", "").replace("_", "")
         if not (plain.isascii() and plain.isalnum()) or len(session) > LONGEST_SESSION:
             return ""
@@ -7429,9 +7349,9 @@ def ralph_interfaces_hooks_session_files():
 
     @contextlib.contextmanager
     def locked_numbers(path: str) -> Iterator[list[int]]:
-        """The numbers in the file, to be changed; nobody else changes them meanwhile.
+        """The numbers in the file, to change while the lock is held.
 
-    Anybody may write to the temporary folder: a link, or somebody else's file of this name, is an error.
+    Anyone may write to the temporary folder: a link, or another user's file of this name, is an error.
     """
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o600)
@@ -7451,22 +7371,15 @@ def ralph_interfaces_hooks_session_files():
         finally:
             os.close(descriptor)
 
-    def forget(path: str) -> None:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-    return locals()
+    def forget(kind: str, session: str, environ: Mapping[str, str]) -> None:
+        if path := session_file(kind, session, environ):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
-def ralph_interfaces_hooks_session_hook():
-    """SessionStart and SessionEnd: the notes of the session are removed, so that its alerts are armed again."""
-
-    from typing import TYPE_CHECKING
-
-    _m = _module("ralph.interfaces.hooks.session_files"); ALERTS = _m["ALERTS"]; BLOCKS = _m["BLOCKS"]; forget = _m["forget"]; session_file = _m["session_file"]
-
-    def tidy_session(event: HookEvent) -> None:
-        for kind in (ALERTS, BLOCKS):
-            if path := session_file(kind, event.session, event.environ):
-                forget(path)
+    def forget_session(session: str, environ: Mapping[str, str]) -> None:
+        """SessionStart and SessionEnd: every alert may be given again."""
+        forget(ALERTS, session, environ)
+        forget(BLOCKS, session, environ)
     return locals()
 
 def ralph_interfaces_hooks_stop_hook():
@@ -7474,50 +7387,65 @@ def ralph_interfaces_hooks_stop_hook():
 
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.interfaces.hooks.answers"); block = _m["block"]; say = _m["say"]
     _m = _module("ralph.interfaces.hooks.places"); nearest_with = _m["nearest_with"]
+    _m = _module("ralph.interfaces.hooks.protocol"); block = _m["block"]; say = _m["say"]
     _m = _module("ralph.interfaces.hooks.session_files"); BLOCKS = _m["BLOCKS"]; locked_numbers = _m["locked_numbers"]; session_file = _m["session_file"]
 
-    MARKER = ".ralph-active"  # as in domain/active_marker, which is not imported for a mere look
+    MARKER = ".ralph-active"  # as in domain/plan/active_marker, which a mere look need not import
     CAP_VARIABLE = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
     DEFAULT_CAP = 8
     """Claude Code overrides the block after so many in a row without a tool call, and the answer is lost with it."""
 
     def check_stop(event: HookEvent) -> Answer | None:
-        """The usual session has neither marker nor loop: then nothing more is even imported."""
+        """Most sessions have neither marker nor loop: for them, import nothing more."""
         if any(nearest_with(start, MARKER) for start in event.starts):
             _m = _module("ralph.interfaces.hooks.plan_stop"); plan_verdict = _m["plan_verdict"]
 
             verdict = plan_verdict(event)
             if verdict.reasons:
-                return _refused(event, verdict.text)
+                return _refuse(event, verdict.text)
             if verdict.warning:
                 return say(verdict.warning)
         _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]
 
-        if loop_file(event) is None:
-            return None
-        _m = _module("ralph.interfaces.hooks.loop_stop"); loop_answer = _m["loop_answer"]
+        path = loop_file(event)
+        return _continue_loop(event, path) if path is not None else None
 
-        return loop_answer(event, blocks=blocks_before(event), cap=block_cap(event), count=count_block)
-
-    def _refused(event: HookEvent, reason: str) -> Answer:
-        """After the last block that Claude Code respects the session may stop: the engine is the judge anyway."""
-        blocks, cap = blocks_before(event), block_cap(event)
-        if blocks >= cap:
+    def _refuse(event: HookEvent, reason: str) -> Answer:
+        """Until Claude Code would override it: then the session may stop, and the engine judges anyway."""
+        blocks = blocks_before(event)
+        if blocks >= block_cap(event):
             return say(
                 f"ralph: the stop was refused {blocks} times in a row and is allowed now, although: {reason}"
             )
         count_block(event)
         return block(reason)
 
+    def _continue_loop(event: HookEvent, path: str) -> Answer | None:
+        """Until the agent gives the promise or the iterations are used up."""
+        import os
+
+        _m = _module("ralph.domain.promise.session_loop"); belongs_to = _m["belongs_to"]; next_turn = _m["next_turn"]
+        _m = _module("ralph.interfaces.hooks.loop_files"); read_loop = _m["read_loop"]; write_loop = _m["write_loop"]
+        _m = _module("ralph.interfaces.hooks.transcript"); last_words = _m["last_words"]
+
+        state = read_loop(path)
+        if state is None or not belongs_to(state, event.session):
+            return None
+        turn = next_turn(state, last_words(event), blocks=blocks_before(event), cap=block_cap(event))
+        if turn.state is None:
+            os.unlink(path)  # noqa: PTH108
+        elif turn.state != state:
+            write_loop(path, turn.state)
+        if not turn.prompt:
+            return say(turn.told)
+        count_block(event)
+        return block(turn.prompt)
+
     def block_cap(event: HookEvent) -> int:
         given = event.environ.get(CAP_VARIABLE, "")
-        return (
-            int(given)
-            if given.isascii() and given.isdigit() and 0 < len(given) < 10 and int(given)
-            else DEFAULT_CAP
-        )
+        is_number = given.isascii() and given.isdigit() and len(given) < 10
+        return (int(given) if is_number else 0) or DEFAULT_CAP
 
     def blocks_before(event: HookEvent) -> int:
         """How many stops in a row were refused already, without a tool call between them."""
@@ -7528,16 +7456,14 @@ def ralph_interfaces_hooks_stop_hook():
             return sum(numbers)
 
     def count_block(event: HookEvent) -> None:
-        path = session_file(BLOCKS, event.session, event.environ)
-        if not path:
-            return
-        with locked_numbers(path) as numbers:
-            before = sum(numbers) if event.fields.get("stop_hook_active") is True else 0
-            numbers[:] = [before + 1]
+        if path := session_file(BLOCKS, event.session, event.environ):
+            with locked_numbers(path) as numbers:
+                before = sum(numbers) if event.fields.get("stop_hook_active") is True else 0
+                numbers[:] = [before + 1]
     return locals()
 
-def ralph_interfaces_hooks_transcript_tail():
-    """The end of a session's transcript, newest line first. It may be huge, and is never read whole."""
+def ralph_interfaces_hooks_transcript():
+    """A session's transcript, newest line first. It may be huge, and is never read whole."""
     # Importing pathlib alone would cost a hook a quarter of its start.
     # ruff: noqa: PTH116, PTH123
 
@@ -7551,8 +7477,8 @@ def ralph_interfaces_hooks_transcript_tail():
     class Transcript:
         """``size`` in bytes; 0 if there is no such file."""
 
-        def __init__(self, path: str) -> None:
-            self._path = path
+        def __init__(self, event: HookEvent) -> None:
+            self._path = path = event.text("transcript_path")
             try:
                 status = os.stat(path) if path and "\0" not in path else None
             except OSError:
@@ -7560,7 +7486,7 @@ def ralph_interfaces_hooks_transcript_tail():
             self.size = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else 0
 
         def newest_lines(self) -> Iterator[bytes]:
-            """Whole lines out of the last few megabytes, read as far back as they are asked for."""
+            """Whole lines from the last few megabytes, read only as far back as the caller asks."""
             if not self.size:
                 return
             with open(self._path, "rb") as file:
@@ -7573,6 +7499,27 @@ def ralph_interfaces_hooks_transcript_tail():
                     end, chunk, rest = start, chunk * 2, first  # the beginning of that line is further up
                 if end == 0:
                     yield rest
+
+    def last_words(event: HookEvent) -> str:
+        """What the assistant said last; older versions of Claude Code leave it to the transcript."""
+        if "last_assistant_message" in event.fields:
+            return event.text("last_assistant_message")
+        return next(filter(None, map(_assistant_text, Transcript(event).newest_lines())), "")
+
+    def _assistant_text(line: bytes) -> str:
+        import json
+
+        try:
+            entry = json.loads(line) if b'"assistant"' in line else None
+        except (ValueError, RecursionError):
+            return ""
+        if not isinstance(entry, dict) or entry.get("type") != "assistant" or entry.get("isSidechain") is True:
+            return ""
+        message = entry.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        parts = content if isinstance(content, list) else []
+        texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+        return "\n".join(text for text in texts if isinstance(text, str))
     return locals()
 
 def ralph_operations_atomic_files():
@@ -7644,20 +7591,17 @@ _MODULES = {
     "ralph.guard.shell.syntax": ralph_guard_shell_syntax,
     "ralph.guard.shell.words": ralph_guard_shell_words,
     "ralph.guard.walk": ralph_guard_walk,
-    "ralph.interfaces.hooks.answers": ralph_interfaces_hooks_answers,
     "ralph.interfaces.hooks.context_hook": ralph_interfaces_hooks_context_hook,
-    "ralph.interfaces.hooks.event": ralph_interfaces_hooks_event,
     "ralph.interfaces.hooks.guard_hook": ralph_interfaces_hooks_guard_hook,
     "ralph.interfaces.hooks.loop_files": ralph_interfaces_hooks_loop_files,
-    "ralph.interfaces.hooks.loop_stop": ralph_interfaces_hooks_loop_stop,
     "ralph.interfaces.hooks.main": ralph_interfaces_hooks_main,
     "ralph.interfaces.hooks.places": ralph_interfaces_hooks_places,
     "ralph.interfaces.hooks.plan_stop": ralph_interfaces_hooks_plan_stop,
     "ralph.interfaces.hooks.prompt_hook": ralph_interfaces_hooks_prompt_hook,
+    "ralph.interfaces.hooks.protocol": ralph_interfaces_hooks_protocol,
     "ralph.interfaces.hooks.session_files": ralph_interfaces_hooks_session_files,
-    "ralph.interfaces.hooks.session_hook": ralph_interfaces_hooks_session_hook,
     "ralph.interfaces.hooks.stop_hook": ralph_interfaces_hooks_stop_hook,
-    "ralph.interfaces.hooks.transcript_tail": ralph_interfaces_hooks_transcript_tail,
+    "ralph.interfaces.hooks.transcript": ralph_interfaces_hooks_transcript,
     "ralph.operations.atomic_files": ralph_operations_atomic_files,
 }
 

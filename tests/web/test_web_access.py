@@ -101,12 +101,7 @@ def test_addresses_and_known_names_are_hosts(host: str, known: bool) -> None:
     assert Access(token="t", port=8484, hosts={"box"}).is_host(host) is known
 
 
-FOREIGN = [
-    {"origin": "https://evil.example"},
-    {"origin": "null"},
-    {"origin": "http://127.0.0.1:1"},
-    {},
-]
+FOREIGN = [{"origin": "https://evil.example"}, {"origin": "null"}, {"origin": "http://127.0.0.1:1"}, {}]
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
@@ -197,10 +192,7 @@ def test_with_a_certificate_it_serves_https_with_a_secure_cookie(root: Path, tmp
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
     try:
         subprocess.run(
-            ["openssl", *wanted.split(), *names],
-            capture_output=True,
-            check=True,
-            timeout=DEADLINE,
+            ["openssl", *wanted.split(), *names], capture_output=True, check=True, timeout=DEADLINE
         )
     except (FileNotFoundError, subprocess.CalledProcessError):
         pytest.skip("no openssl here that could make a certificate")

@@ -1,8 +1,8 @@
-"""Makes ``plugin/hooks/ralph_hooks.py`` of the hooks and all that they import: ``python -m ralph.interfaces.hooks.build``.
+"""Builds ``plugin/hooks/ralph_hooks.py`` from the hooks and all that they import: ``python -m ralph.interfaces.hooks.build``.
 
-A plugin is copied to where there is no ralph, so it is one file that needs the standard library only. Each module
-becomes a function that is called when it is first asked for, so a hook pays only for what it uses, and Python keeps
-the file compiled as it does with any module.
+A plugin is copied to places without ralph, so the hooks are one file that needs the standard library only. Each module
+becomes a function, called when it is first imported: a hook pays only for what it uses, and Python caches the compiled
+file as it does for any module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TARGET = SOURCE.parent / "plugin" / "hooks" / "ralph_hooks.py"
 
 HEAD = '''"""The hooks of the ralph plugin: read an event of Claude Code on stdin, answer on stdout. Standard library only.
 
-Made by `python -m ralph.interfaces.hooks.build` out of src/ralph: change it there. Each function below is one module.
+Built by `python -m ralph.interfaces.hooks.build` from src/ralph: change it there. Each function below is one module.
 """
 # ruff: noqa
 # fmt: off
@@ -52,7 +52,7 @@ def build() -> str:
 
 
 def _needed() -> list[str]:
-    """The entry and all of ours that it imports, early or late."""
+    """The entry and all of our modules that it imports, early or late."""
     found: set[str] = set()
     waiting = [ENTRY]
     while waiting:
@@ -86,7 +86,7 @@ def _is_for_types(node: ast.AST) -> bool:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.stmt]:
-    """All of them, however deep, but not what is inside ``if TYPE_CHECKING``."""
+    """All of them, however deep, except inside ``if TYPE_CHECKING``."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt):
             yield child
@@ -95,7 +95,7 @@ def _statements(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def _wanted(node: ast.Import | ast.ImportFrom, used: set[str]) -> list[ast.alias]:
-    """What of an import is used while the program runs."""
+    """The imported names that are used at run time."""
     return [alias for alias in node.names if (alias.asname or alias.name.split(".")[0]) in used]
 
 
@@ -113,17 +113,14 @@ def _function(name: str, source: str) -> str:
                 " " * node.col_offset + new if new else None,
                 *[None] * (node.end_lineno - node.lineno),
             ]
-    inside = _inside_strings(source)
-    body = [
-        line if number in inside or not line else f"    {line}"
-        for number, line in enumerate(lines, 1)
-        if line is not None
-    ]
-    return f"def {_identifier(name)}():\n" + _squeezed("\n".join(body)) + "\n    return locals()"
+    inside = _lines_in_strings(source)
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line is not None)
+    body = [line if number in inside or not line else f"    {line}" for number, line in numbered]
+    return f"def {_identifier(name)}():\n" + _squeeze("\n".join(body)) + "\n    return locals()"
 
 
 def _replacement(node: ast.stmt, used: set[str]) -> str | None:
-    """The replacement: nothing for what only a type checker needs. None: it stays as it is."""
+    """Empty for what only a type checker needs; None if the statement stays as it is."""
     if _is_for_types(node):
         return ""
     if not isinstance(node, ast.Import | ast.ImportFrom):
@@ -143,7 +140,7 @@ def _replacement(node: ast.stmt, used: set[str]) -> str | None:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Every name that is used while the program runs, or offered to others: annotations are never evaluated."""
+    """Every name that is used at run time or exported; annotations are never evaluated."""
     if isinstance(node, ast.Name):
         yield node.id
     if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
@@ -156,8 +153,8 @@ def _names(node: ast.AST) -> Iterator[str]:
                 yield from _names(child)
 
 
-def _inside_strings(source: str) -> set[int]:
-    """Lines that begin within a string: white space before them would be part of it."""
+def _lines_in_strings(source: str) -> set[int]:
+    """Lines that begin within a string, which must not be indented."""
     found: set[int] = set()
     kinds = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -166,7 +163,7 @@ def _inside_strings(source: str) -> set[int]:
     return found
 
 
-def _squeezed(text: str) -> str:
+def _squeeze(text: str) -> str:
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return text.rstrip()

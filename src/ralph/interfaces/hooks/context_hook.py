@@ -1,4 +1,4 @@
-"""PostToolUse: tells the agent how full its context is, at each threshold once per session."""
+"""PostToolUse: tells the agent how full its context is, once per threshold and session."""
 
 from __future__ import annotations
 
@@ -12,22 +12,20 @@ from ralph.domain.plan.context_use import (
     thresholds_due,
     window_of,
 )
-from ralph.interfaces.hooks.answers import add_context
+from ralph.interfaces.hooks.protocol import add_context
 from ralph.interfaces.hooks.session_files import ALERTS, BLOCKS, forget, locked_numbers, session_file
-from ralph.interfaces.hooks.transcript_tail import Transcript
+from ralph.interfaces.hooks.transcript import Transcript
 
 if TYPE_CHECKING:
-    from ralph.interfaces.hooks.answers import Answer
-    from ralph.interfaces.hooks.event import HookEvent
+    from ralph.interfaces.hooks.protocol import Answer, HookEvent
 
 WINDOW_VARIABLE = "CLAUDE_CONTEXT_WINDOW"
 DIVISOR_VARIABLE = "CLAUDE_CONTEXT_DIVISOR"
 
 
 def watch_context(event: HookEvent) -> Answer | None:
-    if blocks := session_file(BLOCKS, event.session, event.environ):
-        forget(blocks)  # a tool was used: refused stops are no longer "in a row"
-    transcript = Transcript(event.text("transcript_path"))
+    forget(BLOCKS, event.session, event.environ)  # a tool was used: refused stops are no longer "in a row"
+    transcript = Transcript(event)
     if not transcript.size:
         return None
     usage = last_usage(transcript.newest_lines())
@@ -35,20 +33,20 @@ def watch_context(event: HookEvent) -> Answer | None:
     tokens = usage[0] if usage is not None else estimated_tokens(transcript.size, divisor)
     window = int(_number(event, WINDOW_VARIABLE)) or window_of(usage[1] if usage is not None else "")
     percent = 100 * tokens / window
-    told = session_file(ALERTS, event.session, event.environ)
-    if not told or not thresholds_due(percent, ()):
+    alerts = session_file(ALERTS, event.session, event.environ)
+    if not alerts or not thresholds_due(percent, ()):
         return None
-    with locked_numbers(told) as thresholds:
+    with locked_numbers(alerts) as thresholds:
         due = thresholds_due(percent, thresholds)
         thresholds += due
     if not due:
         return None
     text = alert(due[-1], tokens=tokens, window=window, is_exact=usage is not None)
-    return add_context(event.name or "PostToolUse", text)
+    return add_context(event.text("hook_event_name") or "PostToolUse", text)
 
 
 def _number(event: HookEvent, variable: str) -> float:
-    """0 if it is not set to a sensible number."""
+    """0 unless it is set to a sensible number."""
     try:
         number = float(event.environ.get(variable, ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""PreToolUse: refuses dangerous shell commands. Fails closed: what cannot be judged does not run."""
+"""PreToolUse: refuses dangerous shell commands. Fails closed: a command that cannot be judged does not run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from ralph.guard.guard import judge
 from ralph.guard.judgement import GuardRules
-from ralph.interfaces.hooks.answers import deny
 from ralph.interfaces.hooks.places import STATE_FOLDER, project_of
+from ralph.interfaces.hooks.protocol import deny
 from ralph.operations.atomic_files import read_whole
 
 if TYPE_CHECKING:
-    from ralph.interfaces.hooks.answers import Answer
-    from ralph.interfaces.hooks.event import HookEvent
+    from ralph.interfaces.hooks.protocol import Answer, HookEvent
 
 SETTINGS = ("settings.json", "settings.local.json")
 LARGEST_SETTINGS = 1_000_000
@@ -24,17 +23,14 @@ def guard_tool(event: HookEvent) -> Answer | None:
     given = event.fields.get("tool_input")
     command = given.get("command") if isinstance(given, dict) else None
     if not isinstance(command, str):
-        return (
-            deny("ralph's guard: the command is not a text")
-            if event.text("tool_name") == SHELL_TOOL
-            else None
-        )
+        is_shell = event.text("tool_name") == SHELL_TOOL
+        return deny("ralph's guard: the command is not a string") if is_shell else None
     judgement = judge(command, rules_for(event))
     return deny(f"ralph's guard refuses this command: {judgement.reason}") if judgement.is_blocked else None
 
 
 def rules_for(event: HookEvent) -> GuardRules:
-    """``guard.allow`` and ``guard.packs`` of the project; settings that cannot be read allow nothing."""
+    """``guard.allow`` and ``guard.packs`` of the project; unreadable settings allow nothing."""
     chosen: dict[str, list[str]] = {"allow": [], "packs": []}
     for start in event.starts[:1]:
         folder = f"{project_of(start, event.environ)}/{STATE_FOLDER}"

@@ -1,6 +1,6 @@
 """The state file of a loop inside a session, as ``ralph`` itself keeps it: ``.ralph/state/ralph-loop.json``."""
 # Importing pathlib alone would cost a hook a quarter of its start.
-# ruff: noqa: PTH108, PTH118
+# ruff: noqa: PTH118
 
 from __future__ import annotations
 
@@ -12,42 +12,34 @@ from ralph.operations.atomic_files import read_whole
 
 if TYPE_CHECKING:
     from ralph.domain.promise.loop_state import RalphLoopState
-    from ralph.interfaces.hooks.event import HookEvent
+    from ralph.interfaces.hooks.protocol import HookEvent
 
 STATE_FILE = f"{STATE_FOLDER}/state/ralph-loop.json"
 LARGEST_STATE = 1_000_000
 
 
+def loop_places(event: HookEvent) -> list[str]:
+    """Where a loop of this session may be kept; a new one goes to the first."""
+    return [os.path.join(project_of(start, event.environ), STATE_FILE) for start in event.starts]
+
+
 def loop_file(event: HookEvent) -> str | None:
     """The file, if there is one."""
-    for start in event.starts:
-        path = os.path.join(project_of(start, event.environ), STATE_FILE)
-        if os.path.lexists(path):
-            return path
-    return None
+    return next(filter(os.path.lexists, loop_places(event)), None)
 
 
-def new_loop_file(event: HookEvent) -> str:
-    """Where a loop of this session would be kept."""
-    for start in event.starts:
-        return os.path.join(project_of(start, event.environ), STATE_FILE)
-    message = "the session has no working directory"
-    raise ValueError(message)
-
-
-def read_loop(path: str) -> RalphLoopState | None:
-    """None if it cannot be understood; ``ralph`` keeps such a file aside, a hook leaves it alone."""
+def read_loop(path: str | None) -> RalphLoopState | None:
+    """None if there is none or it makes no sense; ``ralph`` sets such a file aside, a hook leaves it alone."""
     import json
 
     from ralph.domain.promise.loop_state import state_from_document
 
-    data = read_whole(path, LARGEST_STATE)
+    data = read_whole(path, LARGEST_STATE) if path is not None else None
     try:
         document = json.loads(data) if data else None
     except (ValueError, RecursionError):
         return None
-    state, _ = state_from_document(document)
-    return state
+    return state_from_document(document)[0]
 
 
 def write_loop(path: str, state: RalphLoopState) -> None:
@@ -61,7 +53,3 @@ def write_loop(path: str, state: RalphLoopState) -> None:
     make_state_folder(file.parent.parent)
     file.parent.mkdir(exist_ok=True)
     write_atomic(file, json.dumps(state_to_document(state), indent=2) + "\n")
-
-
-def remove_loop(path: str) -> None:
-    os.unlink(path)

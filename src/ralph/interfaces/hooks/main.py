@@ -1,7 +1,7 @@
-"""``ralph_hooks.py NAME``: one hook, its event on stdin, its answer on stdout.
+"""``ralph_hooks.py NAME``: run one hook, its event on stdin, its answer on stdout.
 
-A mistake of ours must not stop anybody's work, so hooks fail open: with exit code 1, which Claude Code only reports.
-The guard fails closed: 2 refuses the tool call.
+A bug in a hook must not stop anyone's work, so hooks fail open: exit code 1, which Claude Code only reports.
+The guard fails closed: exit code 2 refuses the tool call.
 """
 
 from __future__ import annotations
@@ -12,19 +12,18 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from ralph.interfaces.hooks.event import read_event
+from ralph.interfaces.hooks.protocol import read_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ralph.interfaces.hooks.answers import Answer
-    from ralph.interfaces.hooks.event import HookEvent
+    from ralph.interfaces.hooks.protocol import Answer, HookEvent
 
 GUARD = "guard"
 FAILED = 1
 REFUSED = 2
 MOST_SECONDS = 20
-"""Claude Code lets a tool run whose hook takes too long: so the guard ends long before, and that refuses it."""
+"""Claude Code runs the tool if its hook times out, so the guard ends itself well before that: that refuses the call."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -43,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def answer_of(name: str, event: HookEvent) -> Answer | None:
-    """Only the hook that is asked for is imported."""
+    """Import only the hook that was asked for."""
     if name == "context":
         from ralph.interfaces.hooks.context_hook import watch_context
 
@@ -61,9 +60,9 @@ def answer_of(name: str, event: HookEvent) -> Answer | None:
 
         return take_prompt(event)
     if name == "session":
-        from ralph.interfaces.hooks.session_hook import tidy_session
+        from ralph.interfaces.hooks.session_files import forget_session
 
-        tidy_session(event)
+        forget_session(event.session, event.environ)
         return None
     message = "there is no such hook"
     raise ValueError(message)

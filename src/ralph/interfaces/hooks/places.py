@@ -1,4 +1,4 @@
-"""Where the project of a session is: its marker, its state, its settings."""
+"""Where a session's project is."""
 # Importing pathlib alone would cost a hook a quarter of its start.
 # ruff: noqa: PTH112, PTH118, PTH120
 
@@ -14,13 +14,10 @@ STATE_FOLDER = ".ralph"
 
 
 def upwards(start: str) -> Iterator[str]:
-    folder = os.path.normpath(start)
-    while True:
+    folder, above = os.path.normpath(start), ""
+    while folder != above:
         yield folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            return
-        folder = above
+        folder, above = os.path.dirname(folder), folder
 
 
 def nearest_with(start: str, name: str) -> str | None:
@@ -29,7 +26,7 @@ def nearest_with(start: str, name: str) -> str | None:
 
 
 def project_of(start: str, environ: Mapping[str, str]) -> str:
-    """As for ``ralph``: the nearest folder with ``.ralph/`` (the home folder's own is no project's), else the git top."""
+    """As ``ralph`` does: the nearest folder with ``.ralph/`` (the one in the home folder is no project), else the git top."""
     home = os.path.normpath(environ.get("HOME") or "/")
     for folder in upwards(start):
         if os.path.isdir(os.path.join(folder, STATE_FOLDER)) and (folder == start or folder != home):

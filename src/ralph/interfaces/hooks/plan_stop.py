@@ -1,4 +1,4 @@
-"""Whether a session of ``ralph plan run`` may stop: the plan's files and git, judged by ``domain/stop_checks``."""
+"""Whether a session of ``ralph plan run`` may stop: the plan's files and git, judged by ``domain/plan/stop_checks``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ralph.operations.atomic_files import read_whole
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ralph.interfaces.hooks.event import HookEvent
+    from ralph.interfaces.hooks.protocol import HookEvent
 
 LARGEST_FILE = 20_000_000
 MOST_REASONS = 20
@@ -59,7 +59,7 @@ def plan_verdict(event: HookEvent) -> PlanVerdict:
 
 
 def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
-    """The project and marker of the run that this very session is part of."""
+    """The project and marker of the run that this session belongs to."""
     for start in event.starts:
         root = nearest_with(start, MARKER_FILE)
         data = read_whole(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
@@ -70,19 +70,19 @@ def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
 
 
 def is_ours(marker: ActiveMarker, environ: Mapping[str, str]) -> bool:
-    """A leftover of a killed run binds nobody, nor does a run beside which somebody works in a session of their own."""
+    """The marker of a killed run binds no session, nor does a run that merely shares the project with one."""
     run = environ.get("RALPH_RUN_ID")
     if not run:
         return marker.pid in ancestors()
     if marker.run_id and marker.run_id != run:  # a run that a session of that run started
         return False
-    return marker.mode == "sandbox" or is_alive(marker.pid)  # in a sandbox other processes cannot be seen
+    return marker.mode == "sandbox" or is_alive(marker.pid)  # a sandbox hides other processes
 
 
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except PermissionError:  # somebody else's, and alive
+    except PermissionError:  # another user's, and alive
         return True
     except (OSError, OverflowError):
         return False
@@ -90,7 +90,7 @@ def is_alive(pid: int) -> bool:
 
 
 def ancestors() -> list[int]:
-    """The processes above this one, as far as the system tells."""
+    """The processes above this one, as far as the system says."""
     found = [os.getppid()]
     while found[-1] > 1:
         data = read_whole(f"/proc/{found[-1]}/stat", 10_000)
@@ -101,8 +101,8 @@ def ancestors() -> list[int]:
 
 
 def uncommitted(root: str, environ: Mapping[str, str], *, before: Sequence[str] = ()) -> list[str]:
-    """Besides what was so before the session. Nothing where there is no repository, or git cannot say."""
-    # Only where it matters: a folder of new files that nobody ignores may be a large one.
+    """What was not so ``before`` the session. Nothing if there is no repository, or git cannot say."""
+    # Only where it matters: a new folder that is not ignored may be large.
     new_files = ("--untracked-files=all",) if before else ()
     try:
         ran = subprocess.run(

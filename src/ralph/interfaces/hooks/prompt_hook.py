@@ -1,12 +1,11 @@
-"""UserPromptSubmit: ``/ralph:loop`` and ``/ralph:cancel``, done here and not by the model, so that they are sure to happen."""
+"""UserPromptSubmit: ``/ralph:loop`` and ``/ralph:cancel``, done here because the model might not do them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ralph.interfaces.hooks.answers import Answer
-    from ralph.interfaces.hooks.event import HookEvent
+    from ralph.interfaces.hooks.protocol import Answer, HookEvent
 
 PREFIX = "/ralph:"
 
@@ -28,33 +27,37 @@ def _start(event: HookEvent, arguments: str) -> Answer:
     from time import gmtime, strftime
 
     from ralph.domain.promise.session_loop import in_the_way, loop_request, opening, started_loop
-    from ralph.interfaces.hooks.answers import add_context, block
-    from ralph.interfaces.hooks.loop_files import loop_file, new_loop_file, read_loop, write_loop
+    from ralph.interfaces.hooks.loop_files import loop_file, loop_places, read_loop, write_loop
+    from ralph.interfaces.hooks.protocol import add_context, block
 
     request = loop_request(arguments)
     if isinstance(request, str):
         return block(f"ralph loop: {request}")
     path = loop_file(event)
-    if reason := in_the_way(read_loop(path) if path is not None else None, event.session):
+    if reason := in_the_way(read_loop(path), event.session):
         return block(f"ralph loop: {reason}")
-    state = started_loop(
-        request, session=event.session, started_at=strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime())
-    )
-    write_loop(path or new_loop_file(event), state)
+    if not event.starts:
+        message = "the session has no working directory"
+        raise ValueError(message)
+    now = strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime())
+    state = started_loop(request, session=event.session, started_at=now)
+    write_loop(path or loop_places(event)[0], state)
     return add_context("UserPromptSubmit", opening(state))
 
 
 def _cancel(event: HookEvent) -> Answer:
-    """The model is not asked: there is nothing for it to do."""
+    """Without asking the model: there is nothing for it to do."""
+    import os
+
     from ralph.domain.promise.session_loop import SESSION_KEY
-    from ralph.interfaces.hooks.answers import block
-    from ralph.interfaces.hooks.loop_files import loop_file, read_loop, remove_loop
+    from ralph.interfaces.hooks.loop_files import loop_file, read_loop
+    from ralph.interfaces.hooks.protocol import block
 
     path = loop_file(event)
-    state = read_loop(path) if path is not None else None
+    state = read_loop(path)
     if path is None or state is None or not state.active:
         return block("ralph loop: there is none here.")
     if SESSION_KEY not in state.extra:
         return block("ralph loop: this one belongs to a run of `ralph`; end it with `ralph stop`.")
-    remove_loop(path)
+    os.unlink(path)  # noqa: PTH108
     return block(f"ralph loop: cancelled at iteration {state.iteration} of {state.max_iterations}.")

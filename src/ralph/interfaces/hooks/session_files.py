@@ -1,4 +1,4 @@
-"""Small notes of one session, in the temporary folder: which alerts were given, how often a stop was refused."""
+"""Notes on one session, in the temporary folder: which alerts it was given, how often its stop was refused."""
 # Importing pathlib alone would cost a hook a quarter of its start.
 # ruff: noqa: PTH108, PTH118
 
@@ -24,7 +24,7 @@ LONGEST_SESSION = 100
 
 
 def session_file(kind: str, session: str, environ: Mapping[str, str]) -> str:
-    """Empty if the session has no name that could be part of a file's."""
+    """Empty if the session's name cannot be part of a file name."""
     plain = session.replace("-", "").replace("_", "")
     if not (plain.isascii() and plain.isalnum()) or len(session) > LONGEST_SESSION:
         return ""
@@ -36,9 +36,9 @@ def session_file(kind: str, session: str, environ: Mapping[str, str]) -> str:
 
 @contextlib.contextmanager
 def locked_numbers(path: str) -> Iterator[list[int]]:
-    """The numbers in the file, to be changed; nobody else changes them meanwhile.
+    """The numbers in the file, to change while the lock is held.
 
-    Anybody may write to the temporary folder: a link, or somebody else's file of this name, is an error.
+    Anyone may write to the temporary folder: a link, or another user's file of this name, is an error.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path, flags, 0o600)
@@ -59,6 +59,13 @@ def locked_numbers(path: str) -> Iterator[list[int]]:
         os.close(descriptor)
 
 
-def forget(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
+def forget(kind: str, session: str, environ: Mapping[str, str]) -> None:
+    if path := session_file(kind, session, environ):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def forget_session(session: str, environ: Mapping[str, str]) -> None:
+    """SessionStart and SessionEnd: every alert may be given again."""
+    forget(ALERTS, session, environ)
+    forget(BLOCKS, session, environ)

@@ -154,11 +154,7 @@ def _charts(content: ReportContent) -> str:
             [Bar(name, each.spend.cost_usd, color) for name, each, color in named],
             money,
         ),
-        bars(
-            "Time per iteration",
-            [Bar(name, each.seconds, color) for name, each, color in named],
-            duration,
-        ),
+        bars("Time per iteration", [Bar(name, each.seconds, color) for name, each, color in named], duration),
     ]
     legend = _legend(wordings)
     return f'<h2>Cost and time</h2><div class="charts">{"".join(drawn)}</div>{legend}' if any(drawn) else ""

@@ -168,9 +168,7 @@ def iteration_lines(
         yield field("role", line(each.role))
     wording = describe_iteration(each, live=live)
     yield field(
-        "decision",
-        f"{line(wording.words)}: {line(each.reason)}".rstrip(": "),
-        TONE_STYLES[wording.tone],
+        "decision", f"{line(wording.words)}: {line(each.reason)}".rstrip(": "), TONE_STYLES[wording.tone]
     )
     if each.fault:
         yield field("fault", line(each.fault), "$text-error")

@@ -88,9 +88,7 @@ class SteerDialog(ModalScreen[str]):
 
 
 class HelpDialog(ModalScreen[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark", "dismiss", "Back"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark", "dismiss", "Back")]
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="dialog"):

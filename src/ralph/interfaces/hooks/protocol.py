@@ -1,4 +1,4 @@
-"""What Claude Code tells a hook on stdin. Foreign data: whatever is not there or of another kind is empty."""
+"""What Claude Code sends a hook on stdin, and what a hook may answer on stdout."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 LARGEST_EVENT = 64_000_000
+Answer = dict[str, object]
 
 
 class UnreadableEvent(ValueError):
@@ -17,7 +18,7 @@ class UnreadableEvent(ValueError):
 
 
 class HookEvent:
-    """One event; ``fields`` is the whole of it."""
+    """One event. Foreign data: a field that is missing or has another type reads as empty."""
 
     def __init__(self, fields: Mapping[str, object], environ: Mapping[str, str]) -> None:
         self.fields = fields
@@ -26,10 +27,6 @@ class HookEvent:
     def text(self, name: str) -> str:
         value = self.fields.get(name)
         return value if isinstance(value, str) else ""
-
-    @property
-    def name(self) -> str:
-        return self.text("hook_event_name")
 
     @property
     def session(self) -> str:
@@ -56,3 +53,24 @@ def read_event(stream: BinaryIO, environ: Mapping[str, str]) -> HookEvent:
         message = "the event is not a JSON object"
         raise UnreadableEvent(message)
     return HookEvent(fields, environ)
+
+
+def block(reason: str) -> Answer:
+    """Stop: continue the session with the reason as its next prompt. UserPromptSubmit: do not send the prompt."""
+    return {"decision": "block", "reason": reason}
+
+
+def deny(reason: str) -> Answer:
+    """PreToolUse: do not run the tool, and tell the model why. Holds even when permissions are skipped."""
+    decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
+
+
+def add_context(event: str, text: str) -> Answer:
+    """Give the model this text as well."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def say(text: str) -> Answer:
+    """Tell the user; the model does not see it."""
+    return {"systemMessage": text}
