@@ -81,3 +81,15 @@ def test_every_command_teaches_in_its_help(project: Project) -> None:
 
 def test_the_version_is_printed_either_way(project: Project) -> None:
     assert project.ralph("--version", check=0).stdout == project.ralph("-v", check=0).stdout
+
+
+PLACES = re.compile(
+    r"`((?:domain|guard|engine|adapters|config|operations|wiring|interfaces|testing|profiles|docs|tests)/[^` ]*)`"
+)
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
+def test_every_place_that_a_page_names_is_there(page: Path) -> None:
+    for place in PLACES.findall(page.read_text()):
+        fixed = re.split(r"[<*]|NNN", place)[0]
+        assert (ROOT / fixed).exists() or (ROOT / "src" / "ralph" / fixed).exists(), place
