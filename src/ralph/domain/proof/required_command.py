@@ -11,6 +11,7 @@ from ralph.domain.text.excerpt import Keep
 TIMED_OUT_CODE = 124  # as timeout(1) reports it
 NOT_STARTED_CODE = 127  # as a shell reports it
 SIGNAL_BASE = 128
+NO_TESTS_CODE = 5  # as pytest and unittest report it
 _SHELL_SAYS = {
     126: "the command cannot be executed; check how it is spelled",
     127: "command not found; check how it is spelled",
@@ -101,10 +102,19 @@ def judge_end(
             pass
     ended_with = shell_code(ending, code)
     if ended_with != required.success_exit_code:
-        hint = _SHELL_SAYS.get(ended_with, "")
+        hint = _SHELL_SAYS.get(ended_with) or _ran_nothing(required.command, ended_with, output)
         told = f"Command exited with {ended_with}, expected {required.success_exit_code}"
         return (f"{told}: {hint}" if hint else told), hint
     return _alike(_wrong_output(required, output))
+
+
+def _ran_nothing(command: str, code: int, output: str) -> str:
+    """pytest, and unittest since Python 3.12, have an exit code for it; what it means is worth saying."""
+    if code != NO_TESTS_CODE:
+        return ""
+    from ralph.domain.proof.tests_ran import failures_in, nothing_was_tested
+
+    return "" if failures_in(output) else nothing_was_tested(command, output)
 
 
 def _wrong_output(required: RequiredCommand, output: str) -> str:

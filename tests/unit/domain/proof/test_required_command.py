@@ -96,6 +96,14 @@ def test_a_success_that_proves_nothing_names_its_way_out_only_where_there_is_one
     assert "allowEmpty" not in said
 
 
+def test_an_exit_code_that_means_no_test_ran_is_said_in_words() -> None:
+    told = "unittest ran no test (what is skipped, deselected or may fail does not count)"
+    assert judged(code=5, output=NOTHING_RAN) == (f"Command exited with 5, expected 0: {told}", told)
+    assert judged(code=5, output=ONE_FAILED) == ("Command exited with 5, expected 0", "")
+    assert judged(code=5, output="five is right out") == ("Command exited with 5, expected 0", "")
+    assert judged(code=5, output=NOTHING_RAN, success_exit_code=5)[0].startswith("unittest ran no test")
+
+
 def test_the_remark_leaves_out_what_the_exit_code_says() -> None:
     assert judged(code=2) == ("Command exited with 2, expected 0", "")
     assert judged(code=127)[1] == "command not found; check how it is spelled"
