@@ -22,7 +22,7 @@ from ralph.domain.text.reader import KeyPath, Problem
 from ralph.errors import ConfigError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Loaded:
     """Settings that can be used. ``files`` are those read, relative to the root; ``flags`` were laid over them."""
 
@@ -50,8 +50,7 @@ class Inspection(NamedTuple):
     settings: Settings | None  # None if there are problems
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """What the files and the environment say, read once; some flags add to lists in there. ``root`` holds ``.ralph/``."""
 
     root: Path

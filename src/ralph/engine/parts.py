@@ -40,7 +40,7 @@ def no_checks(assignment: Assignment) -> Sequence[Check]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LoopParts:
     """What ``run_loop`` runs."""
 

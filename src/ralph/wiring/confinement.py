@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ralph.domain.sandbox.policy import SandboxPolicy
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Confinement:
     """``notes`` are for the head of the run: which sandbox, why, and what it promises."""
 
@@ -38,7 +38,7 @@ class Confinement:
         return IsolatedRunner(runner, self.sandbox, tidy=self.tidy)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Runners:
     """``checks`` run what the agent may have written, in the sandbox if there is one; ``outside`` runs our own git.
 

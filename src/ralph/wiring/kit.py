@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ralph.engine.guardrail import Guardrail
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Kit:
     """An open run: what it was asked for, its record, and what runs its processes."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ralph.wiring.kit import Kit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Composed:
     """The parts in which profiles differ; everything else of a run is the same for all of them."""
 
@@ -80,7 +80,7 @@ class Driven(Described, Protocol):
     async def drive(self, kit: Kit) -> RunResult: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Launch:
     """A run as it would be started: everything resolved and checked, nothing done yet."""
 

@@ -29,7 +29,7 @@ from ralph.wiring.launch import Launch
 from ralph.wiring.requirements import pricing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Record:
     """``state`` is where the run stands; ``was_cut``: a session was under way when an earlier process of it ended.
 

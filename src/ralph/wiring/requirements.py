@@ -28,7 +28,9 @@ def require_system() -> None:
         raise UsageError(message, hint="on Windows, use the Windows Subsystem for Linux")
 
 
-def require_settings(settings: Settings) -> None:
+def require_runnable(settings: Settings) -> None:
+    """What every run of the configured agent needs."""
+    require_system()
     if missing := missing_for_run(settings):
         message = f"{missing.key} {missing.message}"
         raise ConfigError(message, hint=missing.hint)

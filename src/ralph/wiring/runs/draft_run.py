@@ -22,7 +22,7 @@ from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import require_settings, require_system
+from ralph.wiring.requirements import require_runnable
 
 ROUNDS = 5
 
@@ -79,8 +79,7 @@ def prepare_draft(
 ) -> Launch:
     """Raises what can be known to be wrong before anything is started. ``has_prd`` None: look."""
     settings = loaded.settings
-    require_system()
-    require_settings(settings)
+    require_runnable(settings)
     folder = require_plan(root.workspace, ralph_dir)
     if has_prd is None:
         prd = PlanFiles(root.workspace, folder, write_atomic).read_guarded()[PRD]

@@ -37,8 +37,7 @@ from ralph.wiring.plan_memory import ASIDE, PlanMemory, forget_unjudged, plan_me
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import (
     guardrails_of,
-    require_settings,
-    require_system,
+    require_runnable,
     required_by_guardrail,
 )
 
@@ -232,8 +231,7 @@ def prepare_reviewed(
 ) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
     settings = loaded.settings
-    require_system()
-    require_settings(settings)
+    require_runnable(settings)
     own = settings.profiles.reviewed
     folder = require_plan(root.workspace, ralph_dir or Path(own.plan_folder))
     memory = plan_memory(root.state / STATE_FOLDER, folder)

@@ -29,9 +29,8 @@ from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import known_profiles, load_profile
 from ralph.wiring.requirements import (
     guardrails_of,
+    require_runnable,
     require_scm,
-    require_settings,
-    require_system,
 )
 
 PROFILES = ("basic", "promise")
@@ -170,8 +169,7 @@ def prepare_run(
     """
     loaded = settings if isinstance(settings, Loaded) else with_origins(settings, root.state, environ, flags)
     settings = loaded.settings
-    require_system()
-    require_settings(settings)
+    require_runnable(settings)
     kind = profile_of_run(profile)
     prompt.read()
     agents = chosen_agents(settings, root.workspace, environ=environ)

@@ -22,7 +22,7 @@ from ralph.errors import AgentUnavailable, ConfigError, StoreError, UsageError
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.launch import Launch
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import guardrails_of, require_settings, require_system
+from ralph.wiring.requirements import guardrails_of, require_runnable, require_system
 from ralph.wiring.runs.prompt_run import Prompt
 from ralph.wiring.runs.root_agent import SupervisedComposition
 
@@ -76,7 +76,7 @@ def prepare_supervised(
     if (settings.sandbox.kind or profile.sandbox) != SandboxKind.NONE:
         _require_folder_of_its_own(folder, root, environ)
     if prompt is not None:
-        require_settings(settings)
+        require_runnable(settings)
         prompt.read()
         agents = chosen_agents(settings, root.workspace, environ=environ)
     else:

@@ -32,7 +32,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
 from ralph.wiring.merge_check import FinalVerification
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import guardrails_of, require_settings, require_system
+from ralph.wiring.requirements import guardrails_of, require_runnable
 from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
 from ralph.wiring.runs.task_run import prepare_task
 
@@ -168,8 +168,7 @@ def prepare_work(
     environ: Mapping[str, str] = os.environ,
 ) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
-    require_system()
-    require_settings(loaded.settings)
+    require_runnable(loaded.settings)
     settings = anchor_programs(loaded.settings, root.workspace)
     if environ.get("RALPH_RUN_ID") and environ.get("RALPH_TASK_ID"):
         message = f"this is inside the work on task {environ['RALPH_TASK_ID']}"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ralph.interfaces.hooks.protocol import HookEvent
 from ralph.interfaces.hooks.main import answer_of
+from ralph.interfaces.hooks.protocol import HookEvent
 
 SESSION = "b290519a-2cb6-441c-87ae-2f0cff4404c0"
 

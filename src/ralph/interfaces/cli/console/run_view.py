@@ -32,7 +32,6 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.loop.session_report import Ending, Fatal, RateLimited
-from ralph.domain.tasks.completion import VerificationMethod
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.decisions import Tone, describe_decision
@@ -65,7 +64,6 @@ _REQUESTS = {
     "commit": "asking the agent for a commit message",
     "verification": "asking the judge",
 }
-_METHODS = frozenset(VerificationMethod)
 
 _COMMANDS = {"verified": "ralph work", "draft": "ralph plan draft"}
 """What continues a run of this profile, if not `ralph resume`."""
@@ -470,6 +468,8 @@ def how_to_continue(started: RunStarted, ended: RunEnded) -> str:
 
 def _kind_of_check(name: str, command: str) -> str:
     """What the settings and the docs call it."""
-    if name in _METHODS:
+    from ralph.domain.tasks.completion import VerificationMethod
+
+    if name in frozenset(VerificationMethod):
         return "Verification"
     return "Guardrail" if command else "Check"
