@@ -359,7 +359,7 @@ test -d "$TASK_FOLDER" || exit 9
 rm -rf "$TASK_FOLDER"
 """
     ran = project.ralph("supervise", *supervise(project, "--max-restarts", "2", body=body), check=0)
-    assert "the task folder was gone" in ran.stderr
+    assert "the task folder was missing" in ran.stderr
     assert "RESTART" in [message["type"] for message in bus(project, "--task", "t")]
 
 
