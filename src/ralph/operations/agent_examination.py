@@ -1,4 +1,4 @@
-"""Is an agent's program there, of a version that works, logged in, and does it understand what it will be told?"""
+"""Examine an agent: is its program installed, in a version that works, logged in, and does it know our flags?"""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ralph.domain.views.health import Area, Finding, Health, judge_version, vers
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 
 PROBE_SECONDS = 10.0
-"""No question to a program may take longer."""
+"""The longest that a question to a program may take."""
 
 _MOST_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a program said to a question. ``code`` is None if it never started; ``is_late``: it was ended."""
+    """A program's answer. ``code`` is None if it did not start; ``is_late``: it took too long and was ended."""
 
     code: int | None
     output: str
@@ -33,14 +33,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """Everything needed to ask programs questions."""
+class Interviewer:
+    """Asks programs questions."""
 
     runner: ProcessRunner
     cwd: Path
     environ: Mapping[str, str]
-    seats: asyncio.Semaphore  # limits how many questions are asked at the same time
-    own: Mapping[str, str] = field(default_factory=dict)  # variables of this agent alone
+    seats: asyncio.Semaphore  # bounds the questions asked at once
+    own: Mapping[str, str] = field(default_factory=dict)  # variables for this agent only
 
     async def ask(self, *argv: str) -> Answer:
         chunks: list[bytes] = []
@@ -71,9 +71,9 @@ class Asking:
 
 
 async def examine_agent(
-    agent: str, command: str, asking: Asking, *, needed: bool, setting: str = "agent"
+    agent: str, command: str, asking: Interviewer, *, needed: bool, setting: str = "agent"
 ) -> Finding:
-    """A known agent. ``command`` is its program, by name or path; ``setting`` is where both are set."""
+    """``command``: the agent's program, by name or path; ``setting``: where the settings define it."""
     facts = facts_of(agent)
     program = _find(command, asking)
     if program is None:
@@ -93,7 +93,7 @@ async def examine_agent(
 
 
 async def _examine_program(
-    facts: AgentFacts, examination: Examination, program: str, asking: Asking, *, needed: bool
+    facts: AgentFacts, examination: Examination, program: str, asking: Interviewer, *, needed: bool
 ) -> Finding:
     version_answer, help_answer, logged_in = await asyncio.gather(
         asking.ask(program, "--version"),
@@ -159,12 +159,12 @@ async def _examine_program(
 
 
 def _missing_flags(examination: Examination, answer: Answer) -> tuple[str, ...]:
-    """Only a help text that names some of them can be believed about the others."""
+    """Believe a help text about missing flags only if it names some of the others."""
     missing = tuple(flag for flag in examination.flags if flag not in answer.output)
     return missing if answer.code == 0 and len(missing) < len(examination.flags) else ()
 
 
-async def _is_logged_in(program: str, examination: Examination, asking: Asking) -> bool | None:
+async def _is_logged_in(program: str, examination: Examination, asking: Interviewer) -> bool | None:
     if any(asking.variable(variable) for variable in examination.variables):
         return True
     if examination.is_logged_in is not None:
@@ -177,8 +177,8 @@ async def _is_logged_in(program: str, examination: Examination, asking: Asking) 
     return True if any((home / file).is_file() for file in examination.files) else None
 
 
-def _has_own_provider(examination: Examination, asking: Asking) -> bool:
-    """A model of the user's own needs no login; whether it needs a key is between the two."""
+def _has_own_provider(examination: Examination, asking: Interviewer) -> bool:
+    """A model of one's own needs no login with the agent's vendor."""
     own = examination.own_provider
     if own is None:
         return False
@@ -189,7 +189,7 @@ def _has_own_provider(examination: Examination, asking: Asking) -> bool:
         return False
 
 
-def _home(asking: Asking) -> Path:
+def _home(asking: Interviewer) -> Path:
     return Path(asking.variable("HOME") or "/nonexistent")
 
 
@@ -199,18 +199,18 @@ def _how_to_install(facts: AgentFacts, setting: str) -> str:
     return f"to install it: {facts.install}"
 
 
-# --- programs ----------------------------------------------------------------------------------------------
+# --- programs ---
 
 
-def _find(command: str, asking: Asking) -> str | None:
+def _find(command: str, asking: Interviewer) -> str | None:
     if os.sep not in command:
         return asking.which(command)
     file = asking.cwd / command
     return str(file) if file.is_file() and os.access(file, os.X_OK) else None
 
 
-def _why_missing(command: str, asking: Asking, setting: str) -> tuple[str, str]:
-    """Why a command cannot be started, and what to do (empty: install it)."""
+def _why_missing(command: str, asking: Interviewer, setting: str) -> tuple[str, str]:
+    """Why a command cannot be started, and what to do about it (empty: install it)."""
     file = asking.cwd / command
     if os.sep in command and file.is_dir():
         return f"{command} is a directory", f"set {setting}.command to the program in it"

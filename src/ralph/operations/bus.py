@@ -1,4 +1,4 @@
-"""The message bus of a task or of the project: choose it, post to it, read and follow it."""
+"""The message bus of a task or of the project: choose one, post to it, read it, follow it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ from pathlib import Path
 from ralph.adapters.bus.message_bus import MessageBus, new_message
 from ralph.config.root import STATE_FOLDER
 from ralph.domain.supervision.message_text import BusReading
-from ralph.domain.supervision.task_folder import (
-    ID_HINT,
-    PROJECT_BUS,
-    TASK_BUS,
-    TASKS_FOLDER,
-    problem_with_id,
-)
+from ralph.domain.supervision.task_folder import ID_HINT, PROJECT_BUS, TASK_BUS, TASKS_FOLDER, problem_with_id
 from ralph.errors import UsageError
 
 EVERY = 0.25
@@ -29,7 +23,7 @@ class Bus:
     environ: Mapping[str, str]
 
     def post(self, kind: str, body: str, *, task: str = "", parents: tuple[str, ...] = ()) -> str:
-        """Gives the message's id. Inside a sandbox the run outside carries it to the project's bus."""
+        """Gives the message's id. In a sandbox, the run outside carries the message to the project's bus."""
         message = new_message(
             kind,
             body,
@@ -49,11 +43,11 @@ class Bus:
         return message.id
 
     def read(self, offset: int = 0) -> BusReading:
-        """What is on the bus from ``offset`` on. One that nobody has posted to is empty."""
+        """The messages from ``offset`` on; none if nobody has posted yet."""
         return MessageBus(self.path).read(offset)
 
     def follow(self) -> Iterator[BusReading]:
-        """All there is now, then, for ever, whatever came since."""
+        """Everything so far, then whatever is new, forever."""
         reading = self.read()
         while True:
             yield reading
@@ -61,7 +55,7 @@ class Bus:
             reading = self.read(reading.settled)
 
     def _mailbox(self) -> Path | None:
-        """In a sandbox the project's bus is read-only: what is left in the task folder is carried there."""
+        """In a sandbox the project's bus is read-only: the run outside carries messages there from the task folder."""
         task_folder = self.environ.get("TASK_FOLDER", "")
         is_projects = str(self.path) == self.environ.get("PROJECT_MESSAGE_BUS", "")
         return (
@@ -98,7 +92,7 @@ def project_bus(state_folder: Path, *, environ: Mapping[str, str] = os.environ) 
 def own_bus(
     state_folder: Callable[[], Path], *, of_project: bool = False, environ: Mapping[str, str] = os.environ
 ) -> Bus:
-    """Inside a supervised agent the bus of its task (or of its project), elsewhere that of the project here."""
+    """In a supervised agent, the bus of its task (or project); elsewhere that of the project here."""
     given = environ.get("PROJECT_MESSAGE_BUS", "")
     if not of_project:
         given = environ.get("TASK_MESSAGE_BUS", "") or given

@@ -1,4 +1,4 @@
-"""`ralph doctor`: looks at everything a run here would depend on, and starts none."""
+"""`ralph doctor`: examine everything that a run here depends on, without starting one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ralph.domain.sandbox.own_git import own_git
 from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
-from ralph.operations.agent_examination import PROBE_SECONDS, Asking, examine_agent
+from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent
 from ralph.wiring.agents import adapters_of, kind_of, program_of
 from ralph.wiring.confinement import policy_of
 
@@ -34,27 +34,25 @@ _NO_SPACE = 64 * 1024**2
 
 
 async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tuple[Finding, ...]:
-    """All findings, bounded in time: every question at most ten seconds, and many at once."""
+    """All findings. Bounded in time: at most ten seconds per question, several questions at once."""
     found = inspect(root.state, environ=environ)
     settings = found.settings or Settings()
     system = platform_finding(os.name, platform.system())
-    if system.health is Health.BAD:  # nothing could be asked: asking means running programs
+    if system.health is Health.BAD:  # asking means running programs
         return (system, _disk(root), _python(), *_settings(found, settings))
     environment = {**environ, **settings.agent.environment}
     runner = PosixProcessRunner(
         run_id=f"doctor-{os.getpid()}", base_environment=environment, ladder=QUICK, linger=0.2
     )
-    asking = Asking(runner, root.workspace, environment, asyncio.Semaphore(_QUESTIONS_AT_ONCE))
+    asking = Interviewer(runner, root.workspace, environment, asyncio.Semaphore(_QUESTIONS_AT_ONCE))
     agents, sandboxes, git = await asyncio.gather(
-        _agents(settings, asking),
-        _sandboxes(settings, root, asking),
-        _git(settings, root, asking),
+        _agents(settings, asking), _sandboxes(settings, root, asking), _git(settings, root, asking)
     )
     return (*agents, *sandboxes, git, system, _disk(root), _python(), *_settings(found, settings))
 
 
 def missing_agent(root: Root) -> str:
-    """Why a run here would not find its agent; empty if it would, or if the settings cannot be used."""
+    """Why a run here would not find its agent; empty if it would, or if the settings are unusable."""
     from ralph.wiring.agents import chosen_agents
 
     settings = inspect(root.state, environ=os.environ).settings
@@ -67,25 +65,25 @@ def missing_agent(root: Root) -> str:
     return ""
 
 
-# --- agents ------------------------------------------------------------------------------------------------
+# --- agents ---
 
 
-async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
-    """The configured ones first, then the user's own, then the others that ralph knows."""
+async def _agents(settings: Settings, asking: Interviewer) -> tuple[Finding, ...]:
+    """The configured agents first, then others that the settings define, then the rest that ralph knows."""
     agent = settings.agent
     commands = [command for command in (agent.command, *agent.fallbacks) if command]
-    looked_at: dict[str, tuple[str, str]] = {}  # what it is called → the agent it is, its program
+    examined: dict[str, tuple[str, str]] = {}  # name → kind of agent, program
     for command in commands:
         kind = kind_of(settings, command)
         name = command if command in settings.agents or kind == PLAIN else kind
-        looked_at.setdefault(name, (kind, program_of(settings, command)))
-    configured = tuple(looked_at)
+        examined.setdefault(name, (kind, program_of(settings, command)))
+    configured = tuple(examined)
     for name in settings.agents:
-        looked_at.setdefault(name, (kind_of(settings, name), program_of(settings, name)))
+        examined.setdefault(name, (kind_of(settings, name), program_of(settings, name)))
     for known in named_agents():
-        looked_at.setdefault(known, (known, known))
+        examined.setdefault(known, (known, known))
 
-    async def look(name: str, kind: str, program: str) -> Finding:
+    async def examine_one(name: str, kind: str, program: str) -> Finding:
         is_own = name in settings.agents
         own = settings.agents[name].environment if is_own else {}
         is_configured = name in configured
@@ -95,13 +93,13 @@ async def _agents(settings: Settings, asking: Asking) -> tuple[Finding, ...]:
         )
         return replace(found, name=name, details={**found.details, "configured": is_configured})
 
-    findings = await asyncio.gather(*(look(name, *what) for name, what in looked_at.items()))
+    findings = await asyncio.gather(*(examine_one(name, *what) for name, what in examined.items()))
     if not commands and not any(map(_may_work, findings)):
         advice = (f"install one of them, for example claude: {facts_of('claude').install}",)
         none = Finding(Area.AGENTS, "agents", Health.BAD, "no agent can be used here", advice, needed=True)
         return (*findings, none)
     if any(finding.needed and _may_work(finding) for finding in findings):
-        # One that can work stands in for those that cannot.
+        # A working agent stands in for the ones that do not work.
         return tuple(replace(each, needed=each.needed and _may_work(each)) for each in findings)
     return tuple(findings)
 
@@ -110,10 +108,10 @@ def _may_work(finding: Finding) -> bool:
     return finding.health not in (Health.ABSENT, Health.BAD)
 
 
-# --- what is around them -----------------------------------------------------------------------------------
+# --- the machine ---
 
 
-async def _sandboxes(settings: Settings, root: Root, asking: Asking) -> tuple[Finding, ...]:
+async def _sandboxes(settings: Settings, root: Root, asking: Interviewer) -> tuple[Finding, ...]:
     site = Site(
         workspace=root.workspace,
         state_folder=root.state / STATE_FOLDER,
@@ -140,7 +138,7 @@ async def _sandboxes(settings: Settings, root: Root, asking: Asking) -> tuple[Fi
     )
 
 
-async def _git(settings: Settings, root: Root, asking: Asking) -> Finding:
+async def _git(settings: Settings, root: Root, asking: Interviewer) -> Finding:
     is_needed = settings.scm is not None and bool(settings.scm.tasks)
     if asking.which("git") is None:
         health = Health.BAD if is_needed else Health.DOUBTFUL
@@ -171,7 +169,7 @@ def _disk(root: Root) -> Finding:
 
 
 def platform_finding(kind: str, name: str) -> Finding:
-    """``kind`` as in ``os.name``. Windows has neither process groups nor sessions that could be ended as a whole."""
+    """``kind`` as in ``os.name``. Windows has no process groups or sessions to end as a whole."""
     if kind == "posix":
         text = f"{name}: an agent is ended with everything it started"
         return Finding(Area.SYSTEM, "processes", Health.GOOD, text)
@@ -189,7 +187,7 @@ def _python() -> Finding:
     return Finding(Area.SYSTEM, "python", Health.GOOD, text, details={"version": version})
 
 
-# --- settings ----------------------------------------------------------------------------------------------
+# --- settings ---
 
 
 def _settings(found: Inspection, settings: Settings) -> tuple[Finding, ...]:

@@ -1,4 +1,4 @@
-"""Write what a face made to a file that the user named: whole or not at all."""
+"""Write output to a file that the user named: whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def write_output(path: Path, text: str) -> None:
         raise UsageError(message, hint="name a file")
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")  # a device or a pipe is written to, not replaced
+            path.write_text(text, encoding="utf-8")  # write to a device or a pipe, do not replace it
         else:
             write_atomic(path, text)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a person can do with a plan: find it, start one, check it. Drafts and archives have modules of their own."""
+"""What a person can do with a plan: find it, start, draft, check and archive it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph.adapters.documents.plan_files import (
+    LARGEST_BYTES,
+    PLAN_FILES,
     PRD,
     PROMPT,
     PlanFiles,
@@ -18,29 +21,22 @@ from ralph.adapters.documents.plan_files import (
 )
 from ralph.adapters.documents.plan_start import MadePlan, make_plan
 from ralph.adapters.documents.plan_templates import is_scaffold
-from ralph.adapters.files import write_atomic
+from ralph.adapters.files import read_whole, write_atomic
 from ralph.config.loading import load
 from ralph.config.profile_settings import ReviewedSettings
-from ralph.config.root import STATE_FOLDER, Root
+from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.domain.holder import Mode
 from ralph.domain.plan.document import TasksDocument, problems, read_document
-from ralph.domain.plan.draft import title_problems
+from ralph.domain.plan.draft import is_untouched, title_problems
 from ralph.domain.plan.modes import ReviewRules
 from ralph.domain.plan.stop_checks import check_invariants, flat
 from ralph.domain.text.figures import plural
 from ralph.errors import UsageError
 
-__all__ = [
-    "MadePlan",
-    "Plan",
-    "PlanProblems",
-    "check_plan",
-    "find_plan",
-    "is_template",
-    "new_plan",
-    "review_rules",
-    "without_a_run",
-]
+if TYPE_CHECKING:
+    from ralph.adapters.workspace.plan_repository import GitPlanRepository
+
+__all__ = ["MadePlan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """Its directory, seen from the project."""
+        """Its directory, relative to the project."""
         return self.files.folder
 
     @property
@@ -65,7 +61,7 @@ class Plan:
 
     @property
     def unjudged_note(self) -> str:
-        """That tasks.json may claim more than was judged; empty if it does not."""
+        """Says that tasks.json may claim more than was judged; empty if it does not."""
         from ralph.wiring.plan_memory import unjudged_note
 
         return unjudged_note(self.state_folder, self.path)
@@ -89,18 +85,18 @@ class Plan:
 
 def find_plan(root: Root, ralph_dir: Path | None) -> Plan:
     """Raises UsageError if there is no plan there."""
-    folder = require_plan(root.workspace, ralph_dir or _usual_folder(root))
+    folder = require_plan(root.workspace, ralph_dir or _default_folder(root))
     return Plan(root, PlanFiles(root.workspace, folder, write_atomic))
 
 
 def new_plan(root: Root, ralph_dir: Path | None, *, name: str | None) -> MadePlan:
-    """Write the files that are missing; what exists is never overwritten."""
-    folder = plan_folder(root.workspace, ralph_dir or _usual_folder(root))
+    """Write the missing files; existing ones are never overwritten."""
+    folder = plan_folder(root.workspace, ralph_dir or _default_folder(root))
     return make_plan(root.workspace, folder, name=name, date=time.strftime("%Y-%m-%d"), write=write_atomic)
 
 
 def review_rules(root: Root, *, cap: int | None, skip: bool) -> ReviewRules:
-    """As the options say, else as the settings do."""
+    """From the options, else from the settings."""
     own = _settings(root)
     return ReviewRules(cap or own.review_cap, skip or own.skip_review, own.at_cap == "block")
 
@@ -109,13 +105,13 @@ def _settings(root: Root) -> ReviewedSettings:
     return load(root.state, environ=os.environ).settings.profiles.reviewed
 
 
-def _usual_folder(root: Root) -> Path:
+def _default_folder(root: Root) -> Path:
     return Path(_settings(root).plan_folder)
 
 
 @contextmanager
 def without_a_run(root: Root) -> Iterator[None]:
-    """A run reads and writes the plan: none is under way, and none can start, during the block."""
+    """Hold off runs, which read and write the plan. Raises UsageError if one is under way."""
     folder = root.state / STATE_FOLDER
     if not (folder / "ralph.db").exists():
         yield
@@ -130,7 +126,7 @@ def without_a_run(root: Root) -> Iterator[None]:
             yield
 
 
-# --- checking ---
+# --- check ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +164,143 @@ def _warnings(document: TasksDocument, files: PlanFiles) -> Iterator[str]:
 
 def is_template(prd: bytes) -> bool:
     return is_scaffold(prd.decode(errors="replace"))
+
+
+# --- draft ---
+
+
+@dataclass(slots=True)
+class Draft:
+    """A plan whose files an agent is drafting. Unless the draft is kept, the old files are put back."""
+
+    plan: Plan
+    is_kept: bool = field(default=False, init=False)
+
+    def keep(self) -> None:
+        from ralph.wiring.plan_memory import forget_unjudged
+
+        self.is_kept = True
+        forget_unjudged(self.plan.state_folder, self.plan.path)
+
+
+@contextmanager
+def drafting(plan: Plan, *, prd: Path | None) -> Iterator[Draft]:
+    """``prd``: a file that becomes the plan's prd.md. Raises UsageError if stories were worked on already."""
+    files = plan.files
+    with without_a_run(plan.root):  # putting files back would pull them from under it
+        _refuse_work_in_progress(plan)
+        before = {name: read_whole(files.path / name, LARGEST_BYTES, follow=False) for name in PLAN_FILES}
+        if prd is not None:
+            _take_prd(files, prd)
+    draft = Draft(plan)
+    try:
+        yield draft
+    finally:
+        if not draft.is_kept:
+            for name, content in before.items():
+                files.write_guarded(name, content)
+
+
+def _refuse_work_in_progress(plan: Plan) -> None:
+    read = read_document(plan.files.read_tasks() or "")
+    if isinstance(read, TasksDocument) and not is_untouched(read):
+        message = f"the stories in {plan.name}/tasks.json have already been worked on"
+        raise UsageError(message, hint="`ralph plan archive` puts that plan away and starts a new one")
+
+
+def _take_prd(files: PlanFiles, source: Path) -> None:
+    there = files.read_guarded()[PRD]
+    if there is not None and not is_template(there):
+        message = f"{files.folder}/{PRD} already has content"
+        raise UsageError(message, hint="leave out --prd to plan from it, or archive that plan first")
+    content = read_whole(source.resolve(), LARGEST_BYTES, follow=False)
+    if content is None or not content.strip():
+        message = f"--prd: {source} is not a file with text in it"
+        raise UsageError(message, hint="give a Markdown file")
+    files.write_guarded(PRD, content)
+
+
+# --- archive ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedPlan:
+    """``earlier``: nothing was archived, but an earlier archive was committed at last.
+
+    ``commit_error``: why git did not commit it; ``unreadable``: runs whose memory of the plan was set aside.
+    """
+
+    folder: str
+    done: int = 0
+    total: int = 0
+    unreadable: Sequence[str] = ()
+    in_repository: bool = True
+    commit_error: str = ""
+    earlier: bool = False
+
+
+def archive_plan(plan: Plan, *, label: str | None) -> ArchivedPlan:
+    """Archive the plan with a summary, start a new one, and commit. Raises UsageError if there is nothing to archive."""
+    import asyncio
+
+    from ralph.adapters.documents import plan_archive
+    from ralph.wiring.plan_memory import forget_unjudged
+
+    root = plan.root.workspace
+    in_repository = git_top(root) is not None
+    unreadable: list[str] = []
+    with without_a_run(plan.root):
+        try:
+            archived = plan_archive.archive_plan(
+                root.resolve(),
+                plan.path,
+                label=label,
+                date=time.strftime("%Y-%m-%d"),
+                write=write_atomic,
+                then=lambda: unreadable.extend(forget_unjudged(plan.state_folder, plan.path)),
+            )
+        except plan_archive.NothingToArchive:
+            if in_repository and (left := asyncio.run(_commit_left(root, plan.name))) is not None:
+                return left
+            raise
+        folder = archived.folder.relative_to(root.resolve()).as_posix()
+        error = asyncio.run(_commit(root, archived.paths, archived.folder.name)) if in_repository else ""
+    return ArchivedPlan(
+        folder=folder,
+        done=archived.done,
+        total=archived.total,
+        unreadable=unreadable,
+        in_repository=in_repository,
+        commit_error=error,
+    )
+
+
+async def _commit_left(root: Path, plan_name: str) -> ArchivedPlan | None:
+    """Commit the archive that an earlier command could not; None if there is none."""
+    from ralph.adapters.documents.plan_archive import ARCHIVE, MOVED
+
+    with _repository(root) as repository:
+        left = (await repository.state()).uncommitted
+    archived = [path for path in left if path.startswith(f"{ARCHIVE}/") and path.count("/") > 1]
+    if not archived:
+        return None
+    name = archived[-1].split("/")[1]
+    error = await _commit(root, [*archived, *(f"{plan_name}/{file}" for file in MOVED)], name)
+    return ArchivedPlan(folder=f"{ARCHIVE}/{name}", commit_error=error, earlier=True)
+
+
+async def _commit(root: Path, paths: Sequence[str], name: str) -> str:
+    with _repository(root) as repository:
+        return await repository.commit(paths, f"chore: archive the plan {name}")
+
+
+@contextmanager
+def _repository(root: Path) -> Iterator[GitPlanRepository]:
+    import tempfile
+
+    from ralph.adapters.processes.runner import PosixProcessRunner
+    from ralph.adapters.workspace.plan_repository import GitPlanRepository
+
+    runner = PosixProcessRunner(run_id="plan-archive", base_environment=os.environ)
+    with tempfile.TemporaryDirectory(prefix="ralph-") as aside:
+        yield GitPlanRepository(root, runner, aside=Path(aside))

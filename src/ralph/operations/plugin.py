@@ -1,4 +1,4 @@
-"""The plugin for Claude Code: where it is, putting it into Claude Code, and whether it works here."""
+"""The plugin for Claude Code: find it, install it, check it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def install_plugin(scope: str) -> None:
 
 
 def check_plugin() -> Iterator[Finding]:
-    """Whether it is whole, its hooks answer, and Claude Code accepts it."""
+    """Whether the plugin is complete, its hooks answer, and Claude Code accepts it."""
     plugin = plugin_folder()
     manifest = json.loads((plugin / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
     version = ralph.__version__
@@ -60,7 +60,7 @@ def check_plugin() -> Iterator[Finding]:
         manifest["version"] == version,
         f"version {manifest['version']} of the plugin, {version} of ralph, in {plugin}",
     )
-    # Nobody's session and no project, so that no hook has anything to do but answer.
+    # No session and no project: the hooks have nothing to do but answer.
     with tempfile.TemporaryDirectory(prefix="ralph-plugin-") as folder:
         for text, (hook, shell, expected) in QUESTIONS.items():
             event = {
@@ -85,7 +85,7 @@ def check_plugin() -> Iterator[Finding]:
 
 
 def _home() -> Path:
-    """The folder that is a marketplace with the plugin in it: in the installed package, or in the repository."""
+    """The marketplace folder that holds the plugin: in the installed package, or in the repository."""
     package = Path(ralph.__file__).parent
     for home in (package / "claude", package.parent.parent):
         if (home / ".claude-plugin" / "marketplace.json").is_file() and (home / "plugin").is_dir():

@@ -1,4 +1,4 @@
-"""Steer a loop of profile ``promise`` from a program that runs the agent itself: state in a file, one loop per workspace."""
+"""The ``promise`` profile for programs that run the agent themselves: state in a file, one loop per workspace."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.storage.loop_state_file import iso_time, loop_state_file
 from ralph.adapters.storage.state_files import StateFile
+from ralph.config.root import find_root
 from ralph.domain.holder import Mode
 from ralph.domain.promise.loop_state import (
     RALPH_LOOP_STATE_FILE,
@@ -16,14 +17,14 @@ from ralph.domain.promise.loop_state import (
     new_state,
 )
 from ralph.errors import UsageError
-from ralph.operations.current_project import Report, project, warn
-from ralph.operations.modes import registry
+from ralph.operations.modes import open_modes
+from ralph.operations.states import Report, warn
 
 MODE_DETAILS = {"mode": RALPH_LOOP_STATE_FILE}
 
 
 def read_ralph_loop_state(*, root: Path | None = None, report: Report = warn) -> RalphLoopState | None:
-    """The loop of this project; None if there is none. A damaged file is kept aside and reported."""
+    """The loop of this project; None if there is none. A damaged file is set aside and reported."""
     return _file(root, report).read()
 
 
@@ -37,7 +38,7 @@ def clear_ralph_loop_state(*, root: Path | None = None, report: Report = warn) -
 
 
 def is_ralph_loop_active(*, root: Path | None = None, report: Report = warn) -> bool:
-    """Also true of a loop whose process died: it can be resumed."""
+    """True also for a loop whose process died: it can be resumed."""
     state = read_ralph_loop_state(root=root, report=report)
     return state is not None and state.active
 
@@ -50,8 +51,8 @@ def start_ralph_loop(
     if problem := config_problem(config):
         raise UsageError(problem, hint="leave it out for the default")
     state = new_state(prompt, config, started_at=iso_time(SystemClock().now()))
-    # The mode first: of two that start at once, the one that is turned away must not have written its state.
-    with registry(root) as modes:
+    # The mode first: if two start at once, the one turned away must not have written its state.
+    with open_modes(root) as modes:
         if not modes.start(Mode.EXECUTING, MODE_DETAILS) or not modes.is_mine(Mode.EXECUTING):
             return None  # held by another process, perhaps by the run whose agent this is
         if not write_ralph_loop_state(state, root=root, report=report):
@@ -61,12 +62,12 @@ def start_ralph_loop(
 
 
 def end_ralph_loop(*, root: Path | None = None, report: Report = warn) -> bool:
-    """Remove the state and end the mode. False if another process's loop is running, which is left alone.
+    """Remove the state and end the mode. False if another process's loop is running: it is left alone.
 
-    The loop of a process that died may be ended by any other.
+    Any process may end the loop of one that died.
     """
-    with registry(root) as modes:
-        # Held while the state is removed: nobody's new loop can lose its state to the end of an older one.
+    with open_modes(root) as modes:
+        # Held while the state is removed: a new loop cannot lose its state to the end of an older one.
         if not modes.is_mine(Mode.EXECUTING):
             modes.start(Mode.EXECUTING, MODE_DETAILS)
             if not modes.is_mine(Mode.EXECUTING):
@@ -77,4 +78,4 @@ def end_ralph_loop(*, root: Path | None = None, report: Report = warn) -> bool:
 
 
 def _file(root: Path | None, report: Report) -> StateFile[RalphLoopState]:
-    return loop_state_file(project(root).workspace, report=report, now=SystemClock().now)
+    return loop_state_file(find_root(Path.cwd(), root).workspace, report=report, now=SystemClock().now)

@@ -12,7 +12,7 @@ from ralph.errors import ConfigError, StoreError
 
 
 def check_writable(root: Path) -> None:
-    """Raises before somebody answers ten questions whose answers could not be saved."""
+    """Raise before anyone answers ten questions whose answers could not be saved."""
     folder = root / STATE_FOLDER
     if folder.exists() and not folder.is_dir():
         message = f"{folder} is in the way: a directory is needed there"
@@ -26,16 +26,17 @@ def check_writable(root: Path) -> None:
 
 
 def write_settings(root: Path, text: str) -> Path | None:
-    """Puts the new settings in place at once. Old ones are kept; the result is where, None if there were none."""
+    """Replace the settings atomically. Gives the path of the backup; None if there were no settings."""
     path = root / SETTINGS_FILE
     try:
         make_state_folder(root / STATE_FOLDER)
-        # A link stays a link: somebody keeps the real file elsewhere.
+        # A link stays a link: the real file is kept elsewhere.
         path = path.resolve()
         backup = _keep_old(path)
         write_atomic(path, text.encode())
     except OSError as error:
-        raise _unwritable(path, error) from error
+        message = f"{path} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise StoreError(message, hint="check permissions and free space") from error
     return backup
 
 
@@ -54,8 +55,3 @@ def _keep_old(path: Path) -> Path | None:
             write_atomic(backup, old)
             return backup
         number += 1
-
-
-def _unwritable(path: Path, error: OSError) -> StoreError:
-    reason = (error.strerror or str(error)).lower()
-    return StoreError(f"{path} cannot be written: {reason}", hint="check permissions and free space")

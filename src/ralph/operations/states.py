@@ -1,24 +1,31 @@
-"""Keep a small state: one named JSON document, of a project or of a user."""
+"""Keep a small state: one named JSON document per project or per user."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.storage.state_files import Decode, StateFile, StateLocation, global_folder, local_folder
-from ralph.operations.current_project import Report, project, warn
+from ralph.config.root import find_root
 
 T = TypeVar("T")
+Report = Callable[[str], None]
+
+
+def warn(message: str) -> None:
+    """The default for reports: a Python warning, which a program can filter or log."""
+    warnings.warn(message, UserWarning, stacklevel=2)
 
 
 class StateManager(Generic[T]):
     """``<name>.json`` in ``.ralph/state`` of the project (local) or of the user (global).
 
-    Without ``decode`` and ``encode`` the state is any JSON object, as a dict. The project is found again at each
-    call unless ``root`` names it, so that one manager can serve a program that changes directory.
+    Without ``decode`` and ``encode`` the state is a JSON object, as a dict. Unless ``root`` names the project, each call
+    finds it again: a program may change directory.
     """
 
     def __init__(
@@ -43,21 +50,21 @@ class StateManager(Generic[T]):
         return self._file().path
 
     def read(self) -> T | None:
-        """None if there is none. A damaged one is moved aside as ``.corrupt-<time>`` and reported."""
+        """None if there is no state. A damaged file is renamed to ``.corrupt-<time>`` and reported."""
         return self._file().read()
 
     def write(self, state: T) -> bool:
-        """At once or not at all; False (and a report) if it could not be written."""
+        """Whole or not at all; False (and a report) if it could not be written."""
         return self._file().write(state)
 
     def clear(self) -> bool:
-        """True if there is no such state now."""
+        """True if there is no state now."""
         return self._file().clear()
 
     def _file(self) -> StateFile[T]:
-        # Of the workspace, not of the main checkout: each git worktree has its own.
+        # In the workspace, not the main checkout: each git worktree has its own state.
         folder = (
-            local_folder(project(self._root).workspace)
+            local_folder(find_root(Path.cwd(), self._root).workspace)
             if self._location is StateLocation.LOCAL
             else global_folder(os.environ)
         )

@@ -1,4 +1,4 @@
-"""Supervise a callback: call it again and again until the DONE file is there. For programs that run the agent themselves."""
+"""Supervise a callback: call it until the DONE file exists. For programs that run the agent themselves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ralph.engine.ports import Clock, Control
 from ralph.engine.recording import Listener
 from ralph.engine.stop_token import StopToken
 from ralph.errors import UsageError
-from ralph.operations.current_project import Report, warn
+from ralph.operations.states import Report, warn
 from ralph.wiring.runs.callback_run import RootRunner, callback_parts
 
 
@@ -39,10 +39,10 @@ async def supervise(
     listeners: Sequence[Listener] = (),
     report: Report = warn,
 ) -> RunResult:
-    """Ends completed when ``task_dir/DONE`` is there, exhausted after ``max_restarts`` launches, or waiting.
+    """Ends completed when ``task_dir/DONE`` exists, exhausted after ``max_restarts`` launches, or waiting.
 
     ``children`` names the child runs that are still active. The project's bus is beside the task folder. A callback that
-    takes longer than ``agent_timeout`` seconds is cancelled: it has failed, and it must itself end what it started.
+    takes longer than ``agent_timeout`` seconds is cancelled and has failed; it must end whatever it started.
     """
     figures = Supervision(
         max_restarts=max_restarts,

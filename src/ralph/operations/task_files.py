@@ -1,4 +1,4 @@
-"""Tasks as files: read with every problem by its line, written as somebody would have written them."""
+"""Tasks as files: read, with the line of every problem, and written as a person would write them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN_PROBLEMS = 50
 
 @dataclass(frozen=True, slots=True)
 class TaskText:
-    """What a file or an editor gave."""
+    """The tasks and problems found in a file or an editor."""
 
     name: str
     placed: Sequence[tuple[KeyPath, Task]]
@@ -31,15 +31,15 @@ class TaskText:
     def tasks(self) -> list[Task]:
         return [task for _, task in self.placed]
 
-    def spelled(self, problem: Problem) -> str:
+    def describe(self, problem: Problem) -> str:
         return clean_line(f"line {self.line_of(problem.path)}: {problem}")
 
     def refuse(self, problems: Sequence[Problem], *, hint: str) -> None:
-        """Raises UsageError with all of them, in the order of their lines."""
+        """Raises UsageError listing all problems, by line."""
         if not problems:
             return
         ordered = sorted(problems, key=lambda problem: self.line_of(problem.path))
-        lines = [f"  {self.spelled(problem)}" for problem in ordered[:SHOWN_PROBLEMS]]
+        lines = [f"  {self.describe(problem)}" for problem in ordered[:SHOWN_PROBLEMS]]
         if len(problems) > SHOWN_PROBLEMS:
             lines.append(f"  and {len(problems) - SHOWN_PROBLEMS} more")
         message = "\n".join([f"{plural(len(problems), 'problem')} in {clean_line(self.name)}:", *lines])
@@ -47,7 +47,7 @@ class TaskText:
 
 
 def read_tasks(name: str, known: Known, *, spec_id: str = "", text: str | None = None) -> TaskText:
-    """``text`` instead of the file's content. Raises UsageError if it cannot be read at all."""
+    """``text`` replaces the file's content. Raises UsageError if it cannot be read at all."""
     from ralph.adapters.documents.document import BadDocument
     from ralph.adapters.documents.task_file import read_file, read_text
 
@@ -64,13 +64,13 @@ def read_tasks(name: str, known: Known, *, spec_id: str = "", text: str | None =
 
 
 def require_addable(found: TaskText, existing: Sequence[str]) -> None:
-    """Raises UsageError with everything that keeps the tasks of a file from joining those that exist."""
+    """Raises UsageError listing everything that keeps the tasks from being added."""
     named = [(path, task) for path, task in found.placed if task.id]
     found.refuse([*found.problems, *addition_problems(named, existing)], hint="nothing was added")
 
 
 def require_only(found: TaskText, task_id: str) -> Task:
-    """The one task of the text, which must be the one that is meant. Raises UsageError."""
+    """The only task in the text. Raises UsageError unless it is ``task_id``."""
     found.refuse(found.problems, hint="nothing was changed")
     tasks = found.tasks
     if len(tasks) != 1 or tasks[0].id != task_id:

@@ -1,4 +1,4 @@
-"""What a person can do with the tasks of a project. Every face asks here, so each thing exists once."""
+"""What a person can do with the tasks of a project."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
     from ralph.domain.tasks.entry import Known
 
 
-def known_names(root: Path) -> tuple[Known, CompletionDefaults]:
-    """Roles by the settings, methods by what is installed. Raises ConfigError if the settings are wrong."""
+def known_names(folder: Path) -> tuple[Known, CompletionDefaults]:
+    """The roles in the settings and the methods installed. Raises ConfigError if the settings are wrong."""
     from ralph.adapters.checks.custom_method import is_custom_method
     from ralph.config.loading import load
     from ralph.domain.tasks.entry import Known
     from ralph.wiring.roles import completion_defaults
 
-    defaults = completion_defaults(load(root, environ=os.environ).settings)
+    defaults = completion_defaults(load(folder.parent, environ=os.environ).settings)
     return Known(tuple(defaults.roles), is_custom_method), defaults
 
 
-# --- looking ---
+# --- read ---
 
 
 def has_tasks(folder: Path) -> bool:
-    """Whether there is a record that could hold any."""
+    """Whether there is a record that may hold tasks."""
     return (folder / "ralph.db").exists()
 
 
 def task_ids(folder: Path) -> Sequence[str]:
-    """All of them; none where nothing was recorded yet, and then nothing is created."""
+    """All ids; none, and nothing is created, if there is no record yet."""
     if not has_tasks(folder):
         return ()
     with _open(folder) as record:
@@ -66,7 +66,7 @@ def task_ids(folder: Path) -> Sequence[str]:
 def list_tasks(
     folder: Path, wanted: TaskFilter, *, limit: int | None = None
 ) -> tuple[Sequence[TaskView], int]:
-    """The most urgent first, and how many there are without the limit."""
+    """The most urgent first, and how many there are regardless of the limit."""
     if not has_tasks(folder):
         return (), 0
     with _open(folder) as record:
@@ -81,7 +81,7 @@ def list_tasks(
 
 @dataclass(frozen=True, slots=True)
 class TaskDetail:
-    """One task and what became of it. ``verifications``: the newest first; the rest in order."""
+    """One task and its history. ``verifications``: the newest first; the rest in order."""
 
     view: TaskView
     dependents: Sequence[str]
@@ -106,7 +106,7 @@ def show_task(folder: Path, task_id: str) -> TaskDetail:
 
 
 def find_tasks(folder: Path, task_ids: Sequence[str] = (), *, spec_id: str = "") -> Sequence[Task]:
-    """Those named, or all; only those of the spec if one is given."""
+    """The tasks named, or all; with ``spec_id``, only those of that spec."""
     with _open(folder) as record:
         store = record.store
         chosen = [store.get(name) for name in dict.fromkeys(task_ids)]
@@ -115,29 +115,29 @@ def find_tasks(folder: Path, task_ids: Sequence[str] = (), *, spec_id: str = "")
 
 
 def stage_records(folder: Path, *, role: str | None = None) -> Sequence[StageRecord]:
-    """Every stage of every task that is over: what the statistics are made of."""
+    """Every finished stage of every task, for statistics."""
     with _open(folder) as record:
         return record.history.stages(role=role)
 
 
-# --- changing ---
+# --- change ---
 
 
 def add_tasks(folder: Path, tasks: Sequence[Task]) -> None:
-    """All of them or none; the record is created at first use. Raises UsageError."""
+    """All or none; creates the record if there is none. Raises UsageError."""
     with _open_for_change(folder, create=True) as record:
         record.store.add(tasks, at=time.time())
 
 
 def add_task(folder: Path, task: Task) -> Task:
-    """The task as it was recorded. Raises UsageError."""
+    """Gives the task as it was recorded. Raises UsageError."""
     with _open_for_change(folder, create=True) as record:
         record.store.add([task], at=time.time())
         return record.store.get(task.id)
 
 
 def followup_entry(folder: Path, parent_id: str, own_id: str | None = None) -> dict[str, Any]:
-    """What a task that continues another takes over from it."""
+    """What a follow-up task takes over from its parent."""
     from ralph.domain.tasks.entry import followup_id
 
     with _open_for_change(folder) as record:
@@ -160,21 +160,21 @@ def editable_task(folder: Path, task_id: str) -> Task:
 
 
 def redefine_task(folder: Path, task_id: str, wanted: Task) -> Task:
-    """Let it ask for what ``wanted`` asks for; its progress stays. Raises UsageError."""
+    """Give the task the definition of ``wanted``; its progress stays. Raises UsageError."""
     with _open_for_change(folder) as record:
         record.refuse_if_busy(task_id)
         return record.store.change(task_id, lambda task: redefine(task, wanted), at=time.time())
 
 
 def cancel_tasks(folder: Path, task_ids: Sequence[str]) -> Sequence[Task]:
-    """All or none. A run that works on one is told to stop now; what it did so far stays in the task's branch."""
+    """All or none. A run working on one is told to stop now; its work so far stays in the task's branch."""
     with _open_for_change(folder) as record:
         found = record.require(task_ids, can_be_cancelled, "there is nothing to cancel")
         return [record.cancel(task) for task in found]
 
 
 def retry_tasks(folder: Path, task_ids: Sequence[str], *, role: str | None = None) -> Sequence[Task]:
-    """Open failed or cancelled tasks again, where they were or from ``role``. All or none."""
+    """Reopen failed or cancelled tasks, where they stopped or at ``role``. All or none."""
     with _open_for_change(folder) as record:
         found = record.require(task_ids, can_be_reopened, "only failed or cancelled tasks can be tried again")
         now = time.time()
@@ -182,21 +182,21 @@ def retry_tasks(folder: Path, task_ids: Sequence[str], *, role: str | None = Non
 
 
 def ask_of_task(folder: Path, task_id: str, request: TaskAsk) -> Task:
-    """Do what was asked of one task. Raises UsageError if there is no such task, or it makes no sense."""
+    """Cancel or retry one task. Raises UsageError if there is no such task, or its state does not allow it."""
     change = cancel_tasks if request is TaskAsk.CANCEL else retry_tasks
     (after,) = change(folder, [task_id])
     return after
 
 
 def tasks_to_remove(folder: Path, task_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """The exact ids, each with the other tasks that wait for it."""
+    """The exact ids, each with the other tasks that depend on it."""
     with _open_for_change(folder) as record:
         names = dict.fromkeys(record.store.exact_id(name) for name in task_ids)
         return {name: [one for one in record.store.dependents(name) if one not in names] for name in names}
 
 
 def remove_tasks(folder: Path, task_ids: Sequence[str]) -> None:
-    """With their history. Tasks that waited for them wait no longer. Raises UsageError if a run works on one."""
+    """With their history. Other tasks no longer wait for them. Raises UsageError if a run is working on one."""
     with _open_for_change(folder) as record:
         record.store.remove(task_ids, at=time.time())
 
@@ -219,12 +219,11 @@ class _Record:
             if not allowed(task):
                 message = f"task {clean_line(task.id)} is {task.status}: {why_not}"
                 is_done = task.status is TaskStatus.DONE
-                raise UsageError(
-                    message,
-                    hint="`ralph task followup` adds what is missing"
-                    if is_done
-                    else "`ralph task list` shows the tasks",
+                more, which = (
+                    "`ralph task followup` adds what is missing",
+                    "`ralph task list` shows the tasks",
                 )
+                raise UsageError(message, hint=more if is_done else which)
         return found
 
     def cancel(self, task: Task) -> Task:
@@ -255,7 +254,7 @@ def _open(folder: Path, *, create: bool = False) -> Iterator[_Record]:
 
 @contextmanager
 def _open_for_change(folder: Path, *, create: bool = False) -> Iterator[_Record]:
-    """Raises UsageError inside the work on a task: whoever works on tasks does not decide what they are."""
+    """Raises UsageError inside an agent that works on a task: it must not redefine the work."""
     if task := os.environ.get("RALPH_TASK_ID"):
         message = f"this is inside the work on task {clean_line(task)}, which may not change tasks"
         raise UsageError(message, hint="say in your final message what should change; a person decides")

@@ -1,4 +1,4 @@
-"""Watching a project: the feed of its record, the one reader of every face, what a run changed and was asked."""
+"""Watch a project: the feed of its record, what a run changed, what it was asked."""
 
 from __future__ import annotations
 
@@ -24,33 +24,24 @@ from ralph.domain.views.feed import Head
 from ralph.domain.views.iterations import IterationView
 from ralph.errors import RalphError
 
-__all__ = [
-    "LOOK_EVERY",
-    "Feed",
-    "Watch",
-    "changes_in",
-    "open_feed",
-    "prompt_of",
-    "restore",
-    "run_budget",
-]
+__all__ = ["LOOK_EVERY", "Feed", "Watch", "changes_in", "open_feed", "prompt_of", "restore", "run_budget"]
 
 T = TypeVar("T")
 
 PROMPT_CHARS = 20_000
 LOOK_EVERY = 0.2
-"""Seconds between two questions for news."""
+"""Seconds between two checks for news."""
 LOOK_AGAIN = 2.0
-"""Seconds after which there may be news although nothing was written: whether a process is alive is written nowhere."""
+"""Seconds after which to look even if nothing was written: a process that dies writes nothing."""
 
 
 def open_feed(state_folder: Path) -> Feed:
-    """The feed of a project; there need not be a record yet. For one thread."""
+    """The feed of a project, even before there is a record. For one thread."""
     return Feed(state_folder, here=this_process(), started_of=started_of, rules=_Rules(state_folder))
 
 
 class Watch:
-    """Reads the record beside a screen or a server. One thread answers every question: the feed is for one."""
+    """Reads the record for a screen or a server, in one thread of its own: a feed belongs to one thread."""
 
     def __init__(self, state_folder: Path) -> None:
         self.state_folder = state_folder
@@ -64,11 +55,11 @@ class Watch:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
 
     async def has_news(self) -> bool:
-        """Whether it is worth looking again: something was written, or a process may have ended without a word.
+        """Whether to look again: something was written, or a process may have died.
 
-        Costs microseconds: ask it often. Raises RalphError if the record cannot be read.
+        Costs microseconds. Raises RalphError if the record cannot be read.
         """
-        before, self._head = self._head, None  # whatever comes after a failure is news
+        before, self._head = self._head, None  # after a failure, anything is news
         self._head = await self.ask(lambda feed: feed.head())
         now = time.monotonic()
         if self._head == before and now - self._looked_at < LOOK_AGAIN:
@@ -91,7 +82,7 @@ class Watch:
 
 
 def run_budget(state_folder: Path, run_id: str) -> Budget:
-    """What a run may use, as it was asked for; nothing where that is not known."""
+    """The limits that a run was started with; none if that is unknown."""
     try:
         limits = load_request(state_folder / "runs" / run_id).settings.get("limits")
     except RalphError:
@@ -107,7 +98,7 @@ def run_budget(state_folder: Path, run_id: str) -> Budget:
 
 
 class _Rules:
-    """What the settings say about the boards; read again when a file of theirs changed."""
+    """What the settings say about the boards; read again when a settings file changes."""
 
     def __init__(self, state_folder: Path) -> None:
         self._root = state_folder.parent
@@ -131,7 +122,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _board_rules(root: Path) -> BoardRules:
-    """Settings that cannot be used make a board less right, never a face fail."""
+    """Unusable settings make a board less accurate; they never make a face fail."""
     from ralph.adapters.documents.plan_files import plan_folder
     from ralph.config.loading import load
     from ralph.wiring.roles import completion_defaults
@@ -141,13 +132,12 @@ def _board_rules(root: Path) -> BoardRules:
         folder = plan_folder(root, Path(settings.profiles.reviewed.plan_folder))
         return BoardRules(folder, completion_defaults(settings))
     except (RalphError, OSError, RuntimeError):  # a circle of links
-        problem = "the settings cannot be used (`ralph config validate`): roles and limits are the usual ones"
+        problem = "the settings cannot be used (`ralph config validate`): roles and limits are the defaults"
         return BoardRules(root / "ralph", problem=problem)
 
 
 def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
-    """What was changed in a run's directory. That of a task no longer exists once its work was merged: the commits are
-    in the project's own repository then."""
+    """What changed in a run's directory; in the project's repository once a task's worktree was merged and removed."""
     path = Path(root)
     is_gone = state_folder is not None and not path.is_dir()
     runner = PosixProcessRunner(run_id="", base_environment=os.environ)
@@ -155,7 +145,7 @@ def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
 
 
 def prompt_of(state_folder: Path, iteration: IterationView) -> str:
-    """What was asked in an iteration, secrets masked; the recorded beginning if its file was removed."""
+    """An iteration's prompt, secrets masked; only its recorded beginning if the file was removed."""
     path = Path(iteration.prompt_file)
     try:
         if not path.resolve().is_relative_to((state_folder / "runs").resolve()):

@@ -1,4 +1,4 @@
-"""Asking an agent's program about itself: what its answers mean."""
+"""Interviewer an agent's program about itself: what its answers mean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.views.health import Finding, Health
 from ralph.engine.ports import UNLIMITED, Command, Exit, Running, Timeouts
-from ralph.operations.agent_examination import PROBE_SECONDS, Asking, examine_agent
+from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent
 
 HELP = "--output-format --verbose --dangerously-skip-permissions"
 GOOD = {"--version": (0, "2.1.325 (Claude Code)"), "--help": (0, HELP), "auth": (0, "{}")}
@@ -57,7 +57,7 @@ def finding(
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     environ = {"PATH": str(tmp_path), "HOME": str(tmp_path), **variables}
-    asking = Asking(Program({**GOOD, **(answers or {})}), tmp_path, environ, asyncio.Semaphore(2))
+    asking = Interviewer(Program({**GOOD, **(answers or {})}), tmp_path, environ, asyncio.Semaphore(2))
     return asyncio.run(examine_agent(agent, agent, asking, needed=needed))
 
 
@@ -147,7 +147,7 @@ def test_opencode_lists_what_it_can_log_in_with(tmp_path: Path, output: str, hea
 
 
 def test_what_is_not_installed_is_bad_only_if_it_is_needed(tmp_path: Path) -> None:
-    asking = Asking(Program(GOOD), tmp_path, {"PATH": str(tmp_path)}, asyncio.Semaphore(1))
+    asking = Interviewer(Program(GOOD), tmp_path, {"PATH": str(tmp_path)}, asyncio.Semaphore(1))
 
     needed = asyncio.run(examine_agent("qwen", "qwen", asking, needed=True))
     other = asyncio.run(examine_agent("qwen", "qwen", asking, needed=False))

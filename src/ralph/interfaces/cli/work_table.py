@@ -11,13 +11,7 @@ if TYPE_CHECKING:
     from ralph.domain.tasks.work_result import TaskResult
     from ralph.operations.runs.start import Launch
 
-_COLUMNS = (
-    Column("task"),
-    Column("result"),
-    Column("iterations", 1),
-    Column("sent back", 2),
-    Column("why"),
-)
+_COLUMNS = (Column("task"), Column("result"), Column("iterations", 1), Column("sent back", 2), Column("why"))
 
 
 def print_results(launch: Launch) -> None:

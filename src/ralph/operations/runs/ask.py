@@ -1,4 +1,4 @@
-"""Ask something of a run that another process owns: stop, pause, unpause, or a note for its next prompt."""
+"""Ask a run in another process to stop, pause or continue, or give it a note for its next prompt."""
 
 from __future__ import annotations
 
@@ -7,30 +7,29 @@ from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 
-from ralph.adapters.storage.controls import Controls
+from ralph.adapters.storage.controls import Controls, cancel_ended_run
 from ralph.adapters.storage.database import open_database
 from ralph.domain.loop.asks import Ask
 from ralph.domain.text.safe_text import is_text
 from ralph.domain.views.runs import RunState, RunView
 from ralph.errors import UsageError
-from ralph.operations.runs.cancel import cancel_waiting_run
 from ralph.operations.runs.read import open_record
 
 LOOK_EVERY = 0.05
 
 
 class Answer(StrEnum):
-    ASKED = "asked"  #: recorded for the run's process, which hears it within a moment
-    HEARD = "heard"  #: its process has taken the request
-    CANCELLED = "cancelled"  #: the run had ended to wait; nobody waits any more
+    ASKED = "asked"  #: recorded for the run's process, which looks every moment
+    HEARD = "heard"  #: the run's process has taken the request
+    CANCELLED = "cancelled"  #: the run had ended and was waiting; now it is cancelled
 
 
 def ask(
     state_folder: Path, run_id: str, request: Ask, *, text: str = "", wait_seconds: float = 0.0
 ) -> Answer:
-    """``wait_seconds``: how long to wait until the run has heard it.
+    """``wait_seconds``: how long to wait for the run to hear it.
 
-    Raises UsageError if the run is not under way, or if the text is empty or not text.
+    Raises UsageError if the run is not under way, or the text is empty or not UTF-8.
     """
     if request is Ask.STEER and not text.strip():
         message = "the text is empty"
@@ -39,14 +38,16 @@ def ask(
         message = "the text is not UTF-8"
         raise UsageError(message, hint="write it in a UTF-8 terminal, as plain text")
     run = _run(state_folder, run_id)
-    if not run.live:
-        if run.state is RunState.WAITING and request in (Ask.STOP, Ask.STOP_NOW):
-            cancel_waiting_run(state_folder, run_id)
-            return Answer.CANCELLED
+    is_over = not run.live
+    cancels = is_over and run.state is RunState.WAITING and request in (Ask.STOP, Ask.STOP_NOW)
+    if is_over and not cancels:
         message = f"run {run_id} is not under way: it is {run.state}"
         raise UsageError(message, hint="`ralph status` shows all runs")
     path = state_folder / "ralph.db"
     with closing(open_database(path)) as database:
+        if cancels:  # it has no process that could be asked
+            cancel_ended_run(database, path, run_id, at=time.time())
+            return Answer.CANCELLED
         controls = Controls(database, path, run_id)
         number = controls.ask(request, at=time.time(), text=text)
         deadline = time.monotonic() + wait_seconds

@@ -1,4 +1,4 @@
-"""Choose the run that is meant: the one that was named, or the obvious one of this working tree."""
+"""Choose a run: the one that was named, or the obvious one of this working tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONSIDERED = 200
 
 
 def live_run(root: Root, reference: str | None) -> RunView:
-    """The run that is under way here."""
+    """The run under way here."""
     if reference is not None:
         run = _named(root, reference)
         if not run.live:
@@ -33,7 +33,7 @@ def live_run(root: Root, reference: str | None) -> RunView:
 
 
 def stoppable_run(root: Root, reference: str | None) -> RunView:
-    """The run that is under way here, or one that ended to wait for something outside."""
+    """The run under way here, or one that ended because it waits for something outside."""
     if reference is not None:
         run = _named(root, reference)
         return run if run.state is RunState.WAITING else live_run(root, reference)
@@ -41,7 +41,7 @@ def stoppable_run(root: Root, reference: str | None) -> RunView:
 
 
 def resumable_run(root: Root, reference: str | None, *, extended: bool) -> RunView:
-    """``extended``: with a new limit, a run that reached its limit can be resumed too."""
+    """``extended``: there is a new limit, so a run that reached its limit can be resumed too."""
     if reference is None:
         runs = _recent(root)
         found = rules.run_to_resume(runs, str(root.workspace), extended=extended)
@@ -60,7 +60,7 @@ def resumable_run(root: Root, reference: str | None, *, extended: bool) -> RunVi
 
 
 def _instead(newest: RunView | None) -> str:
-    """What to do where there is nothing to resume without being asked."""
+    """What to do when no run can be resumed unasked."""
     if newest is not None and newest.state is RunState.FAILED:
         return f"the newest, {newest.id}, failed: `ralph resume {newest.id}` tries it again"
     if newest is not None and newest.state is RunState.EXHAUSTED:

@@ -1,4 +1,4 @@
-"""Start a command of ralph in a process of its own that outlives this one, and wait for the run it begins."""
+"""Start a ralph command in a process that outlives this one, and wait for the run it begins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DetachedRun:
         self._process = Detached(arguments, cwd=Path.cwd(), log=self._log)
 
     def run_id(self) -> str | None:
-        """The run that it began; None if it ended without one, or took too long."""
+        """The run it began; None if it ended without one, or took too long."""
         since = time.time() - APPEARS_WITHIN
         deadline = time.monotonic() + APPEARS_WITHIN
         while time.monotonic() < deadline:
@@ -37,7 +37,7 @@ class DetachedRun:
         return None
 
     def _recorded(self, since: float) -> str | None:
-        with suppress(StoreError):  # it is just being made
+        with suppress(StoreError):  # the record is being created
             reader = open_reader(self._folder)
             if reader is not None:
                 with reader:
@@ -45,7 +45,7 @@ class DetachedRun:
         return None
 
     def leave(self) -> tuple[int | None, str]:
-        """Let it run. Its exit code if it has ended, and what it printed last."""
+        """Let it run on. Gives its exit code, if it has ended, and what it printed last."""
         code, said = self._process.exit_code, self._process.said()
         if code is None:
             self._process.leave()

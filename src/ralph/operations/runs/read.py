@@ -1,8 +1,9 @@
-"""Read the record of a project's runs: which there are, and what happened in them."""
+"""Read the record of a project's runs: which runs there are, what happened in them, what their agents printed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
 
 SHOWN_CANDIDATES = 10
 MAX_RECEIPT = 64 * 1024 * 1024
+CHUNK = 256 * 1024
+
+# The last part is the name of a fallback agent.
+_SESSION = re.compile(r"agent_(\d+)(?:_attempt(\d+))?(?:_(\w+?))?(?:\.([\w-]+))?\.ndjson")
 
 
 class RecordedEvent(NamedTuple):
-    """``event`` is None for one that this version of ralph does not know."""
+    """``event`` is None if this version of ralph does not know it."""
 
     seq: int
     at: float
@@ -33,9 +38,7 @@ class RunRecord:
     def __init__(self, reader: RunReader, state_folder: Path) -> None:
         self._reader = reader
         self.state_folder = state_folder
-
-    def close(self) -> None:
-        self._reader.close()
+        self.close, self.count = reader.close, reader.count
 
     def __enter__(self) -> Self:
         return self
@@ -43,19 +46,16 @@ class RunRecord:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def count(self) -> int:
-        return self._reader.count()
-
     def runs(self, *, limit: int | None = None) -> list[RunView]:
-        """Live ones first, then the newest. A live one is never left out."""
+        """Live runs first, then the newest. Live runs are never left out."""
         return self._reader.runs(here=this_process(), started_of=started_of, limit=limit)
 
     def run(self, run_id: str) -> RunView | None:
-        """None: there is no such run, or it was removed."""
+        """None if there is no such run, or it was removed."""
         return self._reader.run(run_id, here=this_process(), started_of=started_of)
 
     def find(self, reference: str) -> str:
-        """The run that a name, its beginning, its end or ``last`` means. Raises UsageError with the candidates."""
+        """The run that ``reference`` (an id, its beginning or end, or ``last``) names. Raises UsageError with candidates."""
         names = self._reader.ids()
         if not names:
             raise _no_runs()
@@ -79,7 +79,7 @@ class RunRecord:
         return view
 
     def events(self, run_id: str, *, after: int = 0, iteration: int | None = None) -> Iterator[RecordedEvent]:
-        """In order, those that are there now; more may come."""
+        """The events recorded so far, in order."""
         from ralph.adapters.storage.restored_events import restore
 
         for row in self._reader.events(run_id, after=after, iteration=iteration):
@@ -101,7 +101,7 @@ def require_record(state_folder: Path) -> RunRecord:
 
 
 def recent_runs(state_folder: Path, *, limit: int) -> list[RunView]:
-    """Live ones first, then the newest; none if nothing has run here yet."""
+    """Live runs first, then the newest; empty if nothing has run here yet."""
     record = open_record(state_folder)
     if record is None:
         return []
@@ -123,16 +123,65 @@ def read_receipt(state_folder: Path, run: RunView) -> object:
         with path.open("rb") as file:
             return json.loads(file.read(MAX_RECEIPT + 1))
     except FileNotFoundError:
-        hint = (
-            "none was written when it ended"
-            if run.ended_at is not None
-            else "it is written when the run ends"
-        )
+        has_ended = run.ended_at is not None
+        hint = "none was written when it ended" if has_ended else "it is written when the run ends"
         message = f"run {run.id} has no receipt"
         raise UsageError(message, hint=hint) from None
     except (OSError, ValueError) as error:
         message = f"cannot read {path}: {error}"
         raise StoreError(message, hint="without --receipt the record itself is shown") from error
+
+
+class AgentLogs:
+    """What the agents of a run printed, byte for byte, session after session; remembers how much was read."""
+
+    def __init__(
+        self,
+        state_folder: Path,
+        run_id: str,
+        *,
+        iteration: int | None = None,
+        complain: Callable[[str], None],
+    ) -> None:
+        self.folder = state_folder / "runs" / run_id
+        self._iteration = iteration
+        self._complain = complain
+        self._offsets: dict[Path, int] = {}
+
+    @property
+    def found(self) -> bool:
+        """Whether there is any log so far."""
+        return bool(self._offsets)
+
+    def new(self) -> Iterator[bytes]:
+        """What was printed since the last call."""
+        for path in self._files():
+            while chunk := self._read(path):
+                self._offsets[path] += len(chunk)
+                yield chunk
+
+    def _files(self) -> list[Path]:
+        try:
+            files = list(self.folder.iterdir())
+        except OSError:
+            return []
+        found: list[tuple[int, int, str, Path]] = []
+        for file in files:
+            if match := _SESSION.fullmatch(file.name):
+                iteration, attempt = int(match[1]), int(match[2] or 1)
+                if self._iteration in (None, iteration):
+                    found.append((iteration, attempt, f"{match[3] or ''} {match[4] or ''}", file))
+        return [file for *_, file in sorted(found)]
+
+    def _read(self, path: Path) -> bytes:
+        offset = self._offsets.setdefault(path, 0)
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                return file.read(CHUNK)
+        except OSError as error:
+            self._complain(f"cannot read {path}: {error.strerror or error}")
+            return b""
 
 
 def _no_runs() -> UsageError:

@@ -1,4 +1,4 @@
-"""Remove runs: their files and what is recorded of them. One that is alive is never removed."""
+"""Remove runs: their files and records. A live run is never removed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAY = 86_400.0
 
 
 class Removable(NamedTuple):
-    """A run that would be removed, and what is in its folder."""
+    """A run to remove, and the size of its folder."""
 
     run: RunView
     files: int
@@ -32,7 +32,7 @@ class Removal(NamedTuple):
 
 
 def named_runs(state_folder: Path, references: Iterable[str]) -> list[Removable]:
-    """Raises UsageError if one of them is alive."""
+    """Raises UsageError if one of them is live."""
     with require_record(state_folder) as record:
         found = dict.fromkeys(map(record.find, references))
         runs = [run for name in found if (run := record.run(name)) is not None]
@@ -43,7 +43,7 @@ def named_runs(state_folder: Path, references: Iterable[str]) -> list[Removable]
 
 
 def old_runs(state_folder: Path, *, keep: int | None, older_than_days: float | None) -> list[Removable]:
-    """All but the ``keep`` newest; with a number of days, only those in which nothing happened for so long."""
+    """All but the ``keep`` newest; with ``older_than_days``, only those inactive for that long."""
     if keep is None:
         keep = KEEP if older_than_days is None else 0
     before = None if older_than_days is None else time.time() - older_than_days * DAY
@@ -57,7 +57,7 @@ def _with_size(state_folder: Path, runs: Iterable[RunView]) -> list[Removable]:
 
 
 def remove_runs(state_folder: Path, runs: Sequence[Removable]) -> Removal:
-    """Whatever can be removed; the space is given back unless a run is at work."""
+    """Remove what can be removed; free the space unless a run is under way."""
     remover = RunRemover(state_folder)
     problems: list[str] = []
     with require_record(state_folder) as record:
@@ -67,15 +67,15 @@ def remove_runs(state_folder: Path, runs: Sequence[Removable]) -> Removal:
                 remover.remove(one.run.id)
             except RalphError as error:
                 problems.append(error.message)
-        nobody_works = not any(run.live for run in record.runs(limit=0))
+        is_idle = not any(run.live for run in record.runs(limit=0))
     removed = len(runs) - len(problems)
-    if removed and nobody_works:
+    if removed and is_idle:
         remover.compact()
     return Removal(removed, problems)
 
 
 def _require_ended(record: RunRecord, run_id: str) -> None:
-    """It may have been resumed while somebody thought about removing it."""
+    """It may have been resumed since it was listed."""
     now = record.run(run_id)
     if now is not None and now.live:
         message = f"run {run_id} is running again"

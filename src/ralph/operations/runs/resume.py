@@ -1,4 +1,4 @@
-"""Resume a run: what it was asked for, with the settings of today and perhaps a new limit."""
+"""Resume a run: the same request, with today's settings and perhaps a new limit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ralph.wiring.profiles import load_profile, prepare_again
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """``changed``: each setting that is not what it was when the run began, in one line."""
+    """``changed``: one line for each setting that has changed since the run began."""
 
     run: RunView
     launch: Launch
@@ -31,7 +31,7 @@ class Resumption:
 def prepare_resume(
     root: Root, reference: str | None, *, iterations: int | None = None, limits: Sequence[Flag] = ()
 ) -> Resumption:
-    """``iterations`` and ``limits`` replace those of the run."""
+    """``iterations`` and ``limits`` replace the run's own."""
     run = resumable_run(root, reference, extended=iterations is not None or bool(limits))
     request = load_request(root.state / STATE_FOLDER / "runs" / run.id)
     _require_resumable(run, request)
@@ -41,18 +41,14 @@ def prepare_resume(
     )
     loaded = load(root.state, environ=os.environ, flags=flags)
     launch = prepare_again(
-        request.profile,
-        request.arguments,
-        loaded,
-        Root(root.state, Path(request.workspace)),
-        resumes=run.id,
+        request.profile, request.arguments, loaded, Root(root.state, Path(request.workspace)), resumes=run.id
     )
     return Resumption(run, launch, tuple(_differences(request.settings, effective(loaded.settings))))
 
 
 def _require_resumable(run: RunView, request: RunRequest) -> None:
     if request.by_program:
-        message = f"run {run.id} was started by a program that may have checks of its own"
+        message = f"run {run.id} was started by a program that may have its own checks"
         raise UsageError(
             message, hint=f"resume it there: prepare_run(…, resumes={run.id!r}); or name another run"
         )

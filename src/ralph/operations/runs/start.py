@@ -1,4 +1,4 @@
-"""Start a run that was prepared: open it and drive it to its end, listening to whoever asks it to stop."""
+"""Start a prepared run: open it, drive it to its end, and stop it when asked."""
 
 from __future__ import annotations
 
@@ -18,29 +18,21 @@ from ralph.wiring.launch import Launch
 if TYPE_CHECKING:
     from ralph.domain.tasks.work_result import TaskResult
 
-__all__ = [
-    "Launch",
-    "Listener",
-    "OpenRun",
-    "RunResult",
-    "open_run",
-    "task_results",
-]
+__all__ = ["Launch", "Listener", "OpenRun", "RunResult", "open_run", "task_results"]
 
 
 class OpenRun:
-    """A run whose workspace is claimed and whose record is open. Others can ask things of it from now on."""
+    """A run that holds its workspace and whose record is open: other processes can ask things of it."""
 
     def __init__(self, kit: Kit, control: RunControl) -> None:
         self._kit = kit
         self._control = control
 
     def stop(self, *, now: bool = False) -> None:
-        """The current step finishes first; asked twice, or with ``now``, it is ended at once."""
+        """After the current step; asked twice, or with ``now``, at once."""
         self._kit.publish(StopRequested(now=self._control.request(now=now)))
 
     async def drive(self) -> RunResult:
-        """To its end, whatever kind of run it is."""
         return await assembly.drive(self._kit)
 
 
@@ -52,7 +44,7 @@ async def open_run(
     complain: Callable[[str], None],
     listeners_for: Callable[[str], Sequence[Listener]],
 ) -> AsyncIterator[OpenRun]:
-    """``listeners_for`` gives those of a run that is a part of this one, by its title."""
+    """``listeners_for`` gives the listeners of a run that is part of this one, by its title."""
     control = RunControl(SystemClock())
     async with assembly.open_run(
         launch, control, listeners, complain=complain, listeners_for=listeners_for
@@ -61,7 +53,7 @@ async def open_run(
 
 
 def task_results(launch: Launch) -> Sequence[TaskResult]:
-    """What became of the tasks of a `ralph work`; nothing for other runs."""
+    """The results of a `ralph work`, by task; none for other runs."""
     from ralph.wiring.runs.work_run import WorkComposition
 
     return launch.composition.results if isinstance(launch.composition, WorkComposition) else ()

@@ -103,12 +103,7 @@ def _print_json(value: object) -> None:
 
 
 def _problem_json(problem: Problem) -> dict[str, str]:
-    return {
-        "source": problem.where,
-        "key": problem.key,
-        "message": problem.message,
-        "hint": problem.hint,
-    }
+    return {"source": problem.where, "key": problem.key, "message": problem.message, "hint": problem.hint}
 
 
 def _files_found(found: Inspection) -> list[str]:

@@ -164,7 +164,7 @@ def _looks(record: RunRecord, view: RunView, *, follow: bool) -> Iterator[None]:
 
 
 def _print_raw(record: RunRecord, view: RunView, iteration: int | None, *, follow: bool) -> None:
-    from ralph.operations.runs.logs import AgentLogs
+    from ralph.operations.runs.read import AgentLogs
 
     logs = AgentLogs(record.state_folder, view.id, iteration=iteration, complain=_complain)
     for _ in _looks(record, view, follow=follow):

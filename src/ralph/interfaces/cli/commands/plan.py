@@ -45,7 +45,5 @@ class PlanCommands(click.Group):
 
 
 command = PlanCommands(
-    name="plan",
-    help=HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    name="plan", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )

@@ -25,8 +25,7 @@ from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
     from ralph.config.sources import Flag
-    from ralph.operations.runs.prepare import GivenPrompt
-    from ralph.operations.runs.preview import Preview
+    from ralph.operations.runs.prepare import GivenPrompt, Preview
 
 
 HELP = """Run the agent again and again until it says DONE and all guardrails pass.
@@ -203,7 +202,7 @@ def command(
         _say_settings(loaded)
     launch = prepare_prompt_run(loaded, root, given, profile=profile)
     if dry_run:
-        from ralph.operations.runs.preview import preview_run
+        from ralph.operations.runs.prepare import preview_run
 
         _show(preview_run(launch))
         return 0

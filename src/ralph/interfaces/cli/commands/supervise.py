@@ -38,9 +38,7 @@ Examples:
 
 
 @click.command(
-    "supervise",
-    help=HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    "supervise", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.option(
     "--task", metavar="ID", help="The task's id; its folder is .ralph/tasks/ID.  [default: a new task]"

@@ -49,7 +49,5 @@ class TaskCommands(click.Group):
 
 
 command = TaskCommands(
-    name="task",
-    help=HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    name="task", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )

@@ -240,11 +240,7 @@ class AgentView:
         if not seconds:
             seconds = None if self._started_at is None else self._at - self._started_at
         figures = totals(
-            cost_usd=event.cost_usd,
-            usage=event.usage,
-            tools=self.tools,
-            errors=self.errors,
-            seconds=seconds,
+            cost_usd=event.cost_usd, usage=event.usage, tools=self.tools, errors=self.errors, seconds=seconds
         )
         # Some answers come only here; after words of its own it is a repetition.
         words = "" if self._spoke else self._block(clean(event.text))

@@ -60,10 +60,7 @@ _ENDINGS: dict[str, str] = {
     Ending.LIMITED: "was ended: a limit of the run was reached",
     Ending.NOT_STARTED: "could not be started",
 }
-_REQUESTS = {
-    "commit": "asking the agent for a commit message",
-    "verification": "asking the judge",
-}
+_REQUESTS = {"commit": "asking the agent for a commit message", "verification": "asking the judge"}
 
 _COMMANDS = {"verified": "ralph work", "draft": "ralph plan draft"}
 """What continues a run of this profile, if not `ralph resume`."""
@@ -438,9 +435,7 @@ class Console:
             case Outcome.FAILED:
                 title = self._bad(f"Failed: {reason}")
         spent = totals(
-            cost_usd=event.spend.cost_usd,
-            at_least=event.spend.is_partly_unknown,
-            usage=event.spend.usage,
+            cost_usd=event.spend.cost_usd, at_least=event.spend.is_partly_unknown, usage=event.spend.usage
         )
         figures = [f"iterations: {event.iterations}", spent, f"time: {duration(event.seconds)}"]
         lines = ["", title, "   " + ", ".join(figure for figure in figures if figure)]

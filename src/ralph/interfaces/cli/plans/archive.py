@@ -25,7 +25,7 @@ Examples:
 @click.option("--label", metavar="LABEL", help="Name of the archive, instead of the branch name.")
 @plan_options
 def command(label: str | None, project_dir: Path | None, ralph_dir: Path | None) -> None:
-    from ralph.operations.plan_archives import archive_plan
+    from ralph.operations.plans import archive_plan
 
     if label is not None and (not is_text(label) or not label.strip()):
         message = "--label is not a name"

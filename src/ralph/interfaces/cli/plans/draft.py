@@ -62,7 +62,7 @@ def command(
     ralph_dir: Path | None,
 ) -> int:
     from ralph.interfaces.cli.plans.place import the_plan
-    from ralph.operations.plan_drafts import drafting
+    from ralph.operations.plans import drafting
 
     if not is_text(description):
         message = "the description is not UTF-8 text"
@@ -86,13 +86,7 @@ def command(
 
 
 def _converse(
-    loaded: Loaded,
-    plan: Plan,
-    description: str,
-    *,
-    rounds: int,
-    ask: bool,
-    verbose: bool,
+    loaded: Loaded, plan: Plan, description: str, *, rounds: int, ask: bool, verbose: bool
 ) -> tuple[bool, int]:
     """Draft, show, ask, until there is an answer. Whether the draft stays, and the exit code."""
     from ralph.interfaces.cli.console_run import run_on_console

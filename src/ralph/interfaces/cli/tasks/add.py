@@ -47,7 +47,7 @@ def command(name: str, spec: str, dry_run: bool, as_json: bool, project_dir: Pat
     if not dry_run:
         add_tasks(folder, found.tasks)
     for note in found.notes:
-        print(f"ralph: {found.spelled(note)}", file=sys.stderr)
+        print(f"ralph: {found.describe(note)}", file=sys.stderr)
     _report(found.tasks, as_json=as_json, dry_run=dry_run)
 
 

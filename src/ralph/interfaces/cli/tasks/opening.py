@@ -26,7 +26,7 @@ def known_names(project_dir: Path | None) -> tuple[Known, CompletionDefaults]:
     """The roles and methods of the project. Raises ConfigError if the settings are wrong."""
     from ralph.operations import tasks
 
-    return tasks.known_names(state_folder(project_dir).parent)
+    return tasks.known_names(state_folder(project_dir))
 
 
 def print_json(value: object) -> None:

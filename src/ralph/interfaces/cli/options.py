@@ -1,0 +1,315 @@
+"""The options that several commands share: the same names, types and help everywhere, and the settings they make."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ralph.errors import UsageError
+
+if TYPE_CHECKING:
+    from ralph.config.loading import Loaded, Sources
+    from ralph.config.sources import Flag
+    from ralph.operations.runs.prepare import GivenPrompt
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+PATH = click.Path(path_type=Path)
+
+
+def all_of(*options: Decorator) -> Decorator:
+    """Several options as one decorator, in the order in which the help lists them."""
+    return lambda function: functools.reduce(lambda made, option: option(made), reversed(options), function)
+
+
+# --- every command ---
+
+project_dir_option: Decorator = click.option(
+    "--project-dir",
+    metavar="DIR",
+    type=PATH,
+    help="The project's directory.  [default: the nearest with .ralph or .git]",
+)
+
+
+def json_option(text: str = "Print JSON.") -> Decorator:
+    return click.option("--json", "as_json", is_flag=True, help=text)
+
+
+def state_folder(project_dir: Path | None) -> Path:
+    """Where the project keeps its record."""
+    from ralph.config.root import STATE_FOLDER, find_root
+
+    return find_root(Path.cwd(), project_dir).state / STATE_FOLDER
+
+
+def print_json(value: object) -> None:
+    import json
+
+    print(json.dumps(value, indent=2))
+
+
+# --- commands that run agents ---
+
+verbose_option: Decorator = click.option(
+    "-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes."
+)
+events_option = json_option("Events as JSON lines on stdout.")
+ui_option: Decorator = click.option(
+    "--ui", is_flag=True, help="Open the terminal UI over the run; quitting it leaves the run running."
+)
+notify_option: Decorator = click.option(
+    "--notify",
+    metavar="HOW",
+    multiple=True,
+    help="Notify when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
+)
+model_option: Decorator = click.option(
+    "-m", "--model", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet)."
+)
+agent_flag_option: Decorator = click.option(
+    "--agent-flag",
+    "agent_flags",
+    metavar="FLAG",
+    multiple=True,
+    help="Another argument for the agent; may be repeated.",
+)
+
+
+def agent_option(text: str = "Agent to run; after a comma, its fallbacks.") -> Decorator:
+    return click.option("--agent", metavar="NAME", help=text)
+
+
+def agent_timeout_option(text: str) -> Decorator:
+    return click.option("--agent-timeout", type=Amount(), metavar="SECONDS", help=text)
+
+
+def guardrail_option(text: str) -> Decorator:
+    return click.option(
+        "--guardrail", "guardrails", metavar="COMMAND", multiple=True, help=f"{text}; may be repeated."
+    )
+
+
+def prompt_options(each: str) -> Decorator:
+    """``each``: what the file is read again for."""
+    return all_of(
+        click.option("-p", "--prompt", metavar="TEXT", help="Prompt string to send to the agent."),
+        click.option(
+            "-f",
+            "--prompt-file",
+            metavar="FILE",
+            type=PATH,
+            help=f"File with the prompt, read again for every {each}; - for standard input.",
+        ),
+    )
+
+
+def given_prompt(text: str | None, file: Path | None) -> GivenPrompt | None:
+    """None if neither was given. Raises UsageError for what cannot be a prompt."""
+    from ralph.domain.text.safe_text import is_text
+    from ralph.operations.runs.prepare import GivenPrompt
+
+    if text is None and file is None:
+        return None
+    if text is not None and file is not None:
+        message = "only one of --prompt and --prompt-file can be given"
+        raise UsageError(message, hint="put everything into the file")
+    if text is not None and not text.strip():
+        message = "--prompt is empty"
+        raise UsageError(message, hint="say what the agent should do")
+    if text is not None and not is_text(text):
+        message = "--prompt holds bytes that are not UTF-8 text"
+        raise UsageError(message, hint="put it into a file and give that with --prompt-file")
+    if file is None:
+        return GivenPrompt(text)
+    is_stdin = file == Path("-")
+    if not is_stdin and not file.is_fifo():
+        return GivenPrompt(file=file.absolute())
+    # Standard input, or the pipe of a shell's `<(…)`, can be read only once.
+    data = sys.stdin.buffer.read() if is_stdin else file.read_bytes()
+    text = data.decode(errors="surrogateescape")
+    if not text.strip() or not is_text(text):
+        what = "not UTF-8 text" if text.strip() else "empty"
+        message = f"the prompt on {'standard input' if is_stdin else file} is {what}"
+        raise UsageError(message, hint="say what the agent should do")
+    return GivenPrompt(text)
+
+
+sandbox_options = all_of(
+    click.option(
+        "--sandbox",
+        is_flag=False,
+        flag_value="strongest",
+        default=None,
+        metavar="[KIND]",
+        help="Confine the agent: auto, sbx, bwrap, container, srt or none; without a value, the strongest available.",
+    ),
+    click.option(
+        "--no-sandbox", is_flag=True, help="Let the agent do whatever you can; a hook may still guard it."
+    ),
+)
+
+
+def sandbox_flags(sandbox: str | None, no_sandbox: bool) -> list[Flag]:
+    from ralph.domain.sandbox.kind import ASKABLE
+
+    if sandbox is not None and no_sandbox:
+        message = "--sandbox and --no-sandbox contradict each other"
+        raise UsageError(message, hint="give one of them")
+    if no_sandbox:
+        return [(("sandbox", "kind"), "none", "--no-sandbox")]
+    if sandbox is None:
+        return []
+    if sandbox not in ASKABLE:
+        message = f"--sandbox: there is no sandbox {sandbox!r}"
+        raise UsageError(message, hint=f"use one of {', '.join(ASKABLE)}")
+    return [(("sandbox", "kind"), sandbox, "--sandbox")]
+
+
+# --- limits ---
+
+
+class Amount(click.ParamType[float]):
+    """A number above zero, by default of seconds; ``zero``: zero is allowed."""
+
+    def __init__(self, unit: str = "seconds", *, zero: bool = False) -> None:
+        self.name = unit
+        self._zero = zero
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a number of {self.name}", param, ctx)
+        if not 0 <= number < float("inf") or (number == 0 and not self._zero):
+            self.fail(f"{value} is not {'at least' if self._zero else 'above'} zero", param, ctx)
+        return number
+
+
+class Count(click.ParamType[int]):
+    """A whole number of at least ``minimum``."""
+
+    name = "count"
+
+    def __init__(self, minimum: int = 1) -> None:
+        self._minimum = minimum
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        if number < self._minimum:
+            self.fail(f"{value} is not at least {self._minimum}", param, ctx)
+        return number
+
+
+def iteration_option(text: str = "Stop after N iterations.", *names: str, short: str = "-m") -> Decorator:
+    """``names``: further names of the option. ``short``: `ralph plan run` needs another, its -m is the model."""
+    everywhere = ("--max-iterations", "--maximum-iterations")
+    return click.option(short, *names, *everywhere, "max_iterations", metavar="N", type=Count(), help=text)
+
+
+_STUCK = "Stop after N iterations in a row without progress; 0: never.  [default: 5]"
+_NO_WAIT = "Exit with 5 when a usage limit is hit, instead of waiting for its reset."
+_LIMITS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "max_cost": (
+        "maxCost",
+        {"metavar": "USD", "type": Amount("dollars"), "help": "Stop when the run has cost USD dollars."},
+    ),
+    "max_tokens": (
+        "maxTokens",
+        {"metavar": "N", "type": Count(), "help": "Stop when the run has used N tokens."},
+    ),
+    "max_time": (
+        "maxTime",
+        {"metavar": "SECONDS", "type": Amount(), "help": "Stop after SECONDS seconds, pauses included."},
+    ),
+    "stuck_after": ("stuckAfter", {"metavar": "N", "type": Count(0), "help": _STUCK}),
+    "no_wait": ("waitForLimits", {"is_flag": True, "help": _NO_WAIT}),
+}
+"""Option → the setting in ``limits``, and how the option is declared."""
+
+
+def limit_options(*, stuck: bool = True) -> Decorator:
+    """The command gets the limits that were given as ``limits``, a list of settings.
+
+    ``stuck`` False: there is no ``--stuck-after``, for runs that do not measure progress.
+    """
+    names = {name: f"--{name.replace('_', '-')}" for name in _LIMITS if stuck or name != "stuck_after"}
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def collect(*arguments: Any, **values: Any) -> Any:
+            given = {name: values.pop(name) for name in names}
+            given["no_wait"] = False if given["no_wait"] else None  # the setting says the opposite
+            limits = [
+                (("limits", _LIMITS[name][0]), value, names[name])
+                for name, value in given.items()
+                if value is not None
+            ]
+            return function(*arguments, limits=limits, **values)
+
+        return all_of(*(click.option(flag, **_LIMITS[name][1]) for name, flag in names.items()))(collect)
+
+    return decorate
+
+
+# --- settings ---
+
+
+def sources_of(state: Path) -> Sources:
+    """The settings without any flags, read once: some flags add to them."""
+    from ralph.config.loading import Sources
+
+    return Sources.read(state, os.environ)
+
+
+def load_with(sources: Sources, flags: Sequence[Flag]) -> Loaded:
+    """The settings with the flags on top; prints warnings."""
+    loaded = sources.load(flags)
+    for warning in loaded.warnings:
+        print(f"ralph: warning: {warning}", file=sys.stderr)
+    return loaded
+
+
+def flags_of(values: Mapping[str, tuple[object, str]]) -> list[Flag]:
+    """From setting → (value, option); a value of None was not given."""
+    return [
+        (tuple(key.split(".")), value, option) for key, (value, option) in values.items() if value is not None
+    ]
+
+
+def agent_flags_of(
+    sources: Sources, agent: str | None, agent_flags: Sequence[str] = (), guardrails: Sequence[str] = ()
+) -> list[Flag]:
+    """Flags that add to lists in the settings. With ``--agent``, the flags for another program are dropped."""
+    if agent is None and not agent_flags and not guardrails:
+        return []
+    values = sources.merged.values
+    flags: list[Flag] = []
+    configured = values.get("agent")
+    kept = _list(configured, "flags")
+    if agent is not None:
+        agent, *others = (name.strip() for name in agent.split(","))
+        flags.append((("agent", "command"), agent, "--agent"))
+        flags.append((("agent", "fallbacks"), others, "--agent"))
+        if isinstance(configured, dict) and configured.get("command") != agent:
+            flags.append((("agent", "adapter"), None, "--agent"))
+            kept = []
+    if agent is not None or agent_flags:
+        flags.append((("agent", "flags"), [*kept, *agent_flags], "--agent-flag"))
+    if guardrails:
+        added = [{"command": guardrail} for guardrail in guardrails]
+        flags.append((("guardrails",), [*_list(values, "guardrails"), *added], "--guardrail"))
+    return flags
+
+
+def _list(values: object, key: str) -> list[object]:
+    value = values.get(key) if isinstance(values, Mapping) else None
+    return value if isinstance(value, list) else []
