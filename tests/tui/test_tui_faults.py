@@ -16,8 +16,7 @@ from ralph.domain.agent.events import Text, TodoChanged, TodoItem, TodoStatus, T
 from ralph.domain.loop.events import AgentActed, Warned
 from ralph.domain.loop.evidence import Verdict
 from ralph.errors import StoreError, UsageError
-from ralph.interfaces.tui.app import RalphApp
-from ralph.interfaces.tui.opening import is_light, open_ui
+from ralph.interfaces.tui.app import RalphApp, is_light, open_ui
 from ralph.interfaces.tui.stream_view import MOST_LINES
 from tests.tui.sample import EARLIER, NOW, Record, earlier_run
 from tests.tui.seen import LARGE, Viewer, picture_of, play, text_of
@@ -85,7 +84,7 @@ def test_a_run_that_is_removed_while_it_is_watched_is_said_to_be(shop: Record) -
     async def story(viewer: Viewer) -> None:
         await viewer.sees("Everything is in place.")
         RunRemover(shop.folder).remove(EARLIER)
-        await viewer.sees("this run was removed from the record", "Everything is in place.")
+        await viewer.sees("this run was removed; what was read so far is still shown", "Everything is in place.")
         await viewer.press("1")
         await viewer.sees("● running")
         await viewer.press("enter")

@@ -7,16 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ralph.interfaces.tui.charts import bar, sparkline
-from ralph.interfaces.tui.marks import clock_time
-from ralph.interfaces.tui.wrapping import cut, wrapped
+from ralph.interfaces.tui.lines import cut, wrap
+from ralph.interfaces.tui.marks import bar, clock_time, sparkline
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs", "Mn", "Me", "Cf", "Zl", "Zp"]), max_size=200)
 
 
 @given(TEXT, st.integers(8, 60), st.integers(0, 12))
 def test_no_row_is_wider_than_the_screen_and_no_word_is_lost(text: str, width: int, indent: int) -> None:
-    rows = wrapped(text, width, indent)
+    rows = wrap(text, width, indent)
     assert all(cell_len(row) <= width for row in rows)
     assert "".join("".join(rows).split()) == "".join(text.split())
 
@@ -33,11 +32,11 @@ def test_no_row_is_wider_than_the_screen_and_no_word_is_lost(text: str, width: i
     ],
 )
 def test_lines_are_broken_where_one_expects(text: str, width: int, rows: list[str]) -> None:
-    assert wrapped(text, width) == rows
+    assert wrap(text, width) == rows
 
 
 def test_what_follows_the_first_row_is_indented() -> None:
-    assert wrapped("● Read a file of a long name", 14, 2) == ["● Read a file", "  of a long", "  name"]
+    assert wrap("● Read a file of a long name", 14, 2) == ["● Read a file", "  of a long", "  name"]
 
 
 @given(TEXT, st.integers(0, 40))

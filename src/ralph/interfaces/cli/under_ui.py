@@ -56,7 +56,7 @@ def run_under_ui(
 def _opener() -> Callable[[Path, str | None], None]:
     """Before anything is started: without the UI's package there is nothing to watch it with."""
     try:
-        opening = importlib.import_module("ralph.interfaces.tui.opening")
+        app = importlib.import_module("ralph.interfaces.tui.app")
     except ImportError as error:
         if error.name is None or error.name.startswith("ralph"):
             raise
@@ -64,5 +64,5 @@ def _opener() -> Callable[[Path, str | None], None]:
         raise UsageError(
             message, hint="install ralph with its extra `ui` (in its checkout: pip install '.[ui]')"
         ) from error
-    found: Callable[[Path, str | None], None] = opening.open_ui
+    found: Callable[[Path, str | None], None] = app.open_ui
     return found

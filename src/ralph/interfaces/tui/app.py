@@ -1,10 +1,15 @@
-"""The application: looks at the record again and again, shows what is new, opens dialogs, asks runs for things."""
+"""The terminal UI: polls the record, shows what is new, opens dialogs, sends requests to runs."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
+import signal
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import tzinfo
 from pathlib import Path
 from typing import ClassVar
@@ -16,23 +21,23 @@ from textual.worker import WorkerFailed
 from ralph.domain.views.board import Card
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.run_tree import TreeRow
-from ralph.domain.views.runs import RunView
-from ralph.errors import RalphError
-from ralph.interfaces.tui.asking import Asking
+from ralph.domain.views.runs import RunView, match_runs
+from ralph.errors import RalphError, UsageError
 from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.details import CardDialog, IterationDialog
 from ralph.interfaces.tui.dialogs import HelpDialog
+from ralph.interfaces.tui.follower import RUNS_LOOKED_AT, RUNS_SHOWN, Follower, Look, RunLook
 from ralph.interfaces.tui.logs import LogsDialog
 from ralph.interfaces.tui.main_screen import MainScreen
+from ralph.interfaces.tui.requests import Requests
 from ralph.interfaces.tui.table import Table
-from ralph.interfaces.tui.watch import RUNS_LOOKED_AT, RUNS_SHOWN, Follower, Look, RunLook
-from ralph.operations.watch import LOOK_EVERY, Feed, Watch, prompt_of
+from ralph.operations.watch import LOOK_EVERY, Feed, Watch, open_feed, prompt_of
 
 DARK, LIGHT = "textual-dark", "textual-light"
 
 
-class RalphApp(Asking, App[None]):
-    """``run_id`` None: the newest run, live ones first, until somebody chooses another."""
+class RalphApp(Requests, App[None]):
+    """``run_id`` None: the newest run, live ones first, until the user chooses another."""
 
     TITLE = "ralph"
     CSS_PATH = "style.tcss"
@@ -73,30 +78,29 @@ class RalphApp(Asking, App[None]):
         self._problem = ""
         self._must_look = True
         self._looking = asyncio.Lock()
-        self.animation_level = "none"  # it may be a slow line, and what moves draws the eye
+        self.animation_level = "none"  # the line may be slow, and motion distracts
         self.theme = LIGHT if light else DARK
 
     def get_default_screen(self) -> MainScreen:
         return self.main
 
     def on_main_screen_ready(self) -> None:
-        self.run_worker(self._look_on())
+        self.run_worker(self._keep_looking())
         self.set_interval(1.0, self._show_head)
 
     async def on_unmount(self) -> None:
         await self.record.close()
 
     def _fatal_error(self) -> None:
-        """A bug of ours is reported by the command line; textual would print every local value, secrets too."""
+        """The command line reports our bugs; textual would print every local value, secrets too."""
         self._close_messages_no_wait()
 
     @property
     def failure(self) -> Exception | None:
-        """What ended it, if nobody did."""
+        """The error that ended it, if one did."""
         error = self._exception
-        return (
-            error.error if isinstance(error, WorkerFailed) and isinstance(error.error, Exception) else error
-        )
+        inner = error.error if isinstance(error, WorkerFailed) else None
+        return inner if isinstance(inner, Exception) else error
 
     def action_theme(self) -> None:
         self.theme = DARK if self.theme == LIGHT else LIGHT
@@ -106,20 +110,20 @@ class RalphApp(Asking, App[None]):
 
     # --- looking ---
 
-    async def _look_on(self) -> None:
+    async def _keep_looking(self) -> None:
         while True:
             await self.look()
             await asyncio.sleep(LOOK_EVERY)
 
     async def look(self) -> None:
-        """Once: ask whether there is anything new, and if so, for what is visible."""
+        """Once: ask whether there is news, and if so, read what is visible."""
         async with self._looking:
             if self._can_show:
                 await self._look()
 
     @property
     def _can_show(self) -> bool:
-        """Not before all views are there, nor when they are being taken away."""
+        """Not before all views exist, nor while they are being removed."""
         return self.main.is_ready and self.is_running
 
     async def _look(self) -> None:
@@ -160,7 +164,7 @@ class RalphApp(Asking, App[None]):
         return run is not None and run.live
 
     def _fail(self, error: RalphError) -> None:
-        """It is tried again at the next look: the record may be put right meanwhile."""
+        """Try again at the next look: someone may have repaired the record."""
         self._problem = f"{error.message}. {error.hint}"
         self._looked, self._must_look = None, True
         self._show_head()
@@ -179,13 +183,14 @@ class RalphApp(Asking, App[None]):
         self.main.show_run(watched)
 
     def _choose_newest(self, runs: Sequence[RunView]) -> None:
-        """Nobody chose: what is live is what one wants to see."""
+        """Unless the user chose a run, follow the live one."""
         if self._is_chosen or not runs:
             return
+        newest = runs[0]
         if self._follower is None or (
-            runs[0].live and runs[0].id != self._follower.run_id and not self._is_live()
+            newest.live and newest.id != self._follower.run_id and not self._is_live()
         ):
-            self._watch_run(runs[0].id)
+            self._watch_run(newest.id)
 
     def _watch_run(self, run_id: str) -> None:
         self._follower = Follower(run_id, self._zone)
@@ -233,8 +238,7 @@ class RalphApp(Asking, App[None]):
         await self._open_card(event.card)
 
     async def _open_iteration(self, each: IterationView) -> None:
-        folder = self.record.state_folder
-        prompt = await asyncio.to_thread(prompt_of, folder, each)
+        prompt = await asyncio.to_thread(prompt_of, self.record.state_folder, each)
 
         def after(answer: str | None) -> None:
             if answer == "logs":
@@ -279,10 +283,62 @@ class RalphApp(Asking, App[None]):
             self._is_chosen = True
             self._watch_run(names[(names.index(here) + by) % len(names) if here in names else 0])
 
-    # --- what is meant when somebody asks ---
+    # --- what requests are about ---
 
     def watched_run(self) -> RunView | None:
         return self._watched.run if self._watched is not None else None
 
     def current_card(self) -> Card | None:
         return self.main.current_card
+
+
+def open_ui(state_folder: Path, run_id: str | None = None) -> None:
+    """Watch the runs of a project until the user quits. The runs are other processes and keep going.
+
+    ``run_id`` may be a part of a run's name; None follows the live run. Raises UsageError without a terminal,
+    StoreError if the record cannot be read.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
+        message = "the terminal UI needs a terminal"
+        hint = "`ralph logs -f` and `ralph status --watch` work everywhere; `ralph web` too"
+        raise UsageError(message, hint=hint)
+    chosen = _find_run(state_folder, run_id)
+    for name in ("COLUMNS", "LINES"):  # textual would trust them even after a resize
+        os.environ.pop(name, None)
+    gc.enable()  # commands are short and do without; the UI may be open for days
+    app = RalphApp(state_folder, chosen, light=is_light(os.environ))
+    with _end_on_signals(app):
+        app.run()
+    if app.failure is not None:
+        raise app.failure
+
+
+@contextmanager
+def _end_on_signals(app: RalphApp) -> Iterator[None]:
+    """Restore the terminal even when a signal ends the process."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, lambda *_: app.exit()) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _find_run(state_folder: Path, run_id: str | None) -> str | None:
+    """Reads the record once: an error must be shown before the UI takes over the screen."""
+    with open_feed(state_folder) as feed:
+        names = [run.id for run in sorted(feed.runs(), key=lambda run: run.started_at, reverse=True)]
+    if run_id is None:
+        return None
+    found = match_runs(run_id, names)
+    if len(found) == 1:
+        return found[0]
+    message = f"{run_id!r} may mean {len(found)} runs" if found else f"there is no run {run_id!r} here"
+    raise UsageError(message, hint=f"the runs here are: {', '.join((found or names)[:10]) or 'none'}")
+
+
+def is_light(environ: Mapping[str, str]) -> bool:
+    """Many terminals give their colours in COLORFGBG, as ``15;0``; the last number is the background."""
+    background = environ.get("COLORFGBG", "").rpartition(";")[2]
+    return background in ("7", "15")

@@ -1,7 +1,8 @@
-"""Swimlanes: cards by stage, side by side. Draws only the cards one sees."""
+"""Swimlanes: cards by stage, side by side. Draws only the visible cards."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import events
@@ -14,14 +15,14 @@ from textual.widget import Widget
 
 from ralph.domain.text.figures import plural
 from ralph.domain.views.board import Board, Card, CardKind, Lane
-from ralph.interfaces.tui.marks import line
-from ralph.interfaces.tui.wrapping import wrapped
+from ralph.interfaces.tui.lines import wrap
+from ralph.interfaces.tui.marks import DIM, dim, line
 
 CARD_HEIGHT = 5
 """Border, two lines of title, one of figures, border."""
 NARROWEST = 20
 FOLDED = 3
-"""Width of a lane without cards: its name is written downwards."""
+"""Width of an empty lane: its name is written downwards."""
 HEAD = 2
 
 _LANE_STYLES = {
@@ -30,7 +31,7 @@ _LANE_STYLES = {
     "accepted": "$text-success",
     "failed": "$text-error",
     "changes_requested": "$text-warning",
-    "cancelled": "$foreground 60%",
+    "cancelled": DIM,
 }
 _STATUS_LOOKS = {
     "working": ("●", "$text-success"),
@@ -41,12 +42,12 @@ _STATUS_LOOKS = {
     "done": ("✔", "$text-success"),
     "passes": ("✔", "$text-success"),
     "failed": ("✘", "$text-error"),
-    "cancelled": ("■", "$foreground 60%"),
+    "cancelled": ("■", DIM),
 }
 
 
 class BoardView(Widget, can_focus=True):
-    """One board. The cursor is on a card, known by its id."""
+    """One board. The cursor stays on its card, known by its id."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Open"),
@@ -59,7 +60,7 @@ class BoardView(Widget, can_focus=True):
     ]
 
     class Chosen(Message):
-        """Somebody opened a card."""
+        """The user opened a card."""
 
         def __init__(self, card: Card) -> None:
             super().__init__()
@@ -78,7 +79,7 @@ class BoardView(Widget, can_focus=True):
 
     def show(self, board: Board | None) -> None:
         current = self.current
-        self._board = board if board is None else _narrowed(board, self.sought)
+        self._board = board if board is None else _filter_board(board, self.sought)
         if current is not None and self._board is not None:
             self._find(current.id)
         if not self._cards():
@@ -211,7 +212,7 @@ class BoardView(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if not self._lanes:
-            text = Content.styled("  no tasks and no plan here yet" if y == 1 else "", "$foreground 60%")
+            text = dim("  no tasks and no plan here yet" if y == 1 else "")
         else:
             spread = self._spread()
             text = Content("").join(self._cell(number, size, y) for number, _, size in spread)
@@ -226,10 +227,10 @@ class BoardView(Widget, can_focus=True):
         style = _LANE_STYLES.get(lane.key, "$text-accent")
         if not lane.cards and width <= FOLDED + 2:
             letter = lane.title[y : y + 1] if y < self.size.height else ""
-            return Content.assemble(" ", (letter or " ", "$foreground 60%"), " ").truncate(width, pad=True)
+            return Content.assemble(" ", (letter or " ", DIM), " ").truncate(width, pad=True)
         if y == 0:
             count = f" {len(lane.cards)}"
-            title = Content.assemble(" ", (line(lane.title), f"bold {style}"), (count, "$foreground 60%"))
+            title = Content.assemble(" ", (line(lane.title), f"bold {style}"), (count, DIM))
             return title.truncate(width, ellipsis=True, pad=True)
         if y == 1:
             return Content.styled(" " + "━" * (width - 2) + " ", style)
@@ -240,7 +241,7 @@ class BoardView(Widget, can_focus=True):
         if place >= len(lane.cards) or last_room:
             left = len(lane.cards) - place
             more = f"  ↓ {left} more" if left > 0 and last_room and row == 0 else ""
-            return Content.styled(more, "$foreground 60%").truncate(width, pad=True)
+            return dim(more).truncate(width, pad=True)
         is_current = number == self._lane and place == self._places.get(lane.key, 0)
         return _card_line(lane.cards[place], row, width, is_current, self.has_focus)
 
@@ -252,18 +253,14 @@ def _with_arrows(text: Content, *, left: bool, right: bool) -> Content:
     return text[: len(text) - 1] + Content.styled("▸", "$text-accent") if right else text
 
 
-def _narrowed(board: Board, sought: str) -> Board:
+def _filter_board(board: Board, sought: str) -> Board:
     if not sought:
         return board
-    lanes = tuple(
-        Lane(
-            lane.key,
-            lane.title,
-            tuple(card for card in lane.cards if sought in f"{card.id} {card.title}".casefold()),
-        )
-        for lane in board.lanes
-    )
-    return Board(board.kind, board.title, lanes, board.problem)
+
+    def cards(lane: Lane) -> tuple[Card, ...]:
+        return tuple(card for card in lane.cards if sought in f"{card.id} {card.title}".casefold())
+
+    return replace(board, lanes=tuple(replace(lane, cards=cards(lane)) for lane in board.lanes))
 
 
 def _card_line(card: Card, row: int, width: int, is_current: bool, has_focus: bool) -> Content:
@@ -274,38 +271,36 @@ def _card_line(card: Card, row: int, width: int, is_current: bool, has_focus: bo
         name = line(card.id)[: inner - 2]
         rest = sides[5] * max(0, inner - 2 - len(name))
         pieces: list[tuple[str, str]] = [(f"{sides[0]}{sides[5]}", border), (name, "bold"), (rest, border)]
-        return Content.assemble(" ", *pieces, (f"{sides[5]}{sides[1]}", border), " ").truncate(
-            width, pad=True
-        )
+        top = Content.assemble(" ", *pieces, (f"{sides[5]}{sides[1]}", border), " ")
+        return top.truncate(width, pad=True)
     if row == CARD_HEIGHT - 1:
-        return Content.assemble(" ", (sides[2] + sides[5] * inner + sides[3], border), " ").truncate(
-            width, pad=True
-        )
+        bottom = Content.assemble(" ", (sides[2] + sides[5] * inner + sides[3], border), " ")
+        return bottom.truncate(width, pad=True)
     body = _figures(card) if row == CARD_HEIGHT - 2 else Content(_title_row(card, row - 1, inner))
     body = body.truncate(inner, ellipsis=True, pad=True)
     return Content.assemble(" ", (sides[4], border), body, (sides[4], border), " ")
 
 
 def _title_row(card: Card, row: int, width: int) -> str:
-    rows = wrapped(line(card.title), width)
+    rows = wrap(line(card.title), width)
     if row == 1 and len(rows) > 2:
         return rows[1][: width - 1] + "…"
     return rows[row] if row < len(rows) else ""
 
 
 def _figures(card: Card) -> Content:
-    mark, style = _STATUS_LOOKS.get(card.status, ("·", "$foreground 60%"))
+    mark, style = _STATUS_LOOKS.get(card.status, ("·", DIM))
     pieces: list[Content | str | tuple[str, str]] = [(mark, style)]
     if card.iteration or card.maximum:
         used = f"{card.iteration}/{card.maximum}" if card.maximum else f"{card.iteration}"
         full = card.maximum is not None and card.iteration >= card.maximum
-        pieces.append((f" ↻ {used}", "$text-warning" if full else "$foreground 60%"))
+        pieces.append((f" ↻ {used}", "$text-warning" if full else DIM))
     if card.rounds and card.kind is CardKind.STORY:
-        pieces.append((f" {plural(card.rounds, 'review')}", "$foreground 60%"))
+        pieces.append((f" {plural(card.rounds, 'review')}", DIM))
     elif card.rounds:
         pieces.append((f" ↩ {card.rounds}", "$text-warning"))
     if card.note:
-        pieces.append((f" {line(card.note)}", "$foreground 60%"))
+        pieces.append((f" {line(card.note)}", DIM))
     elif card.status:
-        pieces.append((f" {card.status}", "$foreground 60%"))
+        pieces.append((f" {card.status}", DIM))
     return Content.assemble(*pieces)

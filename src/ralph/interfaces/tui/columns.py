@@ -12,8 +12,16 @@ from ralph.domain.views.board import Card
 from ralph.domain.views.decisions import UNDER_WAY, describe_iteration
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.run_tree import TreeRow, branch
-from ralph.interfaces.tui.charts import sparkline
-from ralph.interfaces.tui.marks import STATE_MARKS, TONE_STYLES, line, reason_line, verdict_mark
+from ralph.interfaces.tui.marks import (
+    DIM,
+    STATE_MARKS,
+    TONE_STYLES,
+    dim,
+    line,
+    reason_line,
+    sparkline,
+    verdict_mark,
+)
 from ralph.interfaces.tui.table import Column
 
 Now = Callable[[], float]
@@ -34,15 +42,15 @@ def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
         Column("iter", 7, _run_iterations, rank=1, right=True),
         Column("spent", 9, _run_cost, rank=1, right=True),
         Column("last check", 20, _run_check, rank=4),
-        Column("active", 8, lambda row: styled(age(now() - row.run.active_at), "$foreground 60%"), rank=3),
+        Column("active", 8, lambda row: dim(age(now() - row.run.active_at)), rank=3),
         Column("agent", 10, lambda row: Content(line(row.run.agent)), rank=6),
         Column("profile", 10, lambda row: Content(line(row.run.profile)), rank=5),
-        Column("why", 0, lambda row: styled(reason_line(row.run), "$foreground 60%"), rank=2),
+        Column("why", 0, lambda row: dim(reason_line(row.run)), rank=2),
     )
 
 
 def _run_name(row: TreeRow) -> Content:
-    return Content.assemble((branch(row.last), "$foreground 60%"), line(row.run.id))
+    return Content.assemble((branch(row.last), DIM), line(row.run.id))
 
 
 def _run_state(row: TreeRow) -> Content:
@@ -51,20 +59,21 @@ def _run_state(row: TreeRow) -> Content:
 
 
 def _run_iterations(row: TreeRow) -> Content:
-    return Content(f"{row.run.iteration}/{row.run.maximum}" if row.run.maximum else str(row.run.iteration))
+    run = row.run
+    return Content(f"{run.iteration}/{run.maximum}" if run.maximum else str(run.iteration))
 
 
 def _run_cost(row: TreeRow) -> Content:
     run = row.run
     if run.cost_usd is None:
-        return styled(f"{compact(run.tokens)} t" if run.tokens else "-", "$foreground 60%")
+        return dim(f"{compact(run.tokens)} t" if run.tokens else "-")
     return Content(("≥" if run.cost_is_partial else "") + money(run.cost_usd))
 
 
 def _run_check(row: TreeRow) -> Content:
     check = row.run.last_check
     if check is None:
-        return styled("-", "$foreground 60%")
+        return dim("-")
     mark, style = verdict_mark(check.verdict)
     return styled(f"{mark} {line(check.name)}", style)
 
@@ -72,7 +81,7 @@ def _run_check(row: TreeRow) -> Content:
 # --- the plan ---
 
 _REVIEWS = {
-    "todo": ("☐ to do", "$foreground 60%"),
+    "todo": ("☐ to do", DIM),
     "needs_review": ("◔ needs review", "$text-primary"),
     "changes_requested": ("↩ changes", "$text-warning"),
     "approved": ("✔ approved", "$text-success"),
@@ -81,7 +90,7 @@ _REVIEWS = {
 
 def story_columns() -> Sequence[Column[Card]]:
     return (
-        Column("#", 3, lambda card: styled(str(card.priority), "$foreground 60%"), rank=3, right=True),
+        Column("#", 3, lambda card: dim(str(card.priority)), rank=3, right=True),
         Column("story", 10, lambda card: Content(line(card.id))),
         Column("review", 15, _review),
         Column("passes", 6, _passes, rank=1),
@@ -96,7 +105,7 @@ def _review(card: Card) -> Content:
 
 
 def _passes(card: Card) -> Content:
-    return styled("yes", "$text-success") if card.status == "passes" else styled("no", "$foreground 60%")
+    return styled("yes", "$text-success") if card.status == "passes" else dim("no")
 
 
 def _story_title(card: Card) -> Content:
@@ -108,7 +117,7 @@ def _story_title(card: Card) -> Content:
 
 
 class IterationColumns:
-    """Bars are drawn beside the greatest value of all iterations."""
+    """Bars are drawn in proportion to the greatest value of all iterations."""
 
     def __init__(self) -> None:
         self._most_cost = 0.0
@@ -126,7 +135,7 @@ class IterationColumns:
             Column("decision", 12, lambda each: _decision(each, live=self._is_live)),
             Column("checks", 9, _checks),
             Column("claim", 7, _claim, rank=4),
-            Column("role", 9, lambda each: styled(line(each.role) or "-", "$foreground 60%"), rank=5),
+            Column("role", 9, lambda each: dim(line(each.role) or "-"), rank=5),
             Column("cost", 9, self._cost, rank=1, right=True),
             Column("time", 9, self._time, rank=2, right=True),
             Column("tools", 6, _tools, rank=6, right=True),
@@ -136,12 +145,12 @@ class IterationColumns:
     def _cost(self, each: IterationView) -> Content:
         cost = each.spend.cost_usd
         if cost is None:
-            return styled("-", "$foreground 60%")
+            return dim("-")
         return Content.assemble(f"{money(cost)} ", (_height(cost, self._most_cost), "$text-warning"))
 
     def _time(self, each: IterationView) -> Content:
         if not each.seconds:
-            return styled("-", "$foreground 60%")
+            return dim("-")
         height = _height(each.seconds, self._most_seconds)
         return Content.assemble(f"{duration(each.seconds)} ", (height, "$text-primary"))
 
@@ -162,8 +171,8 @@ def _decision(each: IterationView, *, live: bool) -> Content:
 
 def _checks(each: IterationView) -> Content:
     if not each.checks:
-        return styled("-", "$foreground 60%")
-    # What is red must not be hidden behind what is green.
+        return dim("-")
+    # Red must not hide behind green.
     ordered = sorted(each.checks, key=lambda check: check.verdict is Verdict.PASSED)
     marks = [("■", verdict_mark(check.verdict.value)[1]) for check in ordered[:MOST_MARKS]]
     more = "+" if len(each.checks) > MOST_MARKS else ""
@@ -172,7 +181,7 @@ def _checks(each: IterationView) -> Content:
 
 def _claim(each: IterationView) -> Content:
     if not each.claimed and not each.claims:
-        return styled("-", "$foreground 60%")
+        return dim("-")
     if each.denied:
         return styled("denied", "$text-error")
     return styled("proven" if each.proven else "claims", "$text-success" if each.proven else "$text-warning")
@@ -184,4 +193,4 @@ def _tools(each: IterationView) -> Content:
 
 
 def _why(each: IterationView) -> Content:
-    return styled(line(each.fault or each.reason), "$text-error" if each.fault else "$foreground 60%")
+    return styled(line(each.fault or each.reason), "$text-error" if each.fault else DIM)

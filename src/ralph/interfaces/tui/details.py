@@ -1,4 +1,4 @@
-"""Everything about one card, or about one iteration, to read in a dialog."""
+"""Dialogs with everything about one card or one iteration."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ralph.domain.text.safe_text import clean
 from ralph.domain.views.board import Card, CardDetail, HistoryEntry, StageCriteria
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView
-from ralph.interfaces.tui.marks import TONE_STYLES, clock_time, line, verdict_mark
+from ralph.interfaces.tui.marks import DIM, TONE_STYLES, clock_time, dim, field, line, title, verdict_mark
 
 LONGEST_TEXT = 20_000
 MOST_HISTORY = 100
 
 
 class Detail(ModalScreen[str]):
-    """A text to scroll through. Answers with what was asked for meanwhile, or an empty text."""
+    """A text to scroll through. Answers with what the user asked for, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss('')", "Back"),
@@ -66,7 +66,7 @@ class CardDialog(Detail):
         self._asks = detail.card.asks
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what may be asked of the card is offered."""
+        """Offer only what may be asked of the card."""
         asked = parameters[0] if action == "dismiss" and parameters else ""
         return asked not in list(TaskAsk) or asked in self._asks
 
@@ -76,14 +76,6 @@ class IterationDialog(Detail):
 
     def __init__(self, each: IterationView, prompt: str, zone: tzinfo | None, *, live: bool) -> None:
         super().__init__(list(iteration_lines(each, prompt, zone, live=live)))
-
-
-def title(text: str) -> Content:
-    return Content.styled(f"\n{text}", "bold $text-accent")
-
-
-def field(name: str, text: str, style: str = "") -> Content:
-    return Content.assemble((f"{name:<12}", "$foreground 60%"), (text, style))
 
 
 # --- a card ---
@@ -111,15 +103,14 @@ def _card(detail: CardDetail, zone: tzinfo | None) -> Iterator[Content]:
             yield from _stage(stage, card)
     yield title("Verification history")
     if not detail.history:
-        yield Content.styled("nothing yet", "$foreground 60%")
+        yield dim("nothing yet")
     for entry in detail.history[:MOST_HISTORY]:
         yield _entry(entry, zone)
 
 
 def _card_figures(card: Card) -> Iterator[Content]:
-    yield field(
-        "stage", line(card.lane.replace("_", " ")) + (f" · {line(card.status)}" if card.status else "")
-    )
+    status = f" · {line(card.status)}" if card.status else ""
+    yield field("stage", line(card.lane.replace("_", " ")) + status)
     if card.iteration or card.maximum:
         yield field("iterations", f"{card.iteration}" + (f" of {card.maximum}" if card.maximum else ""))
     if card.rounds:
@@ -136,20 +127,20 @@ def _stage(stage: StageCriteria, card: Card) -> Iterator[Content]:
     yield Content.assemble(
         ("▸ " if is_now else "  ", "$text-accent"),
         (f"{line(stage.role):<10}", "bold" if is_now else ""),
-        (f"{line(stage.method).replace('_', ' ')}{promise}{limit}", "$foreground 60%"),
+        (f"{line(stage.method).replace('_', ' ')}{promise}{limit}", DIM),
     )
     if stage.description:
         yield Content(f"            {line(stage.description)}")
 
 
 def _entry(entry: HistoryEntry, zone: tzinfo | None) -> Content:
-    mark, style = verdict_mark(entry.verdict) if entry.verdict else ("·", "$foreground 60%")
+    mark, style = verdict_mark(entry.verdict) if entry.verdict else ("·", DIM)
     number = f" #{entry.iteration}" if entry.iteration else ""
     return Content.assemble(
-        (f"{clock_time(entry.at, zone)} ", "$foreground 60%"),
+        (f"{clock_time(entry.at, zone)} ", DIM),
         (f"{mark} ", style),
         f"{line(entry.role)}{number} {line(entry.what).replace('_', ' ')}".strip(),
-        (f"  {line(entry.reason)}" if entry.reason else "", "$foreground 60%"),
+        (f"  {line(entry.reason)}" if entry.reason else "", DIM),
     )
 
 
@@ -167,9 +158,8 @@ def iteration_lines(
     if each.role:
         yield field("role", line(each.role))
     wording = describe_iteration(each, live=live)
-    yield field(
-        "decision", f"{line(wording.words)}: {line(each.reason)}".rstrip(": "), TONE_STYLES[wording.tone]
-    )
+    decision = f"{line(wording.words)}: {line(each.reason)}".rstrip(": ")
+    yield field("decision", decision, TONE_STYLES[wording.tone])
     if each.fault:
         yield field("fault", line(each.fault), "$text-error")
     if each.ending:
@@ -187,30 +177,23 @@ def iteration_lines(
     yield from _checks(each)
     for action in each.actions:
         mark, style = ("✔", "$text-success") if action.ok else ("✘", "$text-error")
-        yield Content.assemble(
-            (f"{mark} ", style), f"{line(action.name)}  ", (line(action.message), "$foreground 60%")
-        )
+        yield Content.assemble((f"{mark} ", style), f"{line(action.name)}  ", (line(action.message), DIM))
     yield title("Prompt")
-    yield Content.styled(_block(prompt), "$foreground 60%")
+    yield dim(_block(prompt))
 
 
 def _checks(each: IterationView) -> Iterator[Content]:
     if not each.checks:
-        yield Content.styled("none", "$foreground 60%")
+        yield dim("none")
     for check in each.checks:
         mark, style = verdict_mark(check.verdict.value)
         code = f", exit {check.exit_code}" if check.exit_code is not None else ""
-        yield Content.assemble(
-            (f"{mark} {line(check.name)}", style),
-            (
-                f"  {check.verdict.value} in {duration(check.seconds)}{code}  {line(check.command)}",
-                "$foreground 60%",
-            ),
-        )
+        receipt = f"  {check.verdict.value} in {duration(check.seconds)}{code}  {line(check.command)}"
+        yield Content.assemble((f"{mark} {line(check.name)}", style), (receipt, DIM))
         if check.reason:
             yield Content(f"  {line(check.reason)}")
         for row in check.last_lines[-10:]:
-            yield Content.styled(f"  │ {line(row)}", "$foreground 60%")
+            yield dim(f"  │ {line(row)}")
 
 
 def _block(text: str) -> str:

@@ -12,6 +12,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static, TextArea
 
+from ralph.interfaces.tui.marks import dim
+
 HELP = (
     ("1 … 6", "runs, board, plan, stream, iterations, about"),
     ("tab", "next part of the screen"),
@@ -54,7 +56,7 @@ class Question(ModalScreen[str]):
                     yield Button(Content(label), name=name, variant="primary" if name else "default")
 
     def on_mount(self) -> None:
-        self.set_focus(self.query(Button).first())  # before anything is drawn: keys may be on their way
+        self.set_focus(self.query(Button).first())  # before drawing: keys may be on their way
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.name or "")
@@ -74,11 +76,10 @@ class SteerDialog(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog small"):
-            yield Static(
-                Content(f"Add a note for the agent of {self._run_id}: it goes into the next prompt, once.")
-            )
+            text = f"Add a note for the agent of {self._run_id}: it goes into the next prompt, once."
+            yield Static(Content(text))
             yield TextArea(id="steer")
-            yield Static(Content.styled("ctrl+s sends · escape cancels", "$foreground 60%"))
+            yield Static(dim("ctrl+s sends · escape cancels"))
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one(TextArea))

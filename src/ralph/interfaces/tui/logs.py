@@ -1,4 +1,4 @@
-"""The files a run wrote: prompts, the agent's raw output, the checks' logs. The end of one is shown, made harmless."""
+"""The files a run wrote: prompts, the agent's raw output, the logs of its checks. Shows the end of one, made harmless."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ralph.domain.text.safe_text import clean
-from ralph.interfaces.tui.marks import line
-from ralph.interfaces.tui.stream_line import LONGEST_LINE, Kind, Line
+from ralph.interfaces.tui.lines import LONGEST_LINE, Kind, Line
+from ralph.interfaces.tui.marks import dim, line
 from ralph.interfaces.tui.stream_view import StreamView
 from ralph.interfaces.tui.table import Column, Table
 
@@ -31,7 +31,7 @@ class LogFile(NamedTuple):
 
 
 def files_of(folder: Path) -> list[LogFile]:
-    """The newest first. Files may come and go meanwhile."""
+    """Newest first. Files may come and go meanwhile."""
     found: list[LogFile] = []
     try:
         entries = list(folder.iterdir())[:MOST_FILES]
@@ -42,13 +42,13 @@ def files_of(folder: Path) -> list[LogFile]:
             status = path.lstat()
         except OSError:
             continue
-        if stat.S_ISREG(status.st_mode):  # a pipe would let us wait, a link would lead away
+        if stat.S_ISREG(status.st_mode):  # a pipe would block, a link would lead elsewhere
             found.append(LogFile(path, status.st_size, status.st_mtime))
     return sorted(found, key=lambda file: (-file.changed_at, file.path.name))
 
 
 def end_of(path: Path) -> list[Line]:
-    """The last of it as lines, and how much was left out."""
+    """The end of the file as lines, and how much was left out."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
@@ -79,7 +79,7 @@ class LogsDialog(ModalScreen[None]):
             Column("bytes", 12, lambda file: Content(f"{file.size:,}"), right=True),
         )
         with Vertical(classes="dialog large"):
-            yield Static(Content.styled(str(self._folder), "$foreground 60%"), id="log-name")
+            yield Static(dim(str(self._folder)), id="log-name")
             yield Table(columns, lambda file: file.path, empty="no files here", id="log-files")
             yield StreamView(id="log-text")
 
@@ -98,8 +98,7 @@ class LogsDialog(ModalScreen[None]):
         self.query_one("#log-name", Static).update(Content(line(file.path.name)))
         view.display = True
         view.clear()
-        lines = end_of(file.path)
-        self.call_after_refresh(view.add, lines)
+        self.call_after_refresh(view.add, end_of(file.path))
         view.focus()
 
     def action_back(self) -> None:
@@ -108,7 +107,7 @@ class LogsDialog(ModalScreen[None]):
             self.dismiss()
             return
         view.display = False
-        self.query_one("#log-name", Static).update(Content.styled(str(self._folder), "$foreground 60%"))
+        self.query_one("#log-name", Static).update(dim(str(self._folder)))
         table = self.query_one("#log-files", Table)
         table.display = True
         table.focus()

@@ -1,4 +1,4 @@
-"""The screen with all its views. Shows looks; tells the application what somebody wants to see."""
+"""The screen with all its views. Shows looks; tells the application what the user wants to see."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.run_tree import TreeRow, run_tree
 from ralph.domain.views.runs import RunView
-from ralph.interfaces.tui.about import AboutRun
 from ralph.interfaces.tui.board_view import BoardView
-from ralph.interfaces.tui.charts import sparkline
 from ralph.interfaces.tui.columns import IterationColumns, run_columns, story_columns
-from ralph.interfaces.tui.run_header import RunHeader
-from ralph.interfaces.tui.run_panel import RunPanel
+from ralph.interfaces.tui.follower import RunLook
+from ralph.interfaces.tui.marks import sparkline
+from ralph.interfaces.tui.run_panels import AboutRun, RunHeader, RunPanel
 from ralph.interfaces.tui.stream_view import StreamView
 from ralph.interfaces.tui.table import Table
-from ralph.interfaces.tui.watch import RunLook
 
 SMALLEST = (50, 12)
 WIDE = 110
@@ -60,14 +58,14 @@ class MainScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (SMALLEST[1], "-high")]  # noqa: RUF012
 
     class Ready(Message):
-        """All views are there."""
+        """All views exist."""
 
     class Wanted(Message):
-        """Something else is to be seen: look at once."""
+        """Another view or filter: look at once."""
 
     def __init__(self, now: Callable[[], float], zone: tzinfo | None) -> None:
         super().__init__()
-        self.is_ready = False  # to be shown something
+        self.is_ready = False  # there are views to show something in
         self._now = now
         self._zone = zone
         self._iteration_columns = IterationColumns()
@@ -190,12 +188,12 @@ class MainScreen(Screen[None]):
 
     @property
     def _board(self) -> Board | None:
-        """The one that is shown."""
+        """The visible one."""
         chosen = (board for board in self._boards if board.kind is self._board_kind)
         return next(chosen, self._boards[0] if self._boards else None)
 
     def forget_run(self) -> None:
-        """Another run is watched from now on."""
+        """From now on, another run is watched."""
         self._watched = None
         self.stream.clear()
         self.stream.following = True

@@ -5,29 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import tzinfo
 
-from ralph.domain.agent.events import (
-    AgentEvent,
-    ErrorReported,
-    LimitReported,
-    Noise,
-    Notice,
-    Reasoning,
-    SessionStarted,
-    Text,
-    TodoChanged,
-    TodoItem,
-    TodoStatus,
-    ToolEnded,
-    ToolStarted,
-    TurnEnded,
-)
+from ralph.domain.agent import events as agent
 from ralph.domain.loop.events import AgentActed, AgentEnded, ClaimsSought, IterationStarted, LoopEvent
 from ralph.domain.text.figures import plural
-from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.text.safe_text import clean
 from ralph.domain.views.feed import FeedEvent
+from ralph.interfaces.tui.lines import LONGEST_LINE, OUTPUT_LINES, Kind, Line, bounded
 from ralph.interfaces.tui.loop_text import loop_lines
-from ralph.interfaces.tui.marks import clock_time
-from ralph.interfaces.tui.stream_line import LONGEST_LINE, OUTPUT_LINES, Kind, Line
+from ralph.interfaces.tui.marks import TODO_MARKS, clock_time
 from ralph.operations.watch import restore
 
 TEXT_LINES = 400
@@ -37,43 +22,35 @@ MOST_OPEN_TOOLS = 1_024
 
 
 class StreamText:
-    """Takes events in order. Remembers what it needs between them, in bounded memory."""
+    """Takes events in order. What it remembers between them is bounded."""
 
     def __init__(self, zone: tzinfo | None = None) -> None:
         self._zone = zone
         self._tools: dict[str, str] = {}
         self._line_is_open = False
-        self._error_told = ""
+        self._last_error = ""
         self._claims: tuple[str, ...] = ()
-        self.todo: tuple[TodoItem, ...] = ()
+        self.todo: tuple[agent.TodoItem, ...] = ()
         self.tool = ""  # the call under way, in words
 
     def take(self, event: FeedEvent) -> list[Line]:
         restored = restore(event.data)
-        if restored is None:  # of another version of ralph
-            return self._broken(
-                [Line(Kind.LOOP, "dim", f"· {clean_line(event.kind[:80])}: unknown to this version of ralph")]
-            )
-        if isinstance(restored, AgentActed):
-            lines: list[Line] = []
-            for number, acted in enumerate(restored.events):
-                lines += self._acted(acted)
-                if len(lines) > MOST_LINES_AT_ONCE:
-                    left = len(restored.events) - number - 1
-                    lines += self._broken(
-                        [
-                            Line(
-                                Kind.LOOP,
-                                "dim",
-                                f"… {plural(left, 'more event')} of this moment: see the log",
-                            )
-                        ]
-                    )
-                    break
-            return lines
-        return self._broken(self._happened(restored, event.at))
+        if restored is None:  # written by another version of ralph
+            return self._whole([_dim(f"· {bounded(event.kind, 80)}: unknown to this version of ralph")])
+        if not isinstance(restored, AgentActed):
+            return self._whole(self._loop_lines(restored, event.at))
+        lines: list[Line] = []
+        for number, acted in enumerate(restored.events, 1):
+            if isinstance(acted, agent.Text) and not acted.parent:
+                lines += self._words(acted)
+            else:
+                lines += self._whole(list(self._agent_lines(acted)))
+            if len(lines) > MOST_LINES_AT_ONCE:
+                more = plural(len(restored.events) - number, "more event")
+                return lines + self._whole([_dim(f"… {more} of this moment: see the log")])
+        return lines
 
-    def _broken(self, lines: list[Line]) -> list[Line]:
+    def _whole(self, lines: list[Line]) -> list[Line]:
         """After whole lines, the next word begins a new one."""
         if lines:
             self._line_is_open = False
@@ -81,13 +58,8 @@ class StreamText:
 
     # --- the agent ---
 
-    def _acted(self, event: AgentEvent) -> list[Line]:
-        if isinstance(event, Text) and not event.parent:
-            return self._words(event)
-        return self._broken(list(self._did(event)))
-
-    def _words(self, event: Text) -> list[Line]:
-        """Pieces of one block may come word by word: the line continues."""
+    def _words(self, event: agent.Text) -> list[Line]:
+        """An agent may send a text word by word: continue the line."""
         text = clean(event.text[: LONGEST_LINE * TEXT_LINES])
         if not text.strip() and not self._line_is_open:
             return []
@@ -103,10 +75,10 @@ class StreamText:
             lines.pop()
         return lines
 
-    def _did(self, event: AgentEvent) -> Iterator[Line]:
+    def _agent_lines(self, event: agent.AgentEvent) -> Iterator[Line]:
         match event:
-            case ToolStarted():
-                name, summary = clean_line(event.name[:80]), clean_line(event.summary[:LONGEST_LINE])
+            case agent.ToolStarted():
+                name, summary = bounded(event.name, 80), bounded(event.summary)
                 self._tools[event.id] = name
                 if len(self._tools) > MOST_OPEN_TOOLS:
                     del self._tools[next(iter(self._tools))]
@@ -114,35 +86,35 @@ class StreamText:
                 sign = "  ◦ " if event.parent else "● "
                 text = f"{sign}{name}  {summary}" if summary else f"{sign}{name}"
                 yield Line(Kind.TOOLS, "tool", text, head=len(sign) + len(name), indent=4)
-            case ToolEnded():
+            case agent.ToolEnded():
                 yield from self._tool_ended(event)
-            case TodoChanged():
+            case agent.TodoChanged():
                 self.todo = event.items
                 yield from _todo_lines(event.items)
-            case Text():
+            case agent.Text():
                 yield from _block(Kind.WORDS, "dim", event.text, "    ")
-            case Reasoning():
+            case agent.Reasoning():
                 yield from _block(Kind.WORDS, "thought", event.text, "    " if event.parent else "  ")
-            case SessionStarted():
-                self._error_told = ""
-                yield Line(Kind.LOOP, "dim", f"session started {clean_line(event.model[:80])}".rstrip())
-            case TurnEnded() if event.error and event.error != self._error_told:
-                yield Line(Kind.WORDS, "bad", f"✘ {clean_line(event.error[:LONGEST_LINE])}", indent=2)
-            case ErrorReported():
-                self._error_told = event.message
+            case agent.SessionStarted():
+                self._last_error = ""
+                yield _dim(f"session started {bounded(event.model, 80)}".rstrip())
+            case agent.TurnEnded() if event.error and event.error != self._last_error:
+                yield Line(Kind.WORDS, "bad", f"✘ {bounded(event.error)}", indent=2)
+            case agent.ErrorReported():
+                self._last_error = event.message
                 status = f" ({event.status})" if event.status else ""
-                text = f"✘ {clean_line(event.message[:LONGEST_LINE])}{status}"
+                text = f"✘ {bounded(event.message)}{status}"
                 yield Line(Kind.WORDS, "bad" if event.final else "warn", text, indent=2)
-            case LimitReported(rejected=True):
+            case agent.LimitReported(rejected=True):
                 until = f" until {clock_time(event.resets_at, self._zone)}" if event.resets_at else ""
-                yield Line(Kind.LOOP, "warn", f"◔ limit reached: {clean_line(event.limit[:80])}{until}")
-            case Notice() | Noise():
-                yield Line(Kind.WORDS, "dim", f"· {clean_line(event.text[:LONGEST_LINE])}", indent=2)
+                yield Line(Kind.LOOP, "warn", f"◔ limit reached: {bounded(event.limit, 80)}{until}")
+            case agent.Notice() | agent.Noise():
+                yield Line(Kind.WORDS, "dim", f"· {bounded(event.text)}", indent=2)
             case _:
                 pass
 
-    def _tool_ended(self, event: ToolEnded) -> Iterator[Line]:
-        name = self._tools.pop(event.id, "") or clean_line(event.name[:80])
+    def _tool_ended(self, event: agent.ToolEnded) -> Iterator[Line]:
+        name = self._tools.pop(event.id, "") or bounded(event.name, 80)
         self.tool = ""
         margin = "    " if event.parent else "  "
         rows = clean(event.output[: LONGEST_LINE * OUTPUT_LINES]).rstrip("\n").split("\n")
@@ -161,7 +133,7 @@ class StreamText:
 
     # --- the loop ---
 
-    def _happened(self, event: LoopEvent, at: float) -> list[Line]:
+    def _loop_lines(self, event: LoopEvent, at: float) -> list[Line]:
         if isinstance(event, IterationStarted):
             self._tools.clear()
             self.todo, self.tool = (), ""
@@ -171,6 +143,10 @@ class StreamText:
         elif isinstance(event, AgentEnded):
             self.tool = ""
         return list(loop_lines(event, at, self._zone, self._claims))
+
+
+def _dim(text: str) -> Line:
+    return Line(Kind.LOOP, "dim", text)
 
 
 def _text_style(row: str) -> str:
@@ -185,18 +161,16 @@ def _block(kind: Kind, style: str, text: str, margin: str) -> Iterator[Line]:
         yield Line(kind, style, f"{margin}… {plural(len(rows) - 40, 'more line')}")
 
 
-_TODO_MARKS = {TodoStatus.DONE: "☑", TodoStatus.ACTIVE: "▸", TodoStatus.PENDING: "☐"}
-_TODO_STYLES = {TodoStatus.DONE: "good", TodoStatus.ACTIVE: "claim", TodoStatus.PENDING: "dim"}
+_TODO_STYLES = {
+    agent.TodoStatus.DONE: "good",
+    agent.TodoStatus.ACTIVE: "claim",
+    agent.TodoStatus.PENDING: "dim",
+}
 
 
-def _todo_lines(items: tuple[TodoItem, ...]) -> Iterator[Line]:
-    done = sum(item.status is TodoStatus.DONE for item in items)
+def _todo_lines(items: tuple[agent.TodoItem, ...]) -> Iterator[Line]:
+    done = sum(item.status is agent.TodoStatus.DONE for item in items)
     yield Line(Kind.TOOLS, "heading", f"≡ to do: {done} of {len(items)}")
     for item in items[:50]:
-        mark = _TODO_MARKS[item.status]
-        yield Line(
-            Kind.TOOLS,
-            _TODO_STYLES[item.status],
-            f"  {mark} {clean_line(item.text[:LONGEST_LINE])}",
-            indent=4,
-        )
+        text = f"  {TODO_MARKS[item.status]} {bounded(item.text)}"
+        yield Line(Kind.TOOLS, _TODO_STYLES[item.status], text, indent=4)

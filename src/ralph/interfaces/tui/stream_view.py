@@ -15,15 +15,14 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ralph.interfaces.tui.stream_line import Kind, Line
-from ralph.interfaces.tui.wrapping import cut, wrapped
+from ralph.interfaces.tui.lines import Kind, Line, cut, wrap
 
 MOST_LINES = 6_000
-"""Lines kept; what was before them is read again when somebody scrolls there."""
+"""Lines kept; earlier ones are read again when the reader scrolls there."""
 SOME_LINES = 4_000
 NEAR_THE_TOP = 3
 LONGEST_JOINED = 20_000
-"""Characters after which a line that comes in pieces is broken: an agent may never end one."""
+"""Characters after which a line that comes in pieces is broken: an agent may never end it."""
 
 STYLES = ("text", "heading", "dim", "thought", "tool", "good", "bad", "warn", "claim", "rule")
 KINDS = (None, Kind.WORDS, Kind.TOOLS, Kind.CHECKS)
@@ -36,7 +35,7 @@ class _Row(NamedTuple):
 
 
 class StreamView(ScrollView, can_focus=True):
-    """Takes lines as they come. Draws only what is visible."""
+    """Draws only what is visible."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "follow", "Follow"),
@@ -51,17 +50,17 @@ class StreamView(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"stream--{style}" for style in STYLES} | {"stream--head"}
 
     class OlderWanted(Message):
-        """The reader came to the top."""
+        """The reader reached the top."""
 
     class Moved(Message):
-        """Follows, or does not any more; or shows other kinds of lines."""
+        """It follows or stopped following, or shows other kinds of lines."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (textual's name)
         super().__init__(id=id)
         self.following = True
         self.shown_kind: Kind | None = None
         self.sought = ""
-        self.was_cut = False  # the newest lines were let go: the reader is far above them
+        self.was_cut = False  # the newest lines were dropped: the reader is far above them
         self._lines: list[Line] = []
         self._counts: list[int] = []  # rows of each line
         self._rows: list[_Row] = []
@@ -75,7 +74,7 @@ class StreamView(ScrollView, can_focus=True):
         self._counts.clear()
         self._rows.clear()
         self.was_cut = False
-        self._resized()
+        self._update_size()
         self.scroll_to(0, 0, animate=False, immediate=True)
 
     def add(self, lines: Sequence[Line]) -> None:
@@ -88,16 +87,16 @@ class StreamView(ScrollView, can_focus=True):
             surplus = len(self._lines) - SOME_LINES
             del self._rows[: sum(self._counts[:surplus])]
             del self._lines[:surplus], self._counts[:surplus]
-        self._resized()
+        self._update_size()
         if self.following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self._scroll_to_end()
 
     def add_before(self, lines: Sequence[Line]) -> None:
-        """At the beginning; what is visible stays where it is."""
+        """At the beginning; the visible lines stay where they are."""
         if not lines:
             return
         at = self.scroll_offset.y
-        laid = [self._laid_out(line) for line in lines]
+        laid = [self._rows_of(line) for line in lines]
         rows = [row for each in laid for row in each]
         self._lines[:0] = lines
         self._counts[:0] = [len(each) for each in laid]
@@ -106,7 +105,7 @@ class StreamView(ScrollView, can_focus=True):
             del self._lines[2 * MOST_LINES :], self._counts[2 * MOST_LINES :]
             del self._rows[sum(self._counts) :]
             self.was_cut = True
-        self._resized()
+        self._update_size()
         self.scroll_to(y=at + len(rows), animate=False, immediate=True)
 
     def _add(self, line: Line) -> None:
@@ -115,24 +114,24 @@ class StreamView(ScrollView, can_focus=True):
             line = last._replace(text=last.text + line.text)
             if count := self._counts.pop():
                 del self._rows[-count:]
-        rows = self._laid_out(line)
+        rows = self._rows_of(line)
         self._lines.append(line)
         self._counts.append(len(rows))
         self._rows += rows
 
-    def _laid_out(self, line: Line) -> list[_Row]:
-        """No rows if it is not wanted now."""
+    def _rows_of(self, line: Line) -> list[_Row]:
+        """No rows if the line is filtered out."""
         if not self._is_wanted(line):
             return []
         width = max(self._width, 20)
         if line.style == "rule":
             label = cut(f"── {line.text} ", width)
             return [_Row(line.style, label + "─" * (width - cell_len(label)), line.head)]
-        first, *rest = wrapped(line.text, width, line.indent)
+        first, *rest = wrap(line.text, width, line.indent)
         return [_Row(line.style, first, line.head), *(_Row(line.style, row, 0) for row in rest)]
 
     def _lay_out(self) -> None:
-        laid = [self._laid_out(line) for line in self._lines]
+        laid = [self._rows_of(line) for line in self._lines]
         self._counts = [len(each) for each in laid]
         self._rows = [row for each in laid for row in each]
 
@@ -141,43 +140,43 @@ class StreamView(ScrollView, can_focus=True):
             return False
         return not self.sought or line.style == "rule" or self.sought in line.text.casefold()
 
-    def _resized(self) -> None:
+    def _update_size(self) -> None:
         self.virtual_size = Size(self._width, len(self._rows))
         self.refresh()
 
     # --- choosing ---
 
     def seek(self, text: str) -> None:
-        """Only lines with this text; empty: all."""
+        """Show only lines with this text; empty shows all."""
         self.sought = text.casefold().strip()
-        self._again()
+        self._show_again()
 
     def action_next_kind(self) -> None:
         self.shown_kind = KINDS[(KINDS.index(self.shown_kind) + 1) % len(KINDS)]
-        self._again()
+        self._show_again()
 
-    def _again(self) -> None:
+    def _show_again(self) -> None:
         self._lay_out()
-        self._resized()
+        self._update_size()
         if self.following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self._scroll_to_end()
         self.post_message(self.Moved())
 
     # --- moving ---
 
+    def _scroll_to_end(self) -> None:
+        self.scroll_end(animate=False, immediate=True, x_axis=False)
+
     def action_follow(self) -> None:
         self.following = True
-        self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self._scroll_to_end()
         self.post_message(self.Moved())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         at_end = new_value >= self.max_scroll_y
-        if new_value < old_value and not at_end and self.following:
-            self.following = False
-            self.post_message(self.Moved())
-        elif at_end and not self.following and new_value > old_value:
-            self.following = True
+        if (new_value > old_value if at_end else new_value < old_value) and at_end is not self.following:
+            self.following = at_end
             self.post_message(self.Moved())
         if new_value <= NEAR_THE_TOP and new_value < old_value:
             self.post_message(self.OlderWanted())
@@ -187,9 +186,9 @@ class StreamView(ScrollView, can_focus=True):
         if width != self._width:
             self._width = width
             self._lay_out()
-            self._resized()
+            self._update_size()
         if self.following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self._scroll_to_end()
 
     # --- drawing ---
 
@@ -209,9 +208,6 @@ class StreamView(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         row = self._rows[number]
         style = self._look(row.style)
-        if row.head:
-            head = style + RichStyle(bold=True)
-            segments = [Segment(row.text[: row.head], head), Segment(row.text[row.head :], style)]
-        else:
-            segments = [Segment(row.text, style)]
-        return Strip(segments).adjust_cell_length(width, self.rich_style)
+        head, rest = row.text[: row.head], row.text[row.head :]
+        segments = [Segment(head, style + RichStyle(bold=True))] if head else []
+        return Strip([*segments, Segment(rest, style)]).adjust_cell_length(width, self.rich_style)

@@ -1,4 +1,4 @@
-"""A table that draws only the rows one sees, and leaves out columns that have no room."""
+"""A table that draws only the visible rows, and leaves out columns that do not fit."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
-    """``rank`` 0 is always shown; the highest goes first. One column without a width takes what is left."""
+    """``rank`` 0 is always shown; the highest rank is left out first. Width 0 takes the room that is left."""
 
     title: str
-    width: int  # 0: what is left
+    width: int
     cell: Callable[[T], Content]
     rank: int = 0
     right: bool = False
 
 
 class Table(ScrollView, Generic[T], can_focus=True):
-    """Rows are known by their key, so that the cursor stays on one when others come and go."""
+    """Rows are known by their key: the cursor stays on its row when others come and go."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Open"),
@@ -48,7 +48,7 @@ class Table(ScrollView, Generic[T], can_focus=True):
     cursor: reactive[int] = reactive(0, init=False)
 
     class Chosen(Message):
-        """Somebody opened a row."""
+        """The user opened a row."""
 
         def __init__(self, row: object) -> None:
             super().__init__()
@@ -67,10 +67,6 @@ class Table(ScrollView, Generic[T], can_focus=True):
         self._key = key
         self._empty = empty
         self._rows: Sequence[T] = ()
-
-    @property
-    def rows(self) -> Sequence[T]:
-        return self._rows
 
     @property
     def current(self) -> T | None:
@@ -107,7 +103,7 @@ class Table(ScrollView, Generic[T], can_focus=True):
         self.refresh()
 
     def _see_cursor(self) -> None:
-        """The title is always the first line, so a row is visible from the second on."""
+        """The first line is always the title."""
         top, room = self.scroll_offset.y, max(1, self.size.height - 1)
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, immediate=True)
@@ -129,19 +125,18 @@ class Table(ScrollView, Generic[T], can_focus=True):
     # --- drawing ---
 
     def _visible(self) -> list[tuple[Column[T], int]]:
-        """The columns that fit, and how wide each is."""
+        """The columns that fit, with their widths."""
         room = self.scrollable_content_region.width - 1
         chosen = list(self._columns)
         while len(chosen) > 1 and _needed(chosen) > room and max(column.rank for column in chosen) > 0:
-            worst = max(range(len(chosen)), key=lambda place: (chosen[place].rank, place))
-            del chosen[worst]
+            del chosen[max(range(len(chosen)), key=lambda place: (chosen[place].rank, place))]
         left = room - sum(column.width + 2 for column in chosen)
         return [(column, column.width or max(8, left)) for column in chosen]
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
-            cells = [_fitted(Content(column.title), size, column.right) for column, size in self._visible()]
+            cells = [_fit(Content(column.title), size, column.right) for column, size in self._visible()]
             return self._strip(cells, self._component("table--title"), width)
         place = y - 1 + self.scroll_offset.y
         if place >= len(self._rows):
@@ -149,12 +144,10 @@ class Table(ScrollView, Generic[T], can_focus=True):
                 return self._strip([Content(self._empty)], self._component("table--empty"), width)
             return Strip.blank(width, self.rich_style)
         row = self._rows[place]
-        cells = [_fitted(column.cell(row), size, column.right) for column, size in self._visible()]
-        style = (
-            self._component("table--cursor") if place == self.cursor and self.has_focus else self.visual_style
-        )
-        mark = "▌" if place == self.cursor else " "
-        return self._strip(cells, style, width, mark)
+        cells = [_fit(column.cell(row), size, column.right) for column, size in self._visible()]
+        is_current = place == self.cursor
+        style = self._component("table--cursor") if is_current and self.has_focus else self.visual_style
+        return self._strip(cells, style, width, "▌" if is_current else " ")
 
     def _component(self, name: str) -> Style:
         return self.visual_style + self.get_visual_style(name)
@@ -169,7 +162,7 @@ def _needed(columns: Sequence[Column[T]]) -> int:
     return sum((column.width or 24) + 2 for column in columns)
 
 
-def _fitted(cell: Content, width: int, right: bool) -> Content:
+def _fit(cell: Content, width: int, right: bool) -> Content:
     if right:
         cell = cell.truncate(width, ellipsis=True)
         return cell.pad_left(width - cell.cell_length)

@@ -28,7 +28,7 @@ Examples:
 @project_dir_option
 def command(run: str | None, project_dir: Path | None) -> None:
     try:
-        from ralph.interfaces.tui.opening import open_ui
+        from ralph.interfaces.tui.app import open_ui
     except ImportError as error:
         if error.name is None or error.name.startswith("ralph"):
             raise

@@ -1,4 +1,4 @@
-"""What the screen asks of the record at each look, and what it has read of the run it shows."""
+"""What the screen reads from the record at each look, and how it follows one run."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ralph.domain.loop.events import RunStarted
 from ralph.domain.views.board import Board
 from ralph.domain.views.iterations import CheckRate, IterationView, Note
 from ralph.domain.views.runs import RunView
-from ralph.interfaces.tui.stream_line import Kind, Line
+from ralph.interfaces.tui.lines import Kind, Line
 from ralph.interfaces.tui.stream_text import StreamText
 from ralph.operations.watch import Feed, run_budget
 
 FIRST_EVENTS = 400
 AT_ONCE = 500
 MOST_BEHIND = 2_000
-"""Events read in one look. Whoever is further behind jumps to the end: nobody reads thousands of lines in a moment."""
+"""Events read in one look. A screen that is further behind jumps to the end."""
 RUNS_SHOWN = 200
 RUNS_LOOKED_AT = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLook:
-    """The state of the run that is watched, and what is new in it. ``run`` None: it was removed."""
+    """The watched run, and what is new in it. ``run`` None: it was removed."""
 
     run: RunView | None
     lines: Sequence[Line] = ()
-    is_fresh: bool = False  # the lines before these were left out or belong to another run
+    is_fresh: bool = False  # earlier lines were left out or belong to another run
     iterations: Sequence[IterationView] = ()
     notes: Sequence[Note] = ()
     rates: Sequence[CheckRate] = ()
@@ -43,7 +43,7 @@ class RunLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """One look at the record. What was not asked for is None."""
+    """One look at the record; None for what was not asked for."""
 
     runs: Sequence[RunView] | None = None
     boards: Sequence[Board] | None = None
@@ -52,7 +52,7 @@ class Look:
 
 @dataclass(slots=True)
 class Follower:
-    """What was read of one run so far. Used by the watch's thread only."""
+    """What was read of one run so far. Only the watch's thread uses it."""
 
     run_id: str
     zone: tzinfo | None = None
@@ -63,7 +63,7 @@ class Follower:
     _rated: tuple[int, Sequence[CheckRate]] = (-1, ())
 
     def look(self, feed: Feed, *, lines: bool = True) -> RunLook:
-        """``lines`` False: nobody has room for more of them now."""
+        """``lines`` False: the stream has no room for more."""
         run = feed.run(self.run_id)
         if run is None:
             return RunLook(run=None)
@@ -110,7 +110,7 @@ class Follower:
         return lines
 
     def older(self, feed: Feed) -> list[Line]:
-        """Those before the first that was read."""
+        """The lines before the first that was read."""
         events = feed.before(self.run_id, self.first, AT_ONCE) if self.first else []
         if not events:
             return []

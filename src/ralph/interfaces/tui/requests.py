@@ -1,4 +1,4 @@
-"""Keys that ask something of a run or a task. The record's rules say whether it makes sense; the screen only repeats it."""
+"""Keys that ask something of a run or a task. Operations decide whether it makes sense; the screen repeats their answer."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _DONE = {
 }
 
 
-class Asking(_Base):
-    """For the application, which says which run and which card are meant."""
+class Requests(_Base):
+    """Mixed into the application, which knows the run and the card that are meant."""
 
     record: Watch
 
@@ -66,9 +66,8 @@ class Asking(_Base):
         run = self._run_or_say()
         if run is None:
             return
-        labels = (
-            {Ask.STOP: "After this step", Ask.STOP_NOW: "Now"} if run.live else {Ask.STOP: "Stop waiting"}
-        )
+        live = {Ask.STOP: "After this step", Ask.STOP_NOW: "Now"}
+        labels = live if run.live else {Ask.STOP: "Stop waiting"}
         answers = {ask.value: label for ask, label in labels.items() if ask in possible_asks(run)}
         if not answers:
             self.say(f"run {run.id} is not under way: it is {run.state}")
@@ -131,18 +130,16 @@ class Asking(_Base):
             self.say("stories are changed in the plan, not here")
             return
         name, folder, asked = card.id, self.record.state_folder, TaskAsk(request)
-        if asked is TaskAsk.RETRY:
-            self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked).status}")
-            return
 
         def after(answer: str | None) -> None:
             if answer:
                 self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked).status}")
 
-        answers = {"cancel": "Cancel it", "": "Leave it"}
-        self.push_screen(
-            Question(f"Cancel task {clean_line(name)}: {clean_line(card.title)}?", answers), after
-        )
+        if asked is TaskAsk.RETRY:
+            after(request)
+            return
+        text = f"Cancel task {clean_line(name)}: {clean_line(card.title)}?"
+        self.push_screen(Question(text, {"cancel": "Cancel it", "": "Leave it"}), after)
 
     # --- doing it ---
 
