@@ -15,7 +15,7 @@ STORIES = 1000
 # In a process of its own: ralph's modules would make ours too big for the memory measurements.
 PROGRAM = """
 import json, sys, time
-from ralph.domain.plan.modes import mode_for
+from ralph.domain.plan.story import mode_for
 from ralph.domain.plan.correction import correct
 from ralph.domain.plan.document import TasksDocument, read_document
 from ralph.testing.plan_documents import story_json, tasks_json

@@ -17,7 +17,7 @@ from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
-from ralph.domain.tasks.merging import Merged
+from ralph.domain.tasks.pipeline import Merged
 from ralph.engine.tasks.ports import Worktree
 
 FILES = 1_000

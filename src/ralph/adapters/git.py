@@ -123,14 +123,7 @@ class Git:
 
     async def changed(self) -> tuple[str, ...]:
         """Files that differ from the last commit, new ones included, without ralph's own."""
-        ran = await self.must(
-            "status",
-            "--porcelain",
-            "-z",
-            "--untracked-files=all",
-            "--",
-            *NOT_OWN,
-        )
+        ran = await self.must("status", "--porcelain", "-z", "--untracked-files=all", "--", *NOT_OWN)
         names: list[str] = []
         skip = False
         for entry in ran.names:

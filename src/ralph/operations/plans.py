@@ -28,8 +28,8 @@ from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.domain.holder import Mode
 from ralph.domain.plan.document import TasksDocument, problems, read_document
 from ralph.domain.plan.draft import is_untouched, title_problems
-from ralph.domain.plan.modes import ReviewRules
 from ralph.domain.plan.stop_checks import check_invariants, flat
+from ralph.domain.plan.story import ReviewRules
 from ralph.domain.text.figures import plural
 from ralph.errors import UsageError
 

@@ -21,15 +21,14 @@ from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.events import CheckEnded
-from ralph.domain.plan.modes import ReviewRules
+from ralph.domain.plan.story import ReviewRules
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.engine.guardrail import Guardrail, GuardrailCheck
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
 from ralph.engine.plans.audit import PlanAudit
 from ralph.engine.plans.proofs import PlanProofs
-from ralph.engine.plans.session import PlanAgent
-from ralph.engine.plans.work import PlanWork
+from ralph.engine.plans.work import PlanAgent, PlanWork
 from ralph.engine.ports import AgentRequest, Check
 from ralph.engine.stop_token import StopToken
 from ralph.testing.fake_clock import FakeClock

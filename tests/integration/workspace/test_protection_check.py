@@ -13,11 +13,11 @@ import pytest
 from ralph.adapters.checks.protection import ProtectionCheck
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.workspace.base_tree import BaseTree
+from ralph.adapters.workspace.snapshot import BaseTree
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import AgentReport, Ending
-from ralph.domain.proof.protected_paths import Protection
+from ralph.domain.proof.protection import Protection
 from ralph.engine.ports import Judging
 from ralph.engine.stop_token import StopToken
 

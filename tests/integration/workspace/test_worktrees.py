@@ -15,7 +15,7 @@ from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
-from ralph.domain.tasks.merging import Conflict, Merged, MergeResult, NotMerged, Unverified
+from ralph.domain.tasks.pipeline import Conflict, Merged, MergeResult, NotMerged, Unverified
 from ralph.engine.tasks.ports import Worktree
 from ralph.errors import GitFailed
 

@@ -37,13 +37,7 @@ class ShellCommands:
         self._root = root
 
     async def run(
-        self,
-        required: RequiredCommand,
-        *,
-        log: Path,
-        control: Control,
-        publish: Publish,
-        rerun: bool = False,
+        self, required: RequiredCommand, *, log: Path, control: Control, publish: Publish, rerun: bool = False
     ) -> CommandVerdict:
         verdict = await self._once(required, log, control, publish)
         again = rerun if required.rerun is None else required.rerun

@@ -12,8 +12,15 @@ from typing import Protocol
 from ralph.adapters.files import read_whole
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.proof.protected_paths import FOREIGN, Protection, is_test
-from ralph.domain.proof.protection import FileState, findings, summary, tell_agent
+from ralph.domain.proof.protection import (
+    FOREIGN,
+    FileState,
+    Protection,
+    findings,
+    is_test,
+    summary,
+    tell_agent,
+)
 from ralph.engine.ports import Judging, When
 from ralph.errors import GitFailed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.domain.sandbox.own_git import OWN
-from ralph.domain.tasks.merging import Conflict, Merged, MergeResult, NotMerged, Unverified
+from ralph.domain.tasks.pipeline import Conflict, Merged, MergeResult, NotMerged, Unverified
 from ralph.engine.tasks.ports import Verify, Worktree
 
 PLACE = "_integration"

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from ralph.domain.plan.modes import DEFAULT_REVIEW_CAP, IterationMode, ReviewRules
 from ralph.domain.plan.stop_checks import snapshot_from_json, snapshot_json
-from ralph.domain.plan.story import ReviewState
+from ralph.domain.plan.story import DEFAULT_REVIEW_CAP, IterationMode, ReviewRules, ReviewState
 
 MARKER_FILE = ".ralph-active"
 

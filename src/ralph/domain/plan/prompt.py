@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ralph.domain.plan.correction import Violation
 from ralph.domain.plan.document import TasksDocument
-from ralph.domain.plan.modes import IterationMode, Mode, ReviewRules
+from ralph.domain.plan.story import IterationMode, Mode, ReviewRules
 from ralph.domain.text.excerpt import Keep, truncate
 
 PROMISE = "COMPLETE"

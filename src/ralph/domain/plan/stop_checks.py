@@ -9,8 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ralph.domain.plan.document import TasksDocument, problems_of_text, read_document
-from ralph.domain.plan.modes import DEFAULT_REVIEW_RULES, IterationMode, ReviewRules
-from ralph.domain.plan.story import Review, ReviewState, Story
+from ralph.domain.plan.story import (
+    DEFAULT_REVIEW_RULES,
+    IterationMode,
+    Review,
+    ReviewRules,
+    ReviewState,
+    Story,
+)
 
 SNAPSHOT_MISSING = "preIterationSnapshot is missing from .ralph-active: transitions were not checked, only the end state was."
 

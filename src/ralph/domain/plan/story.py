@@ -1,9 +1,13 @@
-"""A story: one entry of tasks.json, which the agent itself edits."""
+"""A story: one entry of tasks.json; which one is next, and in which of the modes implement, review and review-fix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ralph.domain.plan.document import TasksDocument
 
 
 class Review(StrEnum):
@@ -46,3 +50,115 @@ class Story:
     def is_done(self, *, skip_review: bool = False) -> bool:
         """Passed, and by a review unless reviews are skipped."""
         return self.passes and (skip_review or self.review is Review.APPROVED)
+
+
+# --- which story is next, and in which mode ---
+
+DEFAULT_REVIEW_CAP = 5
+ITERATIONS_PER_REVIEW = 2
+"""One review, and now and then a fix and another review."""
+
+
+class IterationMode(StrEnum):
+    """The values of ``iterationMode`` in ``.ralph-active``."""
+
+    IMPLEMENT = "implement"
+    REVIEW = "review"
+    REVIEW_FIX = "review-fix"
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What one iteration is for."""
+
+    story: Story
+    mode: IterationMode
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRules:
+    """How a run reviews. ``block_at_cap``: a story that is still not good at the cap waits for a person."""
+
+    cap: int = DEFAULT_REVIEW_CAP
+    skip: bool = False
+    block_at_cap: bool = False
+
+
+DEFAULT_REVIEW_RULES = ReviewRules()
+
+
+def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | None:
+    """review-fix before review before implement; None: complete, or nothing can start.
+
+    The lowest ``priority`` comes first, then the order in the document.
+    """
+    ordered = sorted(document.stories, key=lambda story: story.priority)
+    if not skip_review:
+        for review, mode in (
+            (Review.CHANGES, IterationMode.REVIEW_FIX),
+            (Review.NEEDED, IterationMode.REVIEW),
+        ):
+            for story in ordered:
+                if story.review is review and not story.passes:
+                    return Mode(story, mode)
+    for story in ordered:
+        fresh = not story.passes and (skip_review or story.review is None)
+        if fresh and not waits_for(document, story, skip_review=skip_review):
+            return Mode(story, IterationMode.IMPLEMENT)
+    return None
+
+
+def waits_for(document: TasksDocument, story: Story, *, skip_review: bool = False) -> tuple[str, ...]:
+    """The stories it depends on that are not done."""
+    return tuple(key for key in story.depends_on if not document.by_id[key].is_done(skip_review=skip_review))
+
+
+def next_step(document: TasksDocument, story: Story, *, skip_review: bool) -> str:
+    """The mode that the story needs next, or why it needs none."""
+    if story.is_done(skip_review=skip_review):
+        return "done"
+    if story.passes:
+        return "not approved"
+    if not skip_review and story.review is Review.CHANGES:
+        return "review-fix"
+    if not skip_review and story.review is Review.NEEDED:
+        return "review"
+    if missing := waits_for(document, story, skip_review=skip_review):
+        return f"waits for {', '.join(missing)}"
+    return "implement"
+
+
+def is_complete(document: TasksDocument, *, skip_review: bool = False) -> bool:
+    """Every story passes, and by a review unless reviews are skipped. An empty list is nothing done."""
+    return bool(document.stories) and all(
+        story.is_done(skip_review=skip_review) for story in document.stories
+    )
+
+
+def unfinished_stories(document: TasksDocument, *, skip_review: bool = False) -> tuple[str, ...]:
+    return tuple(story.id for story in document.stories if not story.is_done(skip_review=skip_review))
+
+
+def estimated_iterations(document: TasksDocument, *, skip_review: bool = False) -> int:
+    """About how many are left: three for a story without reviews so far."""
+    return sum(_left_for(story, skip_review=skip_review) for story in document.stories)
+
+
+def _left_for(story: Story, *, skip_review: bool) -> int:
+    if story.is_done(skip_review=skip_review):
+        return 0
+    if skip_review:
+        return 1
+    return ITERATIONS_PER_REVIEW if story.review is Review.NEEDED else 1 + ITERATIONS_PER_REVIEW
+
+
+def estimate_text(document: TasksDocument, *, skip_review: bool = False) -> str:
+    """Five fresh stories at about three iterations each need about 15."""
+    left = len(unfinished_stories(document, skip_review=skip_review))
+    needed = estimated_iterations(document, skip_review=skip_review)
+    if not left:
+        return "every story is done: no iterations needed"
+    stories = "1 story" if left == 1 else f"{left} stories"
+    iterations = "1 iteration" if needed == 1 else f"{needed} iterations"
+    each = needed / left
+    return f"{stories} × ~{each:.3g} iteration{'' if each == 1 else 's'} each = ~{iterations} needed"  # noqa: RUF001

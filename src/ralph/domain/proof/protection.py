@@ -1,13 +1,162 @@
-"""What became of the files that prove the work, between where a task began and now."""
+"""Which files prove the work, and so are not the worker's to change; and what became of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
 
-from ralph.domain.proof.build_files import changed_sections
-from ralph.domain.proof.protected_paths import Guard, Protection, is_test
+from ralph.domain.proof.build_files import changed_sections, is_makefile, scripts_in, targets_in
+from ralph.domain.proof.tests_ran import runs_tests
 from ralph.domain.proof.weakened_tests import weakened
+
+
+class Guard(StrEnum):
+    """How a file is protected."""
+
+    WHOLE = "whole"  #: not changed, made or deleted
+    RUNNER = "runner"  #: the same, but where there are no tests yet it may be made
+    KEPT = "kept"  #: may be made, but what is there stays
+    SECTIONS = "sections"  #: only what decides about verification stays
+    TESTS = "tests"  #: may be made and extended
+
+
+_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|testdata|__snapshots__|e2e)/|(?:^|/)spec/.*\.(?:rb|[cm]?[jt]sx?)$"
+    r"|(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.(?:py|go|rs|rb|exs|dart|cc|cpp|c)|tests?\.(?:py|rs)"
+    r"|[^/]*\.(?:test|spec)\.[cm]?[jt]sx?|[^/]*_spec\.rb|[^/]*Tests?\.(?:java|kt|cs|php|swift)|[^/]*\.bats)$"
+)
+# Whatever of these appears decides what a test runner runs, from wherever it lies.
+_RUNNERS_OWN = re.compile(
+    r"(?:^|/)(?:\.?pytest\.ini|tox\.(?:ini|toml)|\.coveragerc|(?:jest|vitest|playwright|karma|cypress)\.conf(?:ig)?"
+    r"\.[cm]?[jt]s(?:on)?|\.mocharc[^/]*|mypy\.ini|\.mypy\.ini|\.?ruff\.toml|\.flake8|\.pylintrc|\.?eslint\.config\.[^/]*"
+    r"|\.eslintrc[^/]*|\.cargo/config(?:\.toml)?|nextest\.toml)$"
+)
+# Python imports these before anything else, or in place of the runner.
+_SHADOWS = re.compile(
+    r"(?:^|/)(?:site|user)customize\.pyc?$|^(?:src/)?(?:pytest|_pytest|unittest|pluggy)(?:\.(?:py|pyc|so)|/__init__\.pyc?)$"
+)
+_ALWAYS = re.compile(r"^\.ralph/|(?:^|/)\.gitattributes$|^\.gitmodules$")
+_KEPT = re.compile(
+    r"^\.github/workflows/|^\.gitlab-ci\.yml$|^\.circleci/|^azure-pipelines\.yml$|^Jenkinsfile$|^\.travis\.yml$|^\.ci/"
+    r"|^\.pre-commit-config\.yaml$|^\.buildkite/"
+)
+_SECTIONS = re.compile(r"(?:^|/)(?:pyproject\.toml|setup\.cfg|package\.json|Cargo\.toml)$")
+_TASK_RUNNERS = re.compile(r"(?:^|/)(?:[Jj]ustfile|Taskfile\.ya?ml|Rakefile|noxfile\.py)$")
+FOREIGN = frozenset(
+    (
+        ".git",
+        "node_modules",
+        ".venv",
+        "venv",
+        "site-packages",
+        ".tox",
+        ".nox",
+        "__pycache__",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".hypothesis",
+        "target",
+    )
+)
+"""Folders of programs, not of the project: what is in them counts only if it is committed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protection:
+    """``protect`` and ``may_change`` are patterns of the user; ``scripts`` are what the commands run."""
+
+    protect: tuple[str, ...] = ()
+    may_change: tuple[str, ...] = ()
+    scripts: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()  # of make
+    tests: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        commands: Iterable[tuple[str, str]],
+        *,
+        protect: Iterable[str] = (),
+        may_change: Iterable[str] = (),
+    ) -> Protection:
+        """From all commands that verify the work, each with the folder it is run in."""
+        pairs = tuple(commands)
+        return cls(
+            protect=tuple(protect),
+            may_change=tuple(may_change),
+            scripts=frozenset().union(*(scripts_in(command, folder) for command, folder in pairs)),
+            tests=any(runs_tests(command) for command, _ in pairs),
+            targets=frozenset().union(*(targets_in(command) for command, _ in pairs)),
+        )
+
+    def guard(self, path: str) -> Guard | None:
+        """None: anybody may change it."""
+        if matches_any(path, self.may_change):
+            return None
+        if matches_any(path, self.protect) or _ALWAYS.search(path) or _SHADOWS.search(path):
+            return Guard.WHOLE
+        if path in self.scripts or _KEPT.search(path) or _TASK_RUNNERS.search(path):
+            return Guard.KEPT
+        if _SECTIONS.search(path) or (self.targets and is_makefile(path)):
+            return Guard.SECTIONS
+        if _RUNNERS_OWN.search(path):
+            return Guard.RUNNER
+        if path.rsplit("/", 1)[-1] == "conftest.py" or (self.tests and _TESTS.search(path)):
+            return Guard.TESTS
+        return None
+
+
+def is_test(path: str) -> bool:
+    return _TESTS.search(path) is not None
+
+
+# --- patterns ---
+
+_PARTS = re.compile(r"\*\*/|/\*\*$|\*\*|\*|\?|\[[^\]/]+\]|[^*?\[]+|\[")
+
+
+def matches_any(path: str, patterns: Iterable[str]) -> bool:
+    return any(matches(path, pattern) for pattern in patterns)
+
+
+def matches(path: str, pattern: str) -> bool:
+    """``path`` is relative, with ``/``. A pattern without a slash fits at any depth; one that names a folder fits all in it."""
+    return _compiled(pattern).fullmatch(path) is not None
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    bare = pattern.strip().removeprefix("./")
+    is_anchored = "/" in bare.rstrip("/")
+    bare = bare.strip("/")
+    translated = "".join(map(_translated, _PARTS.findall(bare)))
+    return re.compile(("" if is_anchored else "(?:.*/)?") + translated + "(?:/.*)?", re.DOTALL)
+
+
+def _translated(part: str) -> str:
+    match part:
+        case "**/":
+            return "(?:.*/)?"
+        case "/**":
+            return "/.*"
+        case "**":
+            return ".*"
+        case "*":
+            return "[^/]*"
+        case "?":
+            return "[^/]"
+        case _ if part.startswith("[") and part.endswith("]") and len(part) > 2:
+            inside = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+            return f"[{'^' + inside[1:] if inside[0] == '!' else inside}]"
+        case _:
+            return re.escape(part)
+
+
+# --- what became of them ---
 
 SHOWN = 20
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-
-from ralph.domain.proof.python_tests import weakened_python
+from collections.abc import Iterator, Sequence
 
 _C_LIKE = re.compile(r"\.(?:[cm]?[jt]sx?|go|rs|java|kt|cs|php|swift|scala|dart|c|h|cc|cpp|hpp)$")
 _SKIPS = re.compile(
@@ -100,3 +100,117 @@ def _end_of_quote(text: str, place: int) -> int:
             return place + 1
         at += 1
     return place + 1
+
+
+# --- Python, by its syntax ---
+
+_HOOKS = frozenset(
+    (
+        "setup_module", "teardown_module", "setup_function", "teardown_function", "setup_class", "teardown_class",
+        "setup_method", "teardown_method", "setUp", "tearDown", "setUpClass", "tearDownClass", "setUpModule",
+        "tearDownModule", "asyncSetUp", "load_tests", "run", "__getattr__", "__getattribute__", "__new__", "__init__",
+        "__init_subclass__", "setup", "teardown",
+    )
+)  # fmt: skip
+_SPECIAL = frozenset(
+    ("pytestmark", "__test__", "collect_ignore", "collect_ignore_glob", "pytest_plugins", "__name__")
+)
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def weakened_python(before: str, after: str) -> list[str] | None:
+    """What it no longer does as before; None if one of the two cannot be read as Python."""
+    try:
+        old, new = ast.parse(before), ast.parse(after)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return list(_changes(old.body, new.body, ""))
+
+
+def _changes(old: Sequence[ast.stmt], new: Sequence[ast.stmt], where: str) -> Iterator[str]:
+    before = {node.name: node for node in old if isinstance(node, _DEFINITIONS)}
+    now = {node.name: node for node in new if isinstance(node, _DEFINITIONS)}
+    for name, node in before.items():
+        if name not in now:
+            yield f"{where}{name} was removed"
+        else:
+            yield from _changed(node, now[name], where)
+    yield from _statements(old, new, where)
+    for name, node in now.items():
+        if name in before:
+            continue
+        if name in _HOOKS or name.startswith("pytest_"):
+            yield f"{where}{name} would run around the tests that are there"
+        elif any("autouse" in ast.dump(decorator) for decorator in node.decorator_list):
+            yield f"{where}{name} is a fixture that every test would use"
+
+
+def _changed(old: _Definition, new: _Definition, where: str) -> Iterator[str]:
+    name = f"{where}{old.name}"
+    if isinstance(old, ast.ClassDef) and isinstance(new, ast.ClassDef):
+        if _head(old) != _head(new):
+            yield f"the head of class {name} was changed"
+        yield from _changes(old.body, new.body, f"{name}.")
+    elif ast.dump(old) != ast.dump(new):
+        yield f"{name} was changed"
+
+
+def _head(node: ast.ClassDef) -> str:
+    return ast.dump(ast.ClassDef(node.name, node.bases, node.keywords, [], node.decorator_list))
+
+
+def _statements(old: Sequence[ast.stmt], new: Sequence[ast.stmt], where: str) -> Iterator[str]:
+    """Whatever is neither a definition nor a docstring: it stays as it is, in its order; imports may be anywhere."""
+    had, has = set(_imports(old)), set(_imports(new))
+    for module, name, _ in sorted(had - has, key=str):
+        yield f"{where}the import of {name or module} was removed or changed"
+    defined = {node.name for node in old if isinstance(node, _DEFINITIONS)} | {bound for *_, bound in had}
+    for module, name, bound in sorted(has - had, key=str):
+        if bound in defined or bound == "*":
+            yield f"{where}{bound} would come from {module or name} instead"
+    left = [ast.dump(node) for node in old if _stays(node)]
+    known = {bound for node in old if _stays(node) for bound in _bound(node)} | defined
+    for node in (one for one in new if _stays(one)):
+        text = ast.dump(node)
+        if left and left[0] == text:
+            left.pop(0)
+        elif not _is_harmless(node, known):
+            yield f"{where}line {node.lineno} would run when the tests are loaded, or replaces what was there"
+    for _ in left[:1]:
+        yield f"{where}a statement outside of the tests was changed or removed"
+
+
+def _imports(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str, str]]:
+    """(module, name, the name that it gets here)"""
+    for node in body:
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                yield one.name, "", one.asname or one.name
+        elif isinstance(node, ast.ImportFrom):
+            for one in node.names:
+                yield f"{'.' * node.level}{node.module or ''}", one.name, one.asname or one.name
+
+
+def _stays(node: ast.stmt) -> bool:
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return not is_text and not isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom, ast.Pass))
+
+
+def _is_harmless(node: ast.stmt, known: set[str]) -> bool:
+    """A new name gets a value, or code that is never run by a test runner."""
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING", "__name__ == '__main__'")
+    if not isinstance(node, ast.Assign | ast.AnnAssign):
+        return False
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return all(
+        isinstance(target, ast.Name) and target.id not in known and target.id not in _SPECIAL
+        for target in targets
+    )
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner.id

@@ -13,15 +13,8 @@ from fnmatch import fnmatchcase
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.plan.correction import Correction, Violation, correct
 from ralph.domain.plan.document import Problems, TasksDocument, read_document
-from ralph.domain.plan.modes import IterationMode, Mode, ReviewRules, is_complete, unfinished_stories
-from ralph.domain.plan.prompt import (
-    NAMED,
-    PROMISE,
-    describe_undone,
-    describe_untouched,
-    in_short,
-    name_some,
-)
+from ralph.domain.plan.prompt import NAMED, PROMISE, describe_undone, describe_untouched, in_short, name_some
+from ralph.domain.plan.story import IterationMode, Mode, ReviewRules, is_complete, unfinished_stories
 from ralph.domain.text.reader import Problem
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TreeState, TrustedPlan, trusted_plan_from
 from ralph.engine.ports import Judging, When

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ralph.domain.plan.document import TasksDocument, read_document
-from ralph.domain.plan.modes import Mode
+from ralph.domain.plan.story import Mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""An approval counts when the plan's own verifyCommands, run by the harness, pass too."""
+"""What proves a plan: its own verifyCommands an approval, and the shape of its files a draft."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 
 from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import Spend
+from ralph.domain.plan.correction import FailedProof, refusal_text, refuse
 from ralph.domain.plan.document import TasksDocument
-from ralph.domain.plan.modes import ReviewRules
-from ralph.domain.plan.refusal import FailedProof, refusal_text, refuse
+from ralph.domain.plan.draft import draft_problems, problems_told
+from ralph.domain.plan.story import ReviewRules
+from ralph.domain.text.reader import Problem
 from ralph.domain.text.slug import unique_slugs
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TrustedPlan
 from ralph.engine.ports import Check, Judging, When
@@ -126,3 +129,43 @@ def _at_cap(plan: TrustedPlan) -> str:
         return ""
     said = " ".join(plan.document.story(plan.at_cap).review_feedback.split())[:SHOWN]
     return f"story {plan.at_cap} was approved at the cap: {said}"
+
+
+# --- drafts ---
+
+PRD = "prd.md"
+
+
+class PlanDraftCheck:
+    """``keeps_prd``: it is the user's and is put back if the session touched it. prompt.md always is."""
+
+    name = "plan draft"
+    command = ""
+    when = When.ALWAYS
+
+    def __init__(self, store: PlanStore, *, keeps_prd: bool, is_scaffold: Callable[[str], bool]) -> None:
+        self._store = store
+        self._keeps_prd = keeps_prd
+        self._is_scaffold = is_scaffold
+        self._guarded = dict(store.read_guarded())
+
+    async def run(self, judging: Judging) -> CheckResult:
+        found = [*draft_problems(self._store.read_tasks()), *self._prd_problems()]
+        if not found:
+            return CheckResult(self.name, Verdict.PASSED)
+        number = "1 problem" if len(found) == 1 else f"{len(found)} problems"
+        return CheckResult(
+            self.name, Verdict.FAILED, feedback=Feedback(problems_told(found)), reason=f"{number}: {found[0]}"
+        )
+
+    def _prd_problems(self) -> list[Problem]:
+        now = self._store.read_guarded()
+        found = []
+        for name, content in self._guarded.items():
+            if now.get(name) != content and (name != PRD or self._keeps_prd):
+                self._store.write_guarded(name, content)
+                found.append(Problem((name,), "is not yours to change: it was put back"))
+        prd = now.get(PRD)
+        if not self._keeps_prd and (prd is None or self._is_scaffold(prd.decode(errors="replace"))):
+            found.append(Problem((PRD,), "is missing, or still the empty template"))
+        return found

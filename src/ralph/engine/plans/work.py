@@ -1,16 +1,19 @@
-"""Work that is a plan: the next story in its mode, until every story is approved."""
+"""Work that is a plan: the next story in its mode until every story is approved, and the agent whose sessions do it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Offer
-from ralph.domain.loop.decision import Acceptance, Decision, Stop
+from ralph.domain.loop.decision import Acceptance, Decision, Rules, Stop, is_judgeable
 from ralph.domain.loop.evidence import Evidence
+from ralph.domain.loop.session_report import AgentReport
 from ralph.domain.loop.state import LoopState
 from ralph.domain.plan.correction import AT_CAP
 from ralph.domain.plan.document import TasksDocument
-from ralph.domain.plan.modes import (
+from ralph.domain.plan.prompt import PROMISE, PlanPrompt, plan_prompt
+from ralph.domain.plan.stop_checks import check_invariants, flat
+from ralph.domain.plan.story import (
     IterationMode,
     Mode,
     ReviewRules,
@@ -19,9 +22,8 @@ from ralph.domain.plan.modes import (
     unfinished_stories,
     waits_for,
 )
-from ralph.domain.plan.prompt import PROMISE, PlanPrompt, plan_prompt
-from ralph.domain.plan.stop_checks import check_invariants, flat
 from ralph.engine.plans.ports import PlanKeeper, PlanStore
+from ralph.engine.ports import Agent, AgentRequest, Publish
 
 FEEDBACK_SHOWN = 200
 
@@ -133,3 +135,34 @@ def _why_nothing_can_begin(document: TasksDocument, *, skip_review: bool) -> str
         if (missing := waits_for(document, document.story(key), skip_review=skip_review))
     ]
     return f"no story can start: {'; '.join(waiting) or ', '.join(left)}"
+
+
+# --- its sessions ---
+
+
+class PlanAgent:
+    """``on_begin`` tells the hooks in the session about it."""
+
+    def __init__(
+        self, agent: Agent, keeper: PlanKeeper, rules: Rules, *, on_begin: Callable[[], None] | None = None
+    ) -> None:
+        self._agent = agent
+        self._keeper = keeper
+        self._rules = rules
+        self._on_begin = on_begin
+
+    @property
+    def name(self) -> str:
+        return self._agent.name
+
+    async def run(
+        self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
+    ) -> AgentReport:
+        await self._keeper.begin()
+        if self._on_begin is not None:
+            self._on_begin()
+        report = await self._agent.run(request, publish, stop=stop)
+        if not is_judgeable(report, self._rules):
+            # Not only before the next session: there may be hours until then, in which a person edits these files.
+            await self._keeper.catch_up()
+        return report

@@ -10,17 +10,17 @@ from pathlib import Path
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import Warned
 from ralph.domain.tasks.history import TaskEvent
-from ralph.domain.tasks.merging import (
+from ralph.domain.tasks.pipeline import (
     NOTHING_CHANGED,
     Merged,
     MergeResult,
     NotMerged,
+    Pipeline,
     SentBack,
     judge_merge,
     off_branch,
     send_back,
 )
-from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task, TaskStatus, mark_merged
 from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.ports import Clock, Control, Publish

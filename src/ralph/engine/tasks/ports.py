@@ -16,7 +16,7 @@ from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.engine.ports import Agent, Commands, Journal, Judging, ProcessRunner
 
 if TYPE_CHECKING:
-    from ralph.domain.tasks.merging import MergeResult
+    from ralph.domain.tasks.pipeline import MergeResult
     from ralph.engine.loop import RunResult
     from ralph.engine.recording import Listener
 

@@ -9,35 +9,11 @@ from ralph.domain.loop.events import Warned
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.required_command import RequiredCommand
-from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
+from ralph.domain.tasks.completion import CompletionCriteria
 from ralph.domain.tasks.task import Task
 from ralph.engine.ports import Commands, Control, Judging, Publish, When
-from ralph.engine.tasks.external import External
-from ralph.engine.tasks.multi_stage import MultiStage
-from ralph.engine.tasks.ports import Method, MethodVerdict, VerificationTools, Verifying
-from ralph.engine.tasks.semantic import Semantic
-
-
-class StringMatch:
-    """The promise alone: that it was said has been checked already."""
-
-    async def verify(self, verifying: Verifying) -> MethodVerdict:
-        return MethodVerdict(Verdict.PASSED, f"promise {verifying.criteria.promise} was said")
-
-
-def method_named(name: str, custom: Callable[[str], Method]) -> Method:
-    """One of ralph's own, or what ``custom`` finds; that raises ConfigError if nobody offers such a method."""
-    match name:
-        case VerificationMethod.STRING_MATCH:
-            return StringMatch()
-        case VerificationMethod.EXTERNAL:
-            return External()
-        case VerificationMethod.SEMANTIC:
-            return Semantic()
-        case VerificationMethod.MULTI_STAGE:
-            return MultiStage(lambda stage: method_named(stage, custom))
-        case _:
-            return custom(name)
+from ralph.engine.tasks.methods import method_named
+from ralph.engine.tasks.ports import VerificationTools, Verifying
 
 
 class VerificationCheck:

@@ -15,7 +15,7 @@ from ralph.config.loading import Loaded
 from ralph.config.root import Root
 from ralph.domain.loop.profile import Profile
 from ralph.domain.plan.draft import draft_prompt
-from ralph.engine.plans.draft_check import PlanDraftCheck
+from ralph.engine.plans.proofs import PlanDraftCheck
 from ralph.engine.prompts.work import PromptWork
 from ralph.errors import StoreError, UsageError
 from ralph.wiring.agents import chosen_agents

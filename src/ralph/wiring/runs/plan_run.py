@@ -20,14 +20,13 @@ from ralph.config.schema import GuardrailSettings
 from ralph.domain.loop.profile import Profile
 from ralph.domain.plan.active_marker import ActiveMarker
 from ralph.domain.plan.document import TasksDocument, read_document
-from ralph.domain.plan.modes import ReviewRules, estimate_text
 from ralph.domain.plan.stop_checks import snapshot_of
+from ralph.domain.plan.story import ReviewRules, estimate_text
 from ralph.engine.guardrail import Guardrail
 from ralph.engine.plans.audit import PlanAudit
 from ralph.engine.plans.ports import PlanRepository
 from ralph.engine.plans.proofs import PlanProofs
-from ralph.engine.plans.session import PlanAgent
-from ralph.engine.plans.work import PlanWork
+from ralph.engine.plans.work import PlanAgent, PlanWork
 from ralph.engine.ports import Check
 from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents

@@ -15,12 +15,12 @@ from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.signals.tag import RejectProbe, TagProbe
 from ralph.adapters.storage.task_settling import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.adapters.workspace.base_tree import BaseTree
+from ralph.adapters.workspace.snapshot import BaseTree
 from ralph.config.root import Root
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import PartBudget
 from ralph.domain.loop.session_report import Spend
-from ralph.domain.proof.protected_paths import Protection
+from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.verification_config import commands_in
 from ralph.domain.tasks.completion import CompletionCriteria
 from ralph.domain.tasks.criteria import concerns_about, criteria_for

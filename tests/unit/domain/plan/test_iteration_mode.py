@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ralph.domain.plan.modes import (
+from ralph.domain.plan.story import (
     estimate_text,
     estimated_iterations,
     is_complete,

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.plan.correction import AT_CAP, Correction, audit, correct
+from ralph.domain.plan.correction import AT_CAP, Correction, FailedProof, audit, correct, refuse
 from ralph.domain.plan.document import TasksDocument, problems, read_document
-from ralph.domain.plan.modes import IterationMode, Mode, ReviewRules, mode_for
-from ralph.domain.plan.refusal import FailedProof, refuse
 from ralph.domain.plan.stop_checks import check_invariants
-from ralph.domain.plan.story import Review
+from ralph.domain.plan.story import IterationMode, Mode, Review, ReviewRules, mode_for
 from ralph.testing.plan_documents import story_json, tasks_document, tasks_json
 
 NEEDED = {"reviewStatus": "needs_review"}

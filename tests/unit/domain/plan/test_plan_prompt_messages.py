@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ralph.domain.plan.correction import PLAN, Violation, audit
-from ralph.domain.plan.modes import mode_for
 from ralph.domain.plan.prompt import NAMED, describe_undone, in_short
+from ralph.domain.plan.story import mode_for
 from ralph.testing.plan_documents import story_json, tasks_document
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from ralph.domain.plan.modes import IterationMode, ReviewRules
 from ralph.domain.plan.stop_checks import (
     check_uncommitted,
     snapshot_from_json,
@@ -15,7 +14,7 @@ from ralph.domain.plan.stop_checks import (
     snapshot_of,
     stop_reasons,
 )
-from ralph.domain.plan.story import ReviewState
+from ralph.domain.plan.story import IterationMode, ReviewRules, ReviewState
 from ralph.testing.plan_documents import story_json, tasks_document, tasks_json
 
 APPROVED = {"passes": True, "reviewStatus": "approved", "reviewCount": 1, "notes": "built"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.domain.proof.build_files import FIRST, rules_of, scripts_in, targets_in
-from ralph.domain.proof.protected_paths import Guard, Protection, matches
+from ralph.domain.proof.protection import Guard, Protection, matches
 
 PROVEN = Protection.of([("pytest -q", "."), ("scripts/verify.sh", "."), ("make test", ".")])
 NOTHING_RUN = Protection.of([("test -f x", ".")])

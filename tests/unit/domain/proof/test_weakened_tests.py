@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.proof.protected_paths import Protection
-from ralph.domain.proof.protection import FileState, findings, summary, tell_agent
+from ralph.domain.proof.protection import FileState, Protection, findings, summary, tell_agent
 from ralph.domain.proof.weakened_tests import weakened, without_comments
 
 PYTHON = '''"""Tests."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ralph.domain.loop.decision import Outcome
-from ralph.domain.tasks.merging import (
+from ralph.domain.tasks.pipeline import (
     NOTHING_CHANGED,
     Conflict,
     Merged,

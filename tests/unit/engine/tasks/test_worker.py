@@ -11,7 +11,7 @@ from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
-from ralph.domain.tasks.merging import Conflict, NotMerged
+from ralph.domain.tasks.pipeline import Conflict, NotMerged
 from ralph.domain.tasks.task import Task, TaskStatus, cancel
 from ralph.engine.loop import RunResult
 from ralph.engine.tasks.ports import Worktree

@@ -13,8 +13,7 @@ from ralph.domain.loop.events import AgentEnded, IterationEnded, LoopEvent, RunE
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.history import TaskEvent
-from ralph.domain.tasks.merging import Merged, MergeResult, Unverified
-from ralph.domain.tasks.pipeline import Pipeline
+from ralph.domain.tasks.pipeline import Merged, MergeResult, Pipeline, Unverified
 from ralph.domain.tasks.task import Task, TaskStatus, count_iteration
 from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.loop import RunResult

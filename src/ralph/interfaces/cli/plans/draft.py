@@ -120,7 +120,7 @@ def _converse(
 
 
 def _show(plan: Plan) -> None:
-    from ralph.domain.plan.modes import DEFAULT_REVIEW_CAP, estimate_text
+    from ralph.domain.plan.story import DEFAULT_REVIEW_CAP, estimate_text
     from ralph.domain.text.safe_text import clean_line
     from ralph.interfaces.cli.plans.status import table
 

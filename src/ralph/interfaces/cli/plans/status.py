@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ralph.domain.plan.document import TasksDocument
-from ralph.domain.plan.modes import estimate_text, estimated_iterations, mode_for, next_step
+from ralph.domain.plan.story import estimate_text, estimated_iterations, mode_for, next_step
 from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, review_options, the_plan
 from ralph.interfaces.cli.table import Column, table_lines

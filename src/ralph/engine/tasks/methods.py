@@ -1,0 +1,265 @@
+"""The methods of verification that ship with ralph: the promise alone, a command, a judge, several stages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ralph.domain.loop.events import Warned
+from ralph.domain.loop.evidence import Verdict
+from ralph.domain.loop.session_report import AgentReport, Ending, Spend
+from ralph.domain.proof.judge import added_lines, question, read_answer
+from ralph.domain.proof.verification_config import required_by
+from ralph.domain.tasks.completion import VerificationMethod
+from ralph.domain.text.slug import slug
+from ralph.engine.ports import AgentRequest
+from ralph.engine.tasks.ports import Method, MethodVerdict, Verifying
+
+PURPOSE = "verification"
+ROLE = "judge"
+TRIES = 2
+
+
+def method_named(name: str, custom: Callable[[str], Method]) -> Method:
+    """One of ralph's own, or what ``custom`` finds; that raises ConfigError if nobody offers such a method."""
+    match name:
+        case VerificationMethod.STRING_MATCH:
+            return StringMatch()
+        case VerificationMethod.EXTERNAL:
+            return External()
+        case VerificationMethod.SEMANTIC:
+            return Semantic()
+        case VerificationMethod.MULTI_STAGE:
+            return MultiStage(lambda stage: method_named(stage, custom))
+        case _:
+            return custom(name)
+
+
+class StringMatch:
+    """The promise alone: that it was said has been checked already."""
+
+    async def verify(self, verifying: Verifying) -> MethodVerdict:
+        return MethodVerdict(Verdict.PASSED, f"promise {verifying.criteria.promise} was said")
+
+
+class External:
+    """The method ``external``. A tree that did not change within an iteration is not verified twice."""
+
+    async def verify(self, verifying: Verifying) -> MethodVerdict:
+        tools = verifying.tools
+        fingerprint = await tools.fingerprint()
+        key = (
+            verifying.judging.iteration,
+            fingerprint,
+            json.dumps(verifying.config, sort_keys=True, default=str),
+        )
+        if fingerprint and (known := tools.known.get(key)) is not None:
+            return replace(known, reason=f"{known.reason} (nothing has changed since)", seconds=0.0)
+        verdict = await self._run(verifying)
+        if fingerprint and await tools.fingerprint() == fingerprint:
+            tools.known[key] = verdict
+        return verdict
+
+    async def _run(self, verifying: Verifying) -> MethodVerdict:
+        tools, judging = verifying.tools, verifying.judging
+        required = replace(required_by(verifying.config), most_chars=tools.truncate_chars)
+        name = "-".join(filter(None, ("verify", verifying.role, verifying.name)))
+        log = tools.journal.check_log(judging.iteration, slug(name))
+        ran = await tools.commands.run(
+            required, log=log, control=judging.control, publish=judging.publish, rerun=tools.rerun_failing
+        )
+        concern = f"flaky: `{required.command}` {ran.flaky}" if ran.flaky else ""
+        shown = str(tools.state_folder / log.name)
+        return MethodVerdict(
+            Verdict.PASSED if ran.passed else Verdict.ERRORED if ran.errored else Verdict.FAILED,
+            concern or ran.reason or "External verification passed",
+            told=f"Verification failed: `{required.command}`: {ran.reason}\nFull output: {shown}\n{ran.excerpt}",
+            command=required.command,
+            exit_code=ran.exit_code,
+            seconds=ran.seconds,
+            log_file=shown,
+            output_sha256=ran.output_sha256,
+            concern=concern,
+            last_lines=ran.last_lines,
+        )
+
+
+class Semantic:
+    async def verify(self, verifying: Verifying) -> MethodVerdict:
+        diff = await verifying.tools.diff()
+        patterns = _texts(verifying.config.get("negative_patterns"))
+        if found := next(_forbidden(patterns, diff, verifying.judging.report.text), None):
+            return MethodVerdict(Verdict.FAILED, found, told=f"Verification failed: {found}")
+        criteria = _texts(verifying.config.get("check_for"))
+        if not criteria:
+            if patterns:
+                return MethodVerdict(Verdict.PASSED, "none of the forbidden texts was found")
+            reason = "there is nothing to judge by: neither criteria nor forbidden texts"
+            return MethodVerdict(Verdict.ERRORED, reason, told=reason)
+        return await self._judged(verifying, criteria, diff)
+
+    async def _judged(self, verifying: Verifying, criteria: Sequence[str], diff: str) -> MethodVerdict:
+        spent = Spend()
+        failure = ""
+        before = await verifying.tools.fingerprint()
+        for number in range(1, TRIES + 1):
+            tag = f"verdict-{secrets.token_hex(4)}"  # the change cannot know it, and so cannot answer for the judge
+            report = await self._ask(verifying, criteria, diff, tag, number)
+            spent += report.spend
+            if report.ending is Ending.STOPPED:
+                return MethodVerdict(Verdict.ERRORED, "the judge was stopped", spend=spent)
+            if await verifying.tools.fingerprint() != before:
+                reason = "the judge changed the working tree, so its answer does not count"
+                told = f"{reason}. Look at `git status` and `git diff`, and keep what is yours only."
+                return MethodVerdict(Verdict.ERRORED, reason, told=told, spend=spent)
+            if report.fault is not None or report.ending is not Ending.EXITED:
+                failure = report.fault.reason if report.fault is not None else f"it {report.ending}"
+                continue
+            answer = read_answer([one.content for one in report.tags if one.name == tag], criteria)
+            if answer is None:
+                reason = "the judge gave no answer that could be read"
+                if number < TRIES:
+                    continue
+                return MethodVerdict(Verdict.ERRORED, reason, told=reason, spend=spent)
+            told = "Verification failed. These criteria do not hold:\n" + "\n".join(
+                f"- {one}" for one in answer.missing
+            )
+            return MethodVerdict(
+                Verdict.PASSED if answer.verified else Verdict.FAILED,
+                answer.reason,
+                told=told,
+                seconds=spent.seconds,
+                spend=spent,
+            )
+        # A model that cannot be asked is no reason to stop: the promise is believed, and the user is told.
+        concern = f"{verifying.role} of {verifying.task.id} was believed by its promise: no judge could be asked ({failure})"
+        return MethodVerdict(Verdict.PASSED, concern, spend=spent, concern=concern)
+
+    async def _ask(
+        self, verifying: Verifying, criteria: Sequence[str], diff: str, tag: str, number: int
+    ) -> AgentReport:
+        tools, judging, task = verifying.tools, verifying.judging, verifying.task
+        prompt = tools.redact(
+            question(
+                tag=tag,
+                title=task.title,
+                description=task.description,
+                outcome=task.outcome,
+                criteria=criteria,
+                role=verifying.role,
+                diff=diff,
+                words=judging.report.text,
+            )
+        )
+        purpose = "-".join(filter(None, ("verify", verifying.name, str(number) if number > 1 else "")))
+        files = tools.journal.open_session(
+            prompt, iteration=judging.iteration, attempt=judging.attempt, purpose=purpose
+        )
+        request = AgentRequest(
+            prompt=prompt,
+            prompt_file=files.prompt,
+            log_file=files.log,
+            cwd=tools.root,
+            purpose=PURPOSE,
+            role=verifying.role,
+            environment={"RALPH_ROLE": ROLE},
+            read_only=True,
+            parts=(prompt,),
+        )
+        judge = tools.judge(str(verifying.config.get("model") or ""), (tag,))
+        return await judge.run(request, judging.publish, stop=judging.control.stop_now())
+
+
+def _forbidden(patterns: Sequence[str], diff: str, words: str) -> Iterator[str]:
+    for pattern in patterns:
+        lowered = pattern.casefold()
+        for file, line in added_lines(diff):
+            if lowered in line.casefold():
+                yield f"forbidden text {pattern!r} was added in {file}: {line.strip()[:120]}"
+        if lowered in words.casefold():
+            yield f"forbidden text {pattern!r} is in what was said at the end"
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    if isinstance(value, Sequence):
+        return [str(one) for one in value if str(one).strip()]
+    return []
+
+
+class MultiStage:
+    """``method_named`` finds the method of a stage."""
+
+    def __init__(self, method_named: Callable[[str], Method]) -> None:
+        self._method_named = method_named
+
+    async def verify(self, verifying: Verifying) -> MethodVerdict:
+        stages: Sequence[Mapping[str, Any]] = verifying.config.get("stages") or ()
+        if not stages:
+            reason = "there are no stages: nothing would be verified"
+            return MethodVerdict(Verdict.ERRORED, reason, told=reason)
+        stops_early = verifying.config.get("require_all", True) is not False
+        if verifying.config.get("parallel") is True:
+            verdicts = list(await asyncio.gather(*(self._one(verifying, stage) for stage in stages)))
+        else:
+            verdicts = []
+            for stage in stages:
+                verdict = await self._one(verifying, stage)
+                verdicts.append(verdict)
+                if stops_early and not verdict.passed and _is_required(stage):
+                    break
+        return _together(list(zip(stages, verdicts, strict=False)), len(stages), verifying)
+
+    async def _one(self, verifying: Verifying, stage: Mapping[str, Any]) -> MethodVerdict:
+        method = self._method_named(str(stage.get("method") or "string_match"))
+        inner = replace(verifying, config=stage.get("config") or {}, name=_name(stage))
+        return await method.verify(inner)
+
+
+def _together(
+    pairs: list[tuple[Mapping[str, Any], MethodVerdict]], number: int, verifying: Verifying
+) -> MethodVerdict:
+    spend = Spend()
+    for _, verdict in pairs:
+        spend += verdict.spend
+    failed = [(stage, verdict) for stage, verdict in pairs if not verdict.passed and _is_required(stage)]
+    warned = [(stage, verdict) for stage, verdict in pairs if not verdict.passed and not _is_required(stage)]
+    for stage, verdict in warned:
+        verifying.judging.publish(Warned(f"{_name(stage)} (not required): {verdict.reason}"))
+    concerns = [verdict.concern for _, verdict in pairs if verdict.concern]
+    seconds = sum(verdict.seconds for _, verdict in pairs)
+    concern = "; ".join(concerns)
+    if not failed:
+        warnings = f", {len(warned)} with a warning" if warned else ""
+        reason = f"All {number} verification stages passed{warnings}"
+        return MethodVerdict(Verdict.PASSED, reason, seconds=seconds, spend=spend, concern=concern)
+    reasons = "; ".join(f"{_name(stage)}: {verdict.reason}" for stage, verdict in failed)
+    is_error = all(verdict.verdict is Verdict.ERRORED for _, verdict in failed)
+    return MethodVerdict(
+        Verdict.ERRORED if is_error else Verdict.FAILED,
+        f"Failed stages: {reasons}"
+        if len(failed) > 1
+        else f"Stage '{_name(failed[0][0])}' failed: {failed[0][1].reason}",
+        told="\n\n".join(
+            f"Stage '{_name(stage)}':\n{verdict.told or verdict.reason}" for stage, verdict in failed
+        ),
+        exit_code=failed[0][1].exit_code,
+        seconds=seconds,
+        log_file=failed[0][1].log_file,
+        spend=spend,
+        concern=concern,
+        last_lines=failed[0][1].last_lines,
+    )
+
+
+def _is_required(stage: Mapping[str, Any]) -> bool:
+    return stage.get("required", True) is not False
+
+
+def _name(stage: Mapping[str, Any]) -> str:
+    return str(stage.get("name") or "unnamed")
