@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,21 +13,19 @@ from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.bus.outbox import Outbox
 from ralph.adapters.bus.postman import Postman
 from ralph.adapters.documents.task_folder_files import clear_marker, make_task_folder
-from ralph.adapters.processes.identity import started_of, this_process
 from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.adapters.signals.done_file import DoneFile
 from ralph.adapters.signals.done_watch import DoneWatch
 from ralph.adapters.signals.exit_code import ExitCodeProbe
 from ralph.adapters.signals.marker_file import MarkerFileProbe
-from ralph.adapters.storage.child_runs import ChildRuns, cut_off
+from ralph.adapters.storage.child_runs import cut_off
 from ralph.config.schema import Settings
 from ralph.domain.loop.claims import Claim
-from ralph.domain.loop.events import Warned
 from ralph.domain.supervision.message import WAIT_WITHOUT_RESTART
 from ralph.domain.supervision.rules import WAIT_EXIT_CODE, Launches, RestartPace, Supervision, span
 from ralph.domain.supervision.task_folder import DONE, PROJECT_BUS, TASK_BUS, WAIT_MARKER
 from ralph.engine.agents.restarted import RootAgent
-from ralph.engine.ports import Timeouts
+from ralph.engine.ports import Check, Timeouts
 from ralph.engine.supervision.work import SHOWN_CHILDREN, SupervisedWork
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
@@ -83,93 +81,39 @@ class SupervisedComposition:
         marker = self.task_folder / WAIT_MARKER
         task_bus = MessageBus(self.task_folder / TASK_BUS, lock_seconds=POST_SECONDS)
         project_bus = MessageBus(kit.launch.state_folder / PROJECT_BUS, lock_seconds=POST_SECONDS)
-        warnings = [f"task {self.task} is done when this file is there: {done.path}"]
-        if done.exists():
-            warnings.append("DONE is there already")
-        if done.leads_nowhere():
-            warnings.append(f"DONE is a link that leads nowhere, so it does not count: {done.path}")
-        if clear_marker(marker):
-            warnings.append(f"{WAIT_MARKER} of an earlier run was removed; the agent is started again")
-
-        def warn(message: str) -> None:
-            kit.publish(Warned(message))
-
+        run_id, figures, settings = kit.record.run_id, self.supervision, kit.launch.settings
+        named = {"project": self.project, "task": self.task, "run": run_id}
+        warnings = list(self._first_warnings(done, marker))
         bus_probe = BusMessageProbe(
             task_bus.read_piece,
             WAIT_WITHOUT_RESTART,
             Claim.WAITING,
-            run=kit.record.run_id,
-            complain=warn,
+            run=run_id,
+            complain=kit.warn,
             offset=task_bus.end(),
         )
-
-        def prepare() -> None:
-            """An agent that cleans up may have removed its own mailbox, and could never be done without it."""
-            if not self.task_folder.is_dir():
-                warn(f"the task folder was missing; it is made again: {self.task_folder}")
-            make_task_folder(self.task_folder)
-
-        def tell_of_cut_off() -> None:
-            if names := cut_off(self.task_folder):
-                shown = ", ".join(names[:SHOWN_CHILDREN]) + (" …" if len(names) > SHOWN_CHILDREN else "")
-                warn(f"child runs ended with the sandbox of the agent that started them: {shown}")
-
-        def waits() -> str:
-            """Said between two launches, by hand or by a child: then nothing is launched either."""
-            if marker.is_file():
-                return f"{WAIT_MARKER} is there: {marker}"
-            signals = bus_probe.signals()
-            return (signals[0].reason or f"a {WAIT_WITHOUT_RESTART} message was posted") if signals else ""
-
-        children = ChildRuns(
-            kit.record.database,
-            kit.launch.state_folder,
-            kit.record.run_id,
-            here=this_process(),
-            started_of=started_of,
-        )
-        launches = Launches()
-        figures = self.supervision
         watch = DoneWatch(
             done,
             grace=figures.done_grace,
             poll_interval=figures.poll_interval,
-            on_seen=lambda: warn(f"DONE is there; the agent has {span(figures.done_grace)} to finish"),
+            on_seen=lambda: kit.warn(f"DONE is there; the agent has {span(figures.done_grace)} to finish"),
         )
         postman = Postman(
             Outbox(self.task_folder),
             project_bus,
-            project=self.project,
-            task=self.task,
-            run=kit.record.run_id,
+            **named,
             every=figures.poll_interval,
             complain=kit.complain,
         )
-        settings = kit.launch.settings
-        checks = kit.guardrails()
+        launches, checks = Launches(), kit.guardrails()
         yield Composed(
-            work=SupervisedWork(
-                self.prompt.read if self.prompt is not None else _nothing,
-                done,
-                figures,
-                waits=waits,
-                children=lambda: active_children(children, kit.record.run_id),
-                environment=self._environment(kit),
-                clock=kit.clock,
-                control=kit.control,
-                publish=kit.publish,
-                checks=checks,
-                prepare=prepare,
-                stop_children=lambda: stop_children(
-                    children, kit.record.database, kit.record.controls.path, at=kit.clock.now()
-                ),
-            ),
+            work=self._work(kit, done, checks, waits=lambda: _wait_between_launches(marker, bus_probe)),
             agent=RootAgent(
                 kit.agent(tags=(), timeouts=self._timeouts(settings), attendants=[watch, postman]),
                 launches,
                 is_done=done.exists,
                 waits_for_limits=settings.limits.wait_for_limits,
-                on_end=tell_of_cut_off,
+                on_end=lambda: self._warn_of_cut_off_children(kit),
             ),
             probes=[
                 done,
@@ -182,19 +126,50 @@ class SupervisedComposition:
             pace=RestartPace(
                 delay=figures.restart_delay, launches=launches, chance=random.random, now=kit.clock.now
             ),
-            listeners=[
-                postman,
-                LoopPosts(
-                    task_bus,
-                    project_bus,
-                    project=self.project,
-                    task=self.task,
-                    run=kit.record.run_id,
-                    complain=kit.complain,
-                ),
-            ],
+            listeners=[postman, LoopPosts(task_bus, project_bus, **named, complain=kit.complain)],
             warnings=warnings,
         )
+
+    def _work(
+        self, kit: Kit, done: DoneFile, checks: Sequence[Check], *, waits: Callable[[], str]
+    ) -> SupervisedWork:
+        record = kit.record
+        return SupervisedWork(
+            self.prompt.read if self.prompt is not None else _nothing,
+            done,
+            self.supervision,
+            waits=waits,
+            children=lambda: active_children(record.children, record.run_id),
+            environment=self._environment(kit),
+            clock=kit.clock,
+            control=kit.control,
+            publish=kit.publish,
+            checks=checks,
+            prepare=lambda: self._make_folder_again(kit),
+            stop_children=lambda: stop_children(
+                record.children, record.database, record.database_file, at=kit.clock.now()
+            ),
+        )
+
+    def _first_warnings(self, done: DoneFile, marker: Path) -> Iterator[str]:
+        yield f"task {self.task} is done when this file is there: {done.path}"
+        if done.exists():
+            yield "DONE is there already"
+        if done.leads_nowhere():
+            yield f"DONE is a link that leads nowhere, so it does not count: {done.path}"
+        if clear_marker(marker):
+            yield f"{WAIT_MARKER} of an earlier run was removed; the agent is started again"
+
+    def _make_folder_again(self, kit: Kit) -> None:
+        """An agent that cleans up may have removed its own mailbox, and could never be done without it."""
+        if not self.task_folder.is_dir():
+            kit.warn(f"the task folder was missing; it is made again: {self.task_folder}")
+        make_task_folder(self.task_folder)
+
+    def _warn_of_cut_off_children(self, kit: Kit) -> None:
+        if names := cut_off(self.task_folder):
+            shown = ", ".join(names[:SHOWN_CHILDREN]) + (" …" if len(names) > SHOWN_CHILDREN else "")
+            kit.warn(f"child runs ended with the sandbox of the agent that started them: {shown}")
 
     def _environment(self, kit: Kit) -> dict[str, str]:
         """What the agent is told; ``RALPH_RUN_ID`` and the attempt come with each launch."""
@@ -215,6 +190,14 @@ class SupervisedComposition:
             settings.agent.timeout if total is None else total,
             settings.agent.idle_timeout if not self.command else None,
         )
+
+
+def _wait_between_launches(marker: Path, bus_probe: BusMessageProbe) -> str:
+    """Asked for between two launches, by hand or by a child: then nothing is launched. Empty: nobody did."""
+    if marker.is_file():
+        return f"{WAIT_MARKER} is there: {marker}"
+    signals = bus_probe.signals()
+    return (signals[0].reason or f"a {WAIT_WITHOUT_RESTART} message was posted") if signals else ""
 
 
 def _nothing() -> str:
