@@ -158,7 +158,7 @@ def test_cancel_costs_no_request(session: Session) -> None:
 
 def test_once_installed_every_session_has_it(session: Session) -> None:
     ralph = (sys.executable, "-m", "ralph", "plugin")
-    assert "sessions that start from now on have it" in session.run(*ralph, "install")
+    assert "new sessions have it" in session.run(*ralph, "install")
     assert "Claude Code accepts it" in session.run(*ralph, "check")
     with session.project.model(Step(shell="git push --force"), Step(text="done")) as model:
         session.says("push", model, flags=())

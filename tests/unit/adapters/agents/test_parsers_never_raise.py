@@ -122,16 +122,14 @@ def _is_object(line: bytes) -> bool:
 
 
 def _places(document: Any) -> Iterable[tuple[Any, Any]]:
-    pairs = (
-        document.items()
-        if isinstance(document, dict)
-        else enumerate(document)
-        if isinstance(document, list)
-        else ()
-    )
-    for key, value in list(pairs):
-        yield document, key
-        yield from _places(value)
+    """Not by recursion: some Pythons read documents that are deeper than their own stack."""
+    pending = [document]
+    while pending:
+        holder = pending.pop()
+        if isinstance(holder, dict | list):
+            for key, value in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+                yield holder, key
+                pending.append(value)
 
 
 def test_a_huge_tool_result_becomes_a_small_event_that_counts_the_whole() -> None:
