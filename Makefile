@@ -4,57 +4,57 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# The tests start ralph thousands of times: compiling it each time would be most of what they do.
+# The tests start ralph thousands of times: without bytecode files they would mostly compile it.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-again test-core test-core-again check static crash-test test-agents test-agents-again bench pictures fix docs clean
 
-demo: $(VENV)/runtime ## a real loop on a real repository, no account needed
+demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
 
-test: $(VENV)/dev ## all tests
+test: $(VENV)/dev ## run all tests
 	@$(BIN)/python -m pytest -n auto
 
-test-again: $(VENV)/dev ## those that failed just now, each by itself
+test-again: $(VENV)/dev ## run the tests that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
-test-core: $(VENV)/dev ## unit and integration tests only; PYTHON=python3.13 VENV=.venv-3.13 runs them on another Python
+test-core: $(VENV)/dev ## run unit and integration tests; PYTHON=python3.13 VENV=.venv-3.13: on another Python
 	@$(BIN)/python -m pytest -n auto tests/unit tests/integration
 
 test-core-again: $(VENV)/dev
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/unit tests/integration
 
-check: static test ## everything CI checks
+check: static test ## what to run before a pull request
 
-static: $(VENV)/dev
+static: $(VENV)/dev ## check format, lint, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-crash-test: $(VENV)/dev ## kill ralph at hundreds of random instants; takes a quarter of an hour
+crash-test: $(VENV)/dev ## kill ralph at hundreds of random moments; takes 15 minutes
 	@CRASH_ROUNDS=300 $(BIN)/python -m pytest -n auto tests/acceptance/test_resume.py -k random
 
 AGENTS ?= claude,codex,gemini,opencode,qwen,copilot
-test-agents: $(VENV)/dev ## real agents on a scripted model; AGENTS=claude,codex chooses; needs npm, no account
+test-agents: $(VENV)/dev ## run real agents on a scripted model; AGENTS=claude,codex chooses; needs npm, no account
 	@$(BIN)/python -m tests.live.install '$(AGENTS)'
 	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest -n 2 --timeout=400 tests/live
 
-test-agents-again: $(VENV)/dev ## those of the real agents that failed just now, each by itself
+test-agents-again: $(VENV)/dev ## run the tests of real agents that just failed again, one at a time
 	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest --timeout=400 --last-failed --last-failed-no-failures none tests/live
 
-bench: $(VENV)/dev ## measurements, as ratios to a bare shell loop in the same run
+bench: $(VENV)/dev ## measure what ralph costs, as ratios to a bare shell loop and the like
 	@$(BIN)/python -m bench
 
-fix: $(VENV)/dev ## format, and mend what can be mended
+fix: $(VENV)/dev ## format, and fix what can be fixed automatically
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-pictures: $(VENV)/dev ## those in docs/pictures, of a real run; needs chromium
+pictures: $(VENV)/dev ## take the pictures in docs/pictures again, of a real run; needs chromium
 	@$(BIN)/python -m bench.page_picture
 	@$(BIN)/python -m bench.ui_picture
 
-docs: $(VENV)/dev ## write the generated pages of docs/ anew
+docs: $(VENV)/dev ## write the generated files: docs/settings.md and the plugin's hook file
 	$(BIN)/python -m ralph.config.reference > docs/settings.md
 	$(BIN)/python -m ralph.interfaces.hooks.build
 

@@ -1,7 +1,7 @@
 """``python -m bench``: measures everything in one run and prints one table.
 
-The bars are information: a missed one is said, and is no failure. Only a measurement that could not be made
-ends with exit code 1. Everything is written to a temporary folder (TMPDIR), so that is the disk that is measured.
+The bars are for information: a missed one is reported, but is not a failure. The exit code is 1 only if something
+could not be measured. Everything is written to a temporary folder (TMPDIR), so that disk is measured.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from bench.row import Row
 from bench.table import as_data, render, summary
 
 MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
-    "startup": ("Start-up: CPU, baseline `python -c pass`", startup.measure),
-    "iterations": ("Iterations: time each, baseline a shell loop", iterations.measure),
-    "streams": ("Streams: time without start-up, baseline json.loads of each line", streams.measure),
-    "status": ("The record: `ralph status` over a long history, baseline an empty one", status.measure),
-    "tasks": ("Tasks: CPU, 10,000 as a multiple of twice 5,000", tasks.measure),
-    "work": ("Work: tasks at the same time, and what git costs", work.measure),
-    "plans": ("Plans: audit of 1,000 stories, baseline json.loads", plan_audit.measure),
+    "startup": ("Start-up: CPU; baseline: `python -c pass`", startup.measure),
+    "iterations": ("Iterations: time of each; baseline: a shell loop", iterations.measure),
+    "streams": ("Streams: time without start-up; baseline: json.loads of each line", streams.measure),
+    "status": ("The record: `ralph status` over a long history; baseline: an empty one", status.measure),
+    "tasks": ("Tasks: CPU for 10,000; baseline: twice that for 5,000", tasks.measure),
+    "work": ("Work: tasks in parallel, and what git costs", work.measure),
+    "plans": ("Plans: audit of 1,000 stories; baseline: json.loads", plan_audit.measure),
     "bus": ("The message bus: 10,000 messages from 20 writers", bus.measure),
-    "supervised": ("Supervising: 200 children over 1,000 restarts", supervised.measure),
-    "feed": ("The feed of the faces: a million events", feed.measure),
-    "ui": ("The terminal UI: a million events, and 5,000 each second", ui.measure),
-    "isolation": ("Isolation: a process in a sandbox, baseline without", isolation.measure),
-    "hooks": ("The plugin's hooks: CPU to the answer, baseline `python -c pass`", hooks.measure),
-    "guard": ("The guard: CPU of a decision and of its start, baseline `python -c pass`", guard.measure),
-    "memory": ("Memory: peak, baseline a session of three lines", memory.measure),
+    "supervised": ("Supervision: 200 children over 1,000 restarts", supervised.measure),
+    "feed": ("The feed of terminal UI and web page: a million events", feed.measure),
+    "ui": ("The terminal UI: a million events, and 5,000 per second", ui.measure),
+    "isolation": ("Isolation: a process in a sandbox; baseline: without", isolation.measure),
+    "hooks": ("The plugin's hooks: CPU to the answer; baseline: `python -c pass`", hooks.measure),
+    "guard": ("The guard: CPU of a decision and of its start; baseline: `python -c pass`", guard.measure),
+    "memory": ("Memory: peak; baseline: a session of three lines", memory.measure),
 }
 
 

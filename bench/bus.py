@@ -1,4 +1,4 @@
-"""The message bus: what many writers at once lose (nothing), and what one message costs."""
+"""The message bus: many writers at once must lose nothing; what one message costs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def measure(folder: Path) -> list[Row]:
             _finish(writer)
         seconds = time.perf_counter() - began
         read = json.loads(_finish(_start(environment, "read", path)))
-    many = f"{MESSAGES:,} messages of {WRITERS} writers"
+    many = f"{MESSAGES:,} messages from {WRITERS} writers"
     return [
         as_difference(f"{many}: lost", MESSAGES - read["messages"], "", 0.0, Bar(0)),
         as_difference(f"{many}: torn, damaged or mixed", read["problems"], "", 0.0, Bar(0)),
-        as_difference("one message, start-up of the writers included", 1000 * seconds / MESSAGES, "ms", 0.0),
+        as_difference("one message, including start-up of the writers", 1000 * seconds / MESSAGES, "ms", 0.0),
         as_difference(f"reading {MESSAGES:,} messages", 1000 * read["seconds"], "ms", 0.0),
     ]
 

@@ -1,4 +1,4 @@
-"""``python -m bench.bus_parts post PATH NAME NUMBER | read PATH``: one writer, or the reader, in a process of its own."""
+"""``python -m bench.bus_parts post PATH NAME NUMBER | read PATH``: one writer, or the reader, as a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program run to its end, and what it cost: wall time, CPU time with its children, peak memory."""
+"""Run a program to its end and measure it: wall time, CPU time with its children, peak memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 LONGEST = 60.0
-"""Seconds after which a child is killed: a measurement that hangs is a failed one."""
+"""Seconds after which a child is killed: a measurement that hangs has failed."""
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ _PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class CannotMeasure(Exception):
-    """The thing to be measured did not do what it should."""
+    """What should be measured did not work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def cost_of(
     expected: Collection[int] = (0,),
     stdin: Path | None = None,
 ) -> Cost:
-    """Run it with its output thrown away."""
+    """Run it and discard its output."""
     with tempfile.TemporaryFile() as stderr, (stdin or Path(os.devnull)).open("rb") as given:
         began = time.perf_counter()
         process = subprocess.Popen(
@@ -62,12 +62,12 @@ def cost_of(
 
 
 def own_peak() -> int:
-    """Bytes. A child that we start is charged with our peak, so ours must stay below what we measure."""
+    """Bytes. A child starts with our peak, so ours must stay below what we measure."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK_UNIT
 
 
 def interleaved(measures: Mapping[str, Callable[[], T]], *, rounds: int) -> dict[str, list[T]]:
-    """A B A B …: what disturbs the machine for a while disturbs all of them. One round to warm up."""
+    """A B A B …, so that a busy moment hits all of them; after one round to warm up."""
     results: dict[str, list[T]] = {name: [] for name in measures}
     for number in range(rounds + 1):
         for name, measure in measures.items():

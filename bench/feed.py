@@ -1,4 +1,4 @@
-"""Looking at a record of a million events, following a flood, and what being watched costs the run."""
+"""Reading a record of a million events, following a flood, and what it costs a run to be watched."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def measure(folder: Path) -> list[Row]:
     many = f"{EVENTS:,} events"
     return [
         as_difference(
-            f"first look: runs, board, newest events, iterations; {many}",
+            f"first read: runs, board, newest events, iterations; {many}",
             looked["first"],
             "ms",
             empty["first"],
             Bar(50),
         ),
-        as_difference("a later look: runs and iterations", looked["again"], "ms", empty["again"], Bar(5)),
+        as_difference("a later read: runs and iterations", looked["again"], "ms", empty["again"], Bar(5)),
         as_difference("has anything changed?", looked["head"], "us", 0.0, Bar(500)),
-        as_difference("events followed each second", followed["rate"], "1/s", 0.0, Bar(5000, Sense.AT_LEAST)),
-        as_difference("memory of who follows", followed["peak"], "MB", 0.0),
+        as_difference("events followed per second", followed["rate"], "1/s", 0.0, Bar(5000, Sense.AT_LEAST)),
+        as_difference("memory of the follower", followed["peak"], "MB", 0.0),
         as_ratio(
             "writing a run while it is watched: CPU", watched["watched"], "ms", watched["alone"], Bar(1.05)
         ),

@@ -1,4 +1,4 @@
-"""Measures the feed of one record: ``look`` the first time and again, ``follow`` a flood, ``watched`` against alone."""
+"""Measures the feed of one record: ``look`` at it twice, ``follow`` a flood, and write a run alone and ``watched``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ralph.operations.watch import open_feed
 FOLLOWED = 100_000
 ROUNDS = 9
 WATCHED = 40
-"""Iterations of the run that is watched or not, 500 events each."""
+"""Iterations of the run that is written alone and watched, 500 events each."""
 
 
 def look(folder: Path) -> dict[str, float]:
-    """Milliseconds: everything a screen needs at first, and what it asks again and again."""
+    """Milliseconds: what a screen needs at first, and what it asks for again and again."""
     with open_feed(folder) as feed:
         began = time.perf_counter()
         runs = feed.runs(limit=100)
@@ -46,7 +46,7 @@ def _timed(question: object) -> float:
 
 
 def follow(folder: Path) -> dict[str, float]:
-    """Events per second in batches, as every face reads them, and the memory it takes in all."""
+    """Events per second in batches, as every screen reads them, and the peak memory."""
     with open_feed(folder) as feed:
         run_id = feed.runs(limit=1)[0].id
         seen = after = 0
@@ -60,7 +60,7 @@ def follow(folder: Path) -> dict[str, float]:
 
 
 def watched(folder: Path) -> dict[str, float]:
-    """The CPU time that the journal takes to write a run, alone and while somebody follows it.
+    """The CPU time that the journal takes to write a run, alone and while it is followed.
 
     Not wall time: the follower's own work is done elsewhere, but on the same few cores.
     """

@@ -1,4 +1,4 @@
-"""A whole run, alone and while `ralph web` serves it to somebody. ``python -m bench.feed_watched URL``: that somebody."""
+"""A whole run, alone and while `ralph web` serves it. ``python -m bench.feed_watched URL`` is the viewer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ITERATIONS = 40
 LINES = 60
 ROUNDS = 5
 THINKS = 0.02
-"""Seconds of an agent's silence in each iteration; a real one's are minutes."""
+"""Seconds that the agent is silent in each iteration; a real one is silent for minutes."""
 
 
 def watched_runs(folder: Path) -> tuple[Cost, Cost]:
@@ -76,7 +76,7 @@ def _reader(project: Project, address: str) -> Iterator[None]:
 
 @contextmanager
 def _started(argv: list[str], cwd: Path, project: Project) -> Iterator[str]:
-    """Until it has said its first line."""
+    """Waits for its first line."""
     process = subprocess.Popen(
         argv,
         cwd=cwd,

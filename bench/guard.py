@@ -45,8 +45,8 @@ def measure(folder: Path) -> list[Row]:
         as_difference(
             "a decision, a file of 50 KB in the command", _milliseconds((LONG,)), "ms", 0.0, Bar(50)
         ),
-        as_difference("a decision, the worst that we know", _milliseconds((HOSTILE,), 3), "ms", 0.0),
-        as_difference("import of the guard", found["imported"], "ms", python, Bar(40)),
+        as_difference("a decision, the worst case that we know", _milliseconds((HOSTILE,), 3), "ms", 0.0),
+        as_difference("importing the guard", found["imported"], "ms", python, Bar(40)),
         as_ratio("ralph guard 'ls'", found["command"], "ms", python),
     ]
 

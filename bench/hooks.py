@@ -1,4 +1,4 @@
-"""What a hook of the plugin costs a session: CPU from its start to its answer, as a multiple of a bare Python."""
+"""What a hook of the plugin costs: CPU from its start to its answer, as a multiple of a bare Python."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def measure(folder: Path) -> list[Row]:
             "python": lambda: project.python("pass").cpu,
             **{name: hook(name) for name in ("context", "guard", "stop", "prompt")},
         }
-        hook("guard")()  # compiles the file, as the first hook ever does
+        hook("guard")()  # compiles the file, as the very first hook does
         found = _medians(measures)
         for name, stories in (("plan", FEW_STORIES), ("large plan", MANY_STORIES)):
             _plan(root, stories)
@@ -85,7 +85,7 @@ def _medians(measures: dict[str, Callable[[], float]]) -> dict[str, float]:
 
 
 def _plan(root: Path, stories: int) -> None:
-    """A plan in which a session of ours has done what it may."""
+    """A plan in which a session has done what it may."""
     names = [f"US-{number:04}" for number in range(stories)]
     snapshot = {name: {"passes": False, "reviewStatus": None, "reviewCount": 0} for name in names}
     marker = {"pid": os.getpid(), "iterationMode": "implement", "preIterationSnapshot": snapshot}

@@ -1,4 +1,4 @@
-"""What a sandbox adds to every process: the start of `true` in bubblewrap, against the start of `true`."""
+"""What a sandbox adds to every process: starting `true` in bubblewrap, and without."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def _measure(site: Site) -> list[Row]:
         }
         found: dict[str, list[float]] = {name: [] for name in runners}
         for _ in range(ROUNDS):
-            for name, runner in runners.items():  # by turns: a busy moment of the machine meets all of them
+            for name, runner in runners.items():  # in turn: a busy moment should hit all of them
                 found[name].append(await _milliseconds(runner, site.workspace))
     middle = {name: median(times) for name, times in found.items()}
     return [

@@ -1,4 +1,4 @@
-"""Where an iteration's time goes: its processes and its record, each alone. Prints milliseconds as JSON."""
+"""Where the time of an iteration goes: its processes and its record, each alone. Prints milliseconds as JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def main(folder: Path) -> dict[str, float]:
 
     async def bare_spawns() -> None:
         for argv in (agent, guardrail):
-            # The thing itself, blocking as a shell would: that is what the runner is compared with.
+            # The baseline of the runner: the bare call, blocking as a shell would.
             subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=True)  # noqa: ASYNC221
 
     async def runs() -> None:
@@ -48,7 +48,7 @@ async def main(folder: Path) -> dict[str, float]:
         journal.begin(profile="basic", agent="plain", root=folder, options={})
 
         async def record() -> None:
-            """An iteration's files, events and its two durable commits."""
+            """The files, events and two durable commits of an iteration."""
             state = LoopState()
             journal.open_session("Do the work.", iteration=1, attempt=1)
             started = IterationStarted(iteration=1, attempt=1, maximum=None, assignment="prompt")
@@ -83,7 +83,7 @@ async def main(folder: Path) -> dict[str, float]:
 
 
 def _ignore(lines: list[bytes]) -> None:
-    """Framed, and heard by nobody."""
+    """Lines are split and ignored."""
 
 
 if __name__ == "__main__":

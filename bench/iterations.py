@@ -1,4 +1,4 @@
-"""What one iteration costs more than the same agent and guardrail in a bare shell loop."""
+"""What one iteration costs beyond the same agent and guardrail in a bare shell loop."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ done"""
 def measure(folder: Path) -> list[Row]:
     measures: dict[str, Callable[[], float]] = {}
     with ExitStack() as cleaning:
-        # Each run gets a new folder, and all are deleted at the end: where many files were deleted in the last
-        # seconds, ext4 takes ten times as long to make one, and we would measure our own cleaning.
+        # Each run gets a new folder, and all are deleted at the end: just after many files were deleted, ext4
+        # takes ten times as long to make one, and we would measure our own clean-up.
         projects = (
             cleaning.enter_context(new_project(folder, f"iterations-{number}"))
             for number in itertools.count()
@@ -77,13 +77,13 @@ def _ralph_loop(projects: Iterator[Project], guardrails: Sequence[str], number: 
 
 
 def _each(ones: Sequence[float], manies: Sequence[float]) -> float:
-    """Milliseconds for one more iteration: the start-up, in both, cancels out."""
+    """Milliseconds for one more iteration: the start-up is in both and cancels out."""
     each = [(many - one) / (MANY - 1) for one, many in zip(ones, manies, strict=True)]
     return 1000 * median(each)
 
 
 def _parts(project: Project) -> dict[str, float]:
-    """In a process of its own: ralph's modules would make ours too big for the memory measurements."""
+    """In a separate process: ralph's modules would make ours too big for the memory measurements."""
     ran = subprocess.run(
         [sys.executable, "-m", "bench.iteration_parts", str(project.root)],
         cwd=Path(__file__).parent.parent,

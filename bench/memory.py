@@ -1,4 +1,4 @@
-"""Peak memory of ``ralph run`` above what it needs for a session of three lines."""
+"""Peak memory of ``ralph run`` beyond what a session of three lines needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def measure(folder: Path) -> list[Row]:
         write_idle(path)
         idle = _peak(project, path)
         if own_peak() >= idle * MEGABYTE:
-            message = f"the bench itself needs more memory ({own_peak()} bytes) than ralph at rest"
+            message = f"the bench itself needs more memory ({own_peak()} bytes) than an idle ralph"
             raise CannotMeasure(message)
 
         def row(name: str, bar: Bar | None) -> Row:
@@ -38,7 +38,7 @@ def measure(folder: Path) -> list[Row]:
         for name, speaker, filler, bar in (
             ("a tool's output", "user", "x", bounded),
             ("assistant text", "assistant", "x", bounded),
-            # One such character makes Python keep four bytes for each: with the line itself, five times is the least.
+            # One such character makes Python use four bytes for each: with the line itself, at least five times its size.
             ("assistant text with emoji", "assistant", "x" * 100 + "🎉", None),
         ):
             write_long_line(path, size=LONG_LINE, speaker=speaker, filler=filler)

@@ -12,7 +12,7 @@ from bench.row import Bar, Row, as_ratio
 
 STORIES = 1000
 
-# In a process of its own: ralph's modules would make ours too big for the memory measurements.
+# In a separate process: ralph's modules would make ours too big for the memory measurements.
 PROGRAM = """
 import json, sys, time
 from ralph.domain.plan.story import mode_for

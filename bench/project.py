@@ -1,4 +1,4 @@
-"""A throw-away project with an agent of ours on PATH, and ralph's command lines in it."""
+"""A throwaway project with a made-up agent on PATH, and ralph's command lines in it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bench.child import Cost, cost_of
 
 PROMPT = "Do the work, then output <response>DONE</response>."
 LIMIT_REACHED = 1
-"""Our agents never say that they are done, so this is how their runs end."""
+"""Our agents never say that they are done, so their runs end like this."""
 
-# A user has keys in the environment, and looking for them in all output is part of the cost.
+# Users have keys in their environment, and searching all output for them is part of the cost.
 _SECRETS = {
     "ANTHROPIC_API_KEY": "bench-key-0123456789-abcdefghijklmnopqrstuvwxyz",
     "GITHUB_TOKEN": "bench-token-9876543210-zyxwvutsrqponmlkjihgfedcba",
@@ -71,7 +71,7 @@ class Project:
         return cost_of(argv, cwd=self.root, environment=self.environment(), expected=expected, stdin=stdin)
 
     def forget_runs(self) -> None:
-        """What runs left would fill the disk, and a big folder is slower than a small one."""
+        """Old runs would fill the disk, and a big folder is slower than a small one."""
         for entry in (self.root / ".ralph").iterdir():
             if entry.name == "settings.json":
                 continue
@@ -82,7 +82,7 @@ class Project:
 
 
 def ralph_program() -> str:
-    """The console script beside our Python: what a user starts."""
+    """The console script next to our Python: what users start."""
     return str(Path(sys.executable).parent / "ralph")
 
 

@@ -1,4 +1,4 @@
-"""Fills a database with runs as ``fill RUNS EVENTS``, or measures the journal as ``write``. Prints JSON."""
+"""``fill RUNS EVENTS`` fills a database with runs; ``write`` measures the journal. Prints JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ralph.domain.loop.state import LoopState
 
 EVENTS_PER_ITERATION = 100
 OPEN_EVERY = 20
-"""One run in so many was killed and never ended."""
+"""One in this many runs was killed and never ended."""
 
 ADD_RUN = """INSERT INTO runs (id, profile, agent, root, options, state, started_at, updated_at, outcome, reason,
     pid, process_started, boot_id, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -40,7 +40,7 @@ ADD_ITERATION = """INSERT INTO iterations (run_id, iteration, attempt, assignmen
 
 ACTED = AgentActed(
     (
-        Text("I will look at the tests first, then mend the parser."),
+        Text("I will look at the tests first, then fix the parser."),
         ToolStarted("tool_1", "Read", "src/parser.py"),
         ToolEnded("tool_1", "Read", "def parse(text):\n    return text.split()", lines=40, chars=1200),
     )
@@ -62,7 +62,7 @@ def fill(folder: Path, runs: int, events: int) -> dict[str, float]:
             (
                 *(name, "basic", "claude", str(folder), json.dumps({"maximumIterations": 10})),
                 *(encode_state(LoopState(iteration=10)), at, at, "exhausted" if is_over else None, ""),
-                # A process that had our pid before we did: looked for, and not found.
+                # A process that had our pid before: ralph looks for it and does not find it.
                 *(here.pid, f"{here.process_started}1", here.boot_id, here.host),
             ),
         )
@@ -92,7 +92,7 @@ def _rows(name: str, at: float, events: int) -> Iterator[tuple[str, int, float, 
 
 
 def write(folder: Path) -> dict[str, float]:
-    """Microseconds for an event, milliseconds for an iteration, kilobytes of growth with each."""
+    """Microseconds for an event, milliseconds for an iteration, kilobytes of growth per iteration."""
     event, _ = _written(folder, "events", iterations=20, events=500)
     bare, _ = _written(folder, "bare", iterations=100, events=0)
     _, small = _written(folder, "small", iterations=200, events=3)
@@ -128,7 +128,7 @@ def _iteration(journal: SqliteJournal, iteration: int, events: int) -> None:
     for number in range(events):
         journal.append(ACTED, at=time.time())
         if number % 20 == 19:
-            journal.flush()  # as it happens four times a second
+            journal.flush()  # as happens four times a second
     journal.append(CHECK, at=time.time())
     ended = IterationEnded(
         iteration=iteration,

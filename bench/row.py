@@ -1,4 +1,4 @@
-"""One line of the table: what was measured, what it is compared with, and the bar it should meet."""
+"""One row of the table: what was measured, its baseline, and the bar that it should meet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Sense(StrEnum):
-    """Which side of the bar is the good one."""
+    """Which side of the bar is good."""
 
     AT_MOST = "at most"
     AT_LEAST = "at least"
@@ -26,7 +26,7 @@ class Bar:
 class Row:
     """``measured`` and ``baseline`` are in ``unit``; ``compared`` is their ratio (``x``) or difference.
 
-    A row without a bar only informs.
+    A row without a bar is for information.
     """
 
     name: str

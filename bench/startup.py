@@ -14,7 +14,7 @@ from bench.row import Bar, Row, as_ratio
 
 ROUNDS = 15
 
-# The agent's first deed is to note what its parent has used so far, in nanoseconds, over all its threads.
+# First the agent notes what its parent has used so far, in nanoseconds, over all its threads.
 NOTES_PARENT = """total=0
 for file in /proc/$PPID/task/*/schedstat; do
     read -r used waited slices < "$file"
@@ -45,7 +45,7 @@ def measure(folder: Path) -> list[Row]:
         as_ratio("ralph --version", found["version"], "ms", python, Bar(2.5)),
         as_ratio("ralph --help", found["help"], "ms", python, Bar(5)),
         as_ratio("ralph run, until the agent's exec", found["exec"], "ms", python, Bar(15)),
-        as_ratio("the watcher beside it", found["watcher"], "ms", python),
+        as_ratio("its watcher", found["watcher"], "ms", python),
     ]
 
 
@@ -55,7 +55,7 @@ def _until_exec(project: Project, note: Path) -> float:
 
 
 def _watcher(project: Project, folder: Path) -> float:
-    """As ``start_watcher`` starts it; the byte is ralph's leave, so it ends at once."""
+    """As ``start_watcher`` starts it; the byte says that ralph has left, so it ends at once."""
     leave = folder / "startup.leave"
     leave.write_bytes(b"b")
     program = ralph.adapters.processes.watcher_main.__file__

@@ -1,4 +1,4 @@
-"""``ralph status`` over a long history, as a multiple of the same over an empty one; what the record costs to write."""
+"""``ralph status`` over a long history, as a multiple of an empty one; what it costs to write the record."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def measure(folder: Path) -> list[Row]:
         as_ratio(f"ralph status --json: {many}", found["json"], "ms", found["empty"]),
         as_ratio("ralph show last, of 1,000 events", found["last"], "ms", found["empty"]),
         as_difference("journal: one event", cost["event"], "us", 0.0),
-        as_difference("journal: one iteration, beside its events", cost["iteration"], "ms", 0.0),
-        as_difference("database: growth with each iteration, 3 events", cost["small"], "KB", 0.0),
-        as_difference("database: growth with each iteration, 100 events", cost["large"], "KB", 0.0),
+        as_difference("journal: one iteration, without its events", cost["iteration"], "ms", 0.0),
+        as_difference("database: growth per iteration, 3 events", cost["small"], "KB", 0.0),
+        as_difference("database: growth per iteration, 100 events", cost["large"], "KB", 0.0),
     ]
 
 
 def _record(project: Project, *arguments: str) -> dict[str, float]:
-    """In a process of its own: ralph's modules would make ours too big for the memory measurements."""
+    """In a separate process: ralph's modules would make ours too big for the memory measurements."""
     ran = subprocess.run(
         [sys.executable, "-m", "bench.record_parts", str(project.root / ".ralph"), *arguments],
         cwd=Path(__file__).parent.parent,

@@ -1,4 +1,4 @@
-"""Streams as claude prints them, made on the spot: assistant text, tool calls, tool results."""
+"""Made-up streams as claude prints them: assistant text, tool calls, tool results."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ RESULTS = (
     "src/parser.py:12:def close(self) -> None:\nsrc/writer.py:88:def close(self) -> None:",
     "The file /home/user/project/src/parser.py has been updated.",
 )
-# A file that is read is usually longer than what fits the short lines.
+# A file that the agent reads is usually longer than the short lines.
 LONG_RESULTS = (RESULTS[0] * 12, *RESULTS[1:])
 
 
 def write_stream(path: Path, *, events: int, whole: bool = False) -> int:
-    """A session of so many events; returns its size in bytes.
+    """A session of ``events`` events; returns its size in bytes.
 
-    ``whole``: with everything that claude puts into a line, most of which nobody needs. Else short lines, which
+    ``whole``: with everything that claude puts into a line, most of it needless. Else short lines, which
     are the harder ones: there is less to skip between the events.
     """
     with path.open("w", encoding="utf-8") as file:
@@ -68,7 +68,7 @@ def write_long_line(path: Path, *, size: int, speaker: str, filler: str = "x") -
     piece = text.encode() * (MEGABYTE // len(text.encode()))
     with path.open("wb") as file:
         file.write(_line(_init()).encode() + before)
-        # In pieces: the one who writes it must not become as big as the one who reads it.
+        # In pieces: the writer must not need as much memory as the reader.
         for _ in range(size // len(piece)):
             file.write(piece)
         file.write(after + _line(_result(3)).encode())
@@ -76,7 +76,7 @@ def write_long_line(path: Path, *, size: int, speaker: str, filler: str = "x") -
 
 
 def write_idle(path: Path) -> None:
-    """The least that is a session."""
+    """The smallest possible session."""
     path.write_text(_line(_init()) + _line(_spoken("Nothing to do.")) + _line(_result(3)), encoding="utf-8")
 
 
@@ -116,7 +116,7 @@ def _answer(identity: str, output: str) -> Event:
 
 
 def _as_printed(event: Event) -> Event:
-    """With the rest of what stands in a line of claude 2.1."""
+    """With everything else that a line of claude 2.1 has."""
     message = event["message"]
     assert isinstance(message, dict)
     event["timestamp"] = "2026-11-15T05:55:38.036Z"

@@ -1,4 +1,4 @@
-"""A flood of events through ``ralph run``, against a bare ``json.loads`` of every line."""
+"""A flood of events through ``ralph run``, compared with a bare ``json.loads`` of every line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _compare(
     rounds: int,
     variants: dict[str, tuple[str, ...]],
 ) -> list[Row]:
-    """The start-up is measured with a stream of three lines, and subtracted on both sides."""
+    """Start-up is measured with a stream of three lines and subtracted on both sides."""
     plays: dict[str, tuple[str, ...]] = {"": (), **variants}
     measures: dict[str, Callable[[], Cost]] = {
         "bare idle": lambda: project.python(BARE_PASS, str(idle)),

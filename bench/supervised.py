@@ -19,13 +19,13 @@ from bench.row import Bar, Row, as_difference
 CHILDREN = 200
 RESTARTS = 1_000
 EARLY = 100
-"""Launches after which everything that is loaded once has been loaded."""
+"""Launches after which everything is loaded."""
 LONGEST = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look at the supervising process."""
+    """A sample of the supervising process."""
 
     memory: float  # MB
     descriptors: int
@@ -44,10 +44,10 @@ def measure(folder: Path) -> list[Row]:
     what = f"{CHILDREN} children, {RESTARTS:,} restarts"
     early, late = many
     return [
-        as_difference(f"{what}: memory, baseline after {EARLY}", late.memory, "MB", early.memory, Bar(5)),
+        as_difference(f"{what}: memory; baseline: after {EARLY}", late.memory, "MB", early.memory, Bar(5)),
         as_difference(f"{what}: descriptors", late.descriptors, "", early.descriptors, Bar(0)),
         as_difference(f"{what}: zombies", late.zombies, "", early.zombies, Bar(0)),
-        as_difference(f"{what}: one restart, baseline without children", _each(many), "ms", _each(alone)),
+        as_difference(f"{what}: one restart; baseline: without children", _each(many), "ms", _each(alone)),
     ]
 
 
@@ -57,7 +57,7 @@ def _each(samples: tuple[Sample, Sample]) -> float:
 
 
 def _supervise(project: Project, *, children: int) -> tuple[Sample, Sample]:
-    """Looked at after the early launches, and at the last one, which waits until it was seen."""
+    """Sampled after the early launches and at the last one, which waits for that."""
     python, parts = sys.executable, Path(__file__).with_name("supervised_parts.py")
     agent = project.program(
         "agent",
@@ -66,7 +66,7 @@ def _supervise(project: Project, *, children: int) -> tuple[Sample, Sample]:
 {EARLY} | {RESTARTS - 1}) : > "reached-$RALPH_ATTEMPT"; while [ ! -e "seen-$RALPH_ATTEMPT" ]; do sleep 0.02; done ;;
 esac
 [ "$RALPH_ATTEMPT" = {RESTARTS - 1} ] || exit 0
-# A child that was ended meanwhile cannot be ended now: then the run is not done.
+# A child that has already been ended cannot be ended now: then the run is not done.
 while read -r pid; do kill "$pid" || exit 9; done < pids
 : > "$TASK_FOLDER/DONE\"""",
     )
@@ -99,7 +99,7 @@ def _sample(project: Project, process: subprocess.Popen[bytes], attempt: int, gi
     reached = project.root / f"reached-{attempt}"
     while not reached.exists():
         if process.poll() is not None or time.monotonic() > give_up:
-            message = f"the supervised run did not come to launch {attempt}"
+            message = f"the supervised run did not reach launch {attempt}"
             raise CannotMeasure(message)
         time.sleep(0.01)
     at = time.perf_counter()

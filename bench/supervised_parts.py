@@ -1,4 +1,4 @@
-"""The first launch of the measured agent: starts processes and registers each of them as a child run."""
+"""The first launch of the measured agent: starts processes and registers each as a child run."""
 
 from __future__ import annotations
 

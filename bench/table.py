@@ -1,4 +1,4 @@
-"""Rows as text: one table with aligned columns, and one sentence about the bars."""
+"""Rows as a table, and one sentence about the bars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORDS = {True: "ok", False: "MISSED", None: ""}
 
 
 def render(sections: Mapping[str, Sequence[Row]]) -> str:
-    """Sections of rows under one heading each; numbers to the right, names to the left."""
+    """Each section under its title; numbers aligned right, names left."""
     lines: list[tuple[str, ...]] = [HEADINGS]
     for title, rows in sections.items():
         lines.append((title, "", "", "", "", ""))

@@ -30,7 +30,7 @@ SPEC = TaskCompletionSpec(
 
 
 def tasks(number: int) -> list[Task]:
-    """Each needs two before it, near and far."""
+    """Each depends on two earlier ones, near and far."""
     return [
         Task(
             id=f"T-{index}",
@@ -46,7 +46,7 @@ def tasks(number: int) -> list[Task]:
 
 
 def timed(action: Callable[[], object]) -> float:
-    """CPU seconds: how the cost grows should not depend on who else uses the machine."""
+    """CPU seconds, because the growth of the cost should not depend on what else the machine does."""
     began = time.process_time()
     action()
     return time.process_time() - began

@@ -1,4 +1,4 @@
-"""Tasks: importing, listing and choosing the next one, for 10,000 as a multiple of twice 5,000."""
+"""Tasks: importing, listing and choosing the next one; 10,000 compared with twice 5,000."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.row import Bar, Row, as_ratio
 FEW = 5_000
 MANY = 10_000
 NO_WORSE_THAN_LINEAR = Bar(1.25)
-"""A quarter for noise: the two measurements are of different length."""
+"""A quarter for noise: the two measurements have different lengths."""
 
 
 def measure(folder: Path) -> list[Row]:
@@ -38,7 +38,7 @@ def _row(name: str, few: dict[str, float], many: dict[str, float], part: str) ->
 
 
 def _parts(project: Project, number: int) -> dict[str, float]:
-    """In a process of its own: ralph's modules would make ours too big for the memory measurements."""
+    """In a separate process: ralph's modules would make ours too big for the memory measurements."""
     ran = subprocess.run(
         [sys.executable, "-m", "bench.task_parts", str(project.root), str(number)],
         cwd=Path(__file__).parent.parent,

@@ -1,4 +1,4 @@
-"""The terminal UI: the first picture over a record of a million events, a flood of events, and what being watched costs."""
+"""The terminal UI: the first screen over a million events, a flood of events, and what it costs to be watched."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def measure(folder: Path) -> list[Row]:
         watched = _run(small, "bench.ui_parts", "watched")
     return [
         as_difference(
-            f"first picture, imports included: {EVENTS:,} events",
+            f"first screen, including imports: {EVENTS:,} events",
             min(painted[True]),
             "ms",
             min(painted[False]),
             Bar(150),
         ),
         as_difference(
-            f"behind {flood['rate']:,.0f} events each second", flood["behind"], "ms", 0.0, Bar(1000)
+            f"behind {flood['rate']:,.0f} events per second", flood["behind"], "ms", 0.0, Bar(1000)
         ),
-        as_difference("how long a key waits meanwhile, 95 of 100", flood["key"], "ms", 0.0, Bar(150)),
+        as_difference("delay of a key meanwhile, 95th percentile", flood["key"], "ms", 0.0, Bar(150)),
         as_difference("CPU of the UI meanwhile", flood["share"], "%", 0.0),
         as_difference("memory of the UI", flood["peak"], "MB", 0.0, Bar(200)),
         as_ratio(

@@ -1,4 +1,4 @@
-"""Measures the terminal UI over one record: ``paint`` it first, ``flood`` it, and what a run pays to be ``watched``."""
+"""Measures the terminal UI over one record: ``paint`` it, ``flood`` it, and write a run while it is ``watched``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIZE = (120, 40)
 
 
 def paint(folder: Path) -> dict[str, float]:
-    """Milliseconds from the start of this process's work, imports included, to a stream one can read."""
+    """Milliseconds from the start of this process's work, imports included, to a readable stream."""
     began = time.perf_counter()
     from ralph.interfaces.tui.app import RalphApp
 
@@ -42,7 +42,7 @@ def paint(folder: Path) -> dict[str, float]:
 
 
 def flood(folder: Path) -> dict[str, float]:
-    """A run that writes thousands of events each second: how far behind the screen is, and what it takes."""
+    """A run that writes thousands of events per second: how far behind the screen is, and what that costs."""
     from ralph.interfaces.tui.app import RalphApp
 
     writer = subprocess.Popen(
@@ -99,7 +99,7 @@ def _shown(app: App[None]) -> str:
 
 
 def write(folder: Path) -> dict[str, float]:
-    """As a run would, in bursts, as fast as asked for."""
+    """As a run would, in bursts, at the given rate."""
     from bench.record_parts import ACTED
     from ralph.adapters.processes.identity import this_process
     from ralph.adapters.storage.database import open_state_database
@@ -116,7 +116,7 @@ def write(folder: Path) -> dict[str, float]:
         sys.stdin.readline()
         began = time.perf_counter()
         for burst in range(PER_SECOND * SECONDS // BATCH):
-            if burst % 20 == 19:  # the journal keeps so many bytes of a session, and no more
+            if burst % 20 == 19:  # the journal keeps a limited number of bytes per session
                 journal.append(IterationStarted(burst, 1, None, "prompt"), at=time.time())
             for _ in range(BATCH):
                 journal.append(ACTED, at=time.time())
@@ -153,12 +153,12 @@ def watched(folder: Path) -> dict[str, float]:
 
 
 def view(folder: Path) -> dict[str, float]:
-    """The UI, until somebody ends it."""
+    """The UI, until it is ended."""
     from ralph.interfaces.tui.app import RalphApp
 
     async def whole() -> None:
         async with RalphApp(folder).run_test(size=SIZE) as pilot:
-            print("ready", file=sys.__stdout__, flush=True)  # textual takes what goes to the other
+            print("ready", file=sys.__stdout__, flush=True)  # textual captures sys.stdout
             while True:
                 await pilot.pause(1)
 

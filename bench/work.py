@@ -1,4 +1,4 @@
-"""``ralph work``: tasks at the same time as a multiple of one after the other, and what each costs in git."""
+"""``ralph work``: tasks in parallel compared with one by one, and what git costs for each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.row import Bar, Row, Sense, as_difference, as_speed
 
 TASKS = 4
 SECONDS = 5
-"""How long each agent does nothing: long enough that starting it hardly counts."""
+"""How long each agent sleeps: long enough that its start hardly counts."""
 CLOSE_TO_ALL = Bar(0.75 * TASKS, Sense.AT_LEAST)
 WORKTREES = 8
 
@@ -32,7 +32,7 @@ def measure(folder: Path) -> list[Row]:
         parts = _parts(project)
     what = f"{TASKS} tasks whose agents sleep {SECONDS} s"
     return [
-        as_speed(f"{what}, all at once; baseline one by one", 1000 * many, "ms", 1000 * one, CLOSE_TO_ALL),
+        as_speed(f"{what}, all at once; baseline: one by one", 1000 * many, "ms", 1000 * one, CLOSE_TO_ALL),
         _git_row("worktree and branch of a task, 1,000 files; baseline `git worktree add`", parts, "open"),
         _git_row("merge, fast-forward and tidying up of a task; baseline bare git", parts, "merge"),
     ]
@@ -70,7 +70,7 @@ def _worked(project: Project, parallel: int) -> float:
 
 
 def _parts(project: Project) -> dict[str, float]:
-    """In a process of its own: ralph's modules would make ours too big for the memory measurements."""
+    """In a separate process: ralph's modules would make ours too big for the memory measurements."""
     try:
         ran = subprocess.run(
             [sys.executable, "-m", "bench.work_parts", str(project.root), str(WORKTREES)],

@@ -1,4 +1,4 @@
-"""``ralph init`` as a user meets it: a real terminal, the seed's conversation, and the file it leaves."""
+"""``ralph init`` as a user meets it: a real terminal, the documented conversation, and the file it leaves."""
 
 from __future__ import annotations
 

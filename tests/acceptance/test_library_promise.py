@@ -1,4 +1,4 @@
-"""Seed 000's library, imported from ``ralph``, over real processes."""
+"""The promise loop's functions, imported from ``ralph``, over real processes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_four_cases_of_the_seed(text: str, expected: bool) -> None:
     assert detect_completion(text, "DONE") is expected
 
 
-def test_everything_the_seed_exports_is_importable_from_ralph() -> None:
+def test_every_name_of_the_promise_loop_is_importable_from_ralph() -> None:
     exports = """RalphLoopState RalphLoopConfig DEFAULT_MAX_ITERATIONS DEFAULT_COMPLETION_PROMISE
         RALPH_LOOP_STATE_FILE read_ralph_loop_state write_ralph_loop_state clear_ralph_loop_state
         increment_iteration detect_completion escape_regex COMPLETION_TAG_PATTERN CONTINUATION_PROMPT

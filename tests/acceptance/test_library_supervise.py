@@ -1,4 +1,4 @@
-"""Seed 003's loop as a library: its test list, with a callback for the agent."""
+"""The supervised loop as a library, with a callback for the agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ralph run --profile promise``: seed 000's loop."""
+"""``ralph run --profile promise``, with real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ralph run`` as its users meet it: seed 001's loop with real processes."""
+"""``ralph run`` as its users meet it: the basic loop with real processes."""
 
 from __future__ import annotations
 

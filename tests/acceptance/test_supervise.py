@@ -1,4 +1,4 @@
-"""Seed 003 through the command line: a root agent that is restarted until it is really done."""
+"""``ralph supervise``: a root agent that is restarted until it is really done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seed 004's loop with the real Claude Code and the plugin's hooks: the cycle, the cap, no reviews, a kill."""
+"""The reviewed loop with the real Claude Code and the plugin's hooks: the cycle, the cap, no reviews, a kill."""
 
 from __future__ import annotations
 

@@ -84,7 +84,9 @@ def test_a_run_that_is_removed_while_it_is_watched_is_said_to_be(shop: Record) -
     async def story(viewer: Viewer) -> None:
         await viewer.sees("Everything is in place.")
         RunRemover(shop.folder).remove(EARLIER)
-        await viewer.sees("this run was removed; what was read so far is still shown", "Everything is in place.")
+        await viewer.sees(
+            "this run was removed; what was read so far is still shown", "Everything is in place."
+        )
         await viewer.press("1")
         await viewer.sees("● running")
         await viewer.press("enter")

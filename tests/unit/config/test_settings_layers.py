@@ -29,7 +29,7 @@ objects: st.SearchStrategy[dict[str, Any]] = st.recursive(
             {"agent": {"command": "claude", "flags": ["--model opus"]}},
             {"agent": {"flags": ["--verbose"]}},
             {"agent": {"command": "claude", "flags": ["--verbose"]}},
-            id="the seed's example",
+            id="a whole example",
         ),
         pytest.param({"a": 1}, {"a": 2}, {"a": 2}, id="a scalar overrides"),
         pytest.param({"a": True}, {"a": False}, {"a": False}, id="false overrides"),

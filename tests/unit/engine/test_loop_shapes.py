@@ -70,7 +70,7 @@ def test_a_response_tag_counts_only_once_the_guardrail_passes() -> None:
 
 
 class PersistedPromise:
-    """Seed 000 in miniature: the loop's state is a file, and the second prompt is a continuation."""
+    """The promise profile in miniature: the loop's state is a file, and the second prompt is a continuation."""
 
     template = "ITERATION {{ITERATION}}/{{MAX}}: <promise>{{PROMISE}}</promise>\n{{PROMPT}}"
 
@@ -145,7 +145,7 @@ def test_a_promise_loop_goes_on_from_its_persisted_state_after_a_kill(tmp_path: 
 
 
 class UntilMarker:
-    """Seed 003 in miniature: a DONE file before the launch drains the work."""
+    """The supervised profile in miniature: a DONE file before the launch drains the work."""
 
     def __init__(self, marker: Path) -> None:
         self._marker = marker

@@ -1,6 +1,6 @@
 """Recorded sessions and the normalized events they must give, whole lists compared.
 
-``tests/data/streams/<agent>/<case>.ndjson`` is what the program printed (``made_…`` and ``seed_…`` were written
+``tests/data/streams/<agent>/<case>.ndjson`` is what the program printed (``made_…`` was written
 by hand), ``<case>.expected.json`` beside it the contract. To take in a new capture, put the two files there, the
 second one with ``exit`` and ``stderr`` only, run this file as a program, and *read* what it wrote.
 """

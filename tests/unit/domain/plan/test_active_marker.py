@@ -1,4 +1,4 @@
-"""``.ralph-active``: the seed's payload, read back whatever stands in it."""
+"""``.ralph-active``: what it holds, and reading it back whatever is in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seed 004's checks 1, 2, 2.5 and 3: every case of its verification plan, with its messages."""
+"""The four checks before a stop: every case, with its message."""
 
 from __future__ import annotations
 

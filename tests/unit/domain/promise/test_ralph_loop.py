@@ -1,4 +1,4 @@
-"""Seed 000: detection, escaping, continuation, and the state as a document."""
+"""The promise loop: detection, escaping, continuation, and the state as a document."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DOCUMENT = {
 @pytest.mark.parametrize(
     ("text", "promise", "expected"),
     [
-        # the seed's four
+        # the usual ones
         ("<promise>DONE</promise>", "DONE", True),
         ("<promise> DONE </promise>", "DONE", True),
         ("no completion here", "DONE", False),

@@ -1,4 +1,4 @@
-"""Seed 000's loop inside a session: the command, whose loop it is, and what Stop makes of it."""
+"""The promise loop inside a session: the command, whose loop it is, and what Stop does with it."""
 
 from __future__ import annotations
 

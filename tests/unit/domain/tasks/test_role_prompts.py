@@ -1,4 +1,4 @@
-"""The prompts of a pipeline say what done means, in seed 002's words."""
+"""The prompts of the roles say what done means."""
 
 from __future__ import annotations
 

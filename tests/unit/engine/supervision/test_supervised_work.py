@@ -1,4 +1,4 @@
-"""Seed 003's algorithm to the letter, on the real loop: with a clock that only sleeping moves and a scripted agent."""
+"""The supervised algorithm, on the real loop: with a clock that only sleeping moves and a scripted agent."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_a_session_has_the_form_of_the_seed() -> None:
         TODO,
         TurnEnded(usage=USAGE, cost_usd=5.76, seconds=367),
     )
-    # The seed's own example, but for the size of the output: all that there is is shown here.
+    # The documented example, except for the size of the output: here all of it is shown.
     assert view.render(events) == (
         "⏺ Read(/path/to/file.go)\n"
         "✅ Result ← Read (45 lines, 12 chars)\n"

@@ -104,7 +104,7 @@ def test_sessions_are_told_apart(project: Path) -> None:
     assert watch(project, transcript, session="another") == ""
 
 
-def test_the_note_is_where_the_seed_says_or_where_the_user_does(project: Path, tmp_path: Path) -> None:
+def test_the_note_is_in_its_usual_place_or_where_the_user_says(project: Path, tmp_path: Path) -> None:
     transcript = project / "t.jsonl"
     transcript.write_text(answer(110_000))
     watch(project, transcript)

@@ -1,4 +1,4 @@
-"""Stop in a session of a plan: seed 004's checks 1, 2, 2.5 and 3, and for whom they are."""
+"""Stop in a session of a plan: the four checks, and which sessions they apply to."""
 
 from __future__ import annotations
 
