@@ -11,8 +11,8 @@ from statistics import median
 from bench.child import CannotMeasure
 from bench.row import Bar, Row, as_difference
 from ralph.adapters.isolation.bwrap import BwrapSandbox, trouble
-from ralph.adapters.isolation.runner import IsolatedRunner, opened
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.runner import IsolatedRunner, keep_open
+from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.domain.sandbox.allow_list import parse_rule
 from ralph.domain.sandbox.kind import Network
@@ -39,8 +39,8 @@ async def _measure(site: Site) -> list[Row]:
     off = SandboxPolicy(network=Network.OFF)
     listed = SandboxPolicy(allow=(parse_rule("example.com"),))
     async with (
-        opened(BwrapSandbox(site, off), bare) as without_network,
-        opened(BwrapSandbox(site, listed), bare) as with_list,
+        keep_open(BwrapSandbox(site, off), bare) as without_network,
+        keep_open(BwrapSandbox(site, listed), bare) as with_list,
     ):
         runners: dict[str, ProcessRunner] = {
             "bare": bare,

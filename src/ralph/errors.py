@@ -1,20 +1,20 @@
-"""What the user or the machine got wrong, as exceptions; what the *work* does is always a value.
+"""What the user or the machine got wrong, as exceptions. What the *work* does is always a value.
 
 RalphError            message, and what to do about it
 ├─ UsageError         flags or arguments that make no sense            exit 2
 ├─ ConfigError        which file, which key, what is wrong             exit 2
 ├─ WorkspaceBusy      another run holds this workspace                 exit 2
 ├─ AgentUnavailable   executable missing, not logged in                exit 4
-├─ GitFailed          git cannot do what the work needs                 exit 4
-└─ StoreError         database damaged, unwritable or from a newer ralph  exit 4
-anything else         a bug of ours                                    exit 3
+├─ GitFailed          git cannot do what the work needs                exit 4
+└─ StoreError         database damaged, unwritable or of a newer ralph exit 4
+anything else         a bug in ralph                                   exit 3
 """
 
 from __future__ import annotations
 
 
 class RalphError(Exception):
-    """Something the user can mend: ``message`` says what happened and where, ``hint`` what to do."""
+    """Something the user can fix: ``message`` says what happened and where, ``hint`` what to do."""
 
     exit_code = 2
 

@@ -119,7 +119,7 @@ def test_our_own_commit_does_not_follow_links_that_the_agent_laid(confined: Proj
     ran = confined.ralph("run", "-p", PROMPT, "--sandbox", "--guardrail", "true", check=0)
     assert profile.read_text() == "mine\n"
     assert confined.git("log", "-1", "--format=%s") == "evil\n"
-    assert "COMMIT_EDITMSG in git's way" in ran.stderr
+    assert "COMMIT_EDITMSG: the agent put it" in ran.stderr
 
 
 @needs_bwrap
@@ -141,4 +141,4 @@ def test_merging_a_task_does_not_follow_links_that_its_agent_laid(project: Proje
     told = tasks.work("--sandbox", check=0)
     assert profile.read_text() == "mine\n"
     assert (tasks.root / "made.txt").exists()
-    assert "in git's way" in told
+    assert "where git would have followed it" in told

@@ -1,4 +1,4 @@
-"""Settings of agents that a user describes: ``agents.<name>``."""
+"""Settings of agents that a user defines: ``agents.<name>``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True)
 class DefinedAgentSettings:
-    """An agent of your own: use its name as `agent.command`, as a fallback, or with `--agent`."""
+    """Your own agent: use its name as `agent.command`, as a fallback, or with `--agent`."""
 
     command: str = setting(
         Text(filled=True),
@@ -30,23 +30,23 @@ class DefinedAgentSettings:
     flags: tuple[str, ...] = setting(
         ListOf(Text(), of="strings", shell_words=True),
         (),
-        "Its arguments, split like a shell would. `{prompt}`, `{prompt_file}` and `{model}` are replaced.",
+        "Its arguments, split as a shell would. `{prompt}`, `{prompt_file}` and `{model}` are replaced.",
     )
     adapter: str | None = setting(
         Nullable(Choice(*ADAPTERS)),
         None,
-        "Start it and read it like this agent; null: as `prompt` and `output` say.",
+        "Start it and read its output like this agent; null: as `prompt` and `output` say.",
     )
     prompt: PromptWay | None = setting(
         Nullable(Choice(*PromptWay)),
         None,
-        "How it gets the prompt: on stdin, as an argument, or as the path of a file; the latter two come last unless"
-        " a placeholder in `flags` says where. null: stdin.",
+        "How it gets the prompt: on stdin, as an argument, or as the path of a file. An argument or path comes last"
+        " unless a placeholder in `flags` says where. null: stdin.",
     )
     output: str | None = setting(
         Nullable(Choice(*_OUTPUTS, also=OLDER_OUTPUT_WORDS)),
         None,
-        "What it prints: text, or the events of an agent that ralph knows, by that agent's name. null: text.",
+        "What it prints: text, or the events of an agent that ralph knows, by its name. null: text.",
     )
     model: str = setting(Text(), "", "The model to use; empty: its own choice.")
     environment: Mapping[str, str] = setting(
@@ -55,7 +55,7 @@ class DefinedAgentSettings:
 
 
 class Definitions(Named[DefinedAgentSettings]):
-    """Agents by the names that a user gave them."""
+    """Agents by the names that a user chose."""
 
     def __init__(self) -> None:
         super().__init__(Table(DefinedAgentSettings))
@@ -70,7 +70,7 @@ class Definitions(Named[DefinedAgentSettings]):
 
 def _check(name: str, definition: DefinedAgentSettings | None, at: Reading) -> None:
     if name in ADAPTERS:
-        at.wrong("is the name of an agent that ralph knows", "choose another name for your own")
+        at.wrong("is the name of an agent that ralph knows", "choose another name for yours")
     elif not _NAME.fullmatch(name):
         at.wrong("is not a valid name for an agent", "use letters, digits, - _ and .")
     if definition is not None and definition.adapter and (definition.prompt or definition.output):

@@ -1,4 +1,4 @@
-"""Guesses from a project's files which commands could be its guardrails."""
+"""Guess from a project's files which commands could be its guardrails."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ReadText = Callable[[str], str | None]
-"""The text of a file of the project by its name; None if there is none."""
+"""The text of one of the project's files by name; None if there is none."""
 
 _WANTED = ("test", "lint", "check", "typecheck", "type-check", "build")
-# Names before a single or double colon that is no assignment; recipes begin with a tab and never match.
+# Names before a single or double colon that is not an assignment; recipes begin with a tab and never match.
 _MAKE_RULE = re.compile(r"^([A-Za-z0-9_][A-Za-z0-9_.\- ]*?)\s*::?(?!=|:)", re.MULTILINE)
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
 _PYTHON_TOOLS = {"pytest": "pytest", "ruff": "ruff check .", "mypy": "mypy ."}
@@ -19,13 +19,13 @@ _NO_TEST = "no test specified"  # what `npm init` writes
 
 
 def candidates(read: ReadText) -> tuple[str, ...]:
-    """Commands that look like checks, those of the project's own task runner first."""
+    """Commands that look like checks, from the project's own task runner first."""
     found = [*_make(read), *_package_json(read), *_pyproject(read), *_cargo(read), *_go(read)]
     return tuple(dict.fromkeys(found))
 
 
 def project_reader(root: Path, *, largest: int = 1_000_000) -> ReadText:
-    """Reads files below ``root``; what is unreadable is as if it were not there."""
+    """Reads files below ``root``; an unreadable file counts as missing."""
 
     def read(name: str) -> str | None:
         try:
@@ -77,7 +77,7 @@ def _pyproject(read: ReadText) -> Iterator[str]:
 
 
 def _requirements(project: dict[str, object]) -> Iterator[str]:
-    """Names of all packages that are asked for, in whatever group."""
+    """Names of all required packages, in whatever group."""
     metadata = project.get("project")
     extras = metadata.get("optional-dependencies") if isinstance(metadata, dict) else None
     for groups in (extras, project.get("dependency-groups")):

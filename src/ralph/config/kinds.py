@@ -1,7 +1,7 @@
 """Kinds of values a setting may have.
 
-A kind reads a JSON value into a typed one, says what it expects, gives its JSON Schema, and parses the text of
-an environment variable: one declaration, so that these can never disagree.
+A kind reads a JSON value into a typed one, says what it expects, gives its JSON Schema, and parses the text of an
+environment variable: one declaration, so these cannot disagree.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from ralph.config.secrets import redacted
 from ralph.domain.text.reader import KeyPath, Problem, nearest, spell
-from ralph.domain.text.secret_names import looks_secret
+from ralph.domain.text.secret_names import looks_secret, redact
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)
@@ -27,15 +26,14 @@ _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
 
 
-# Named tuples, here and in the neighbouring files, are what every start of ralph makes: a class costs a tenth of a
-# frozen dataclass.
+# Named tuples, because every start of ralph creates these classes: one costs a tenth of a frozen dataclass.
 class Reading(NamedTuple):
-    """Where in the settings a value stands, and who gathers what is wrong with it."""
+    """Where in the settings a value is, and the lists that collect what is wrong with it."""
 
     source: Callable[[KeyPath], str]
     problems: list[Problem]
     warnings: list[Problem]
-    complete: bool = True  # a single layer is not: what it lacks another may have
+    complete: bool = True  # a single layer is not: another may have what it lacks
     path: KeyPath = ()
 
     def inside(self, step: str | int) -> Reading:
@@ -55,11 +53,11 @@ class Reading(NamedTuple):
 
     def shown(self, value: object, *, secret: bool = False) -> str:
         secret = secret or any(isinstance(step, str) and looks_secret(step) for step in self.path)
-        return describe(redacted(value), secret=secret)
+        return describe(redact(value), secret=secret)
 
 
 def describe(value: object, *, secret: bool = False) -> str:
-    """A found value in a few words."""
+    """A value in a few words."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list):
@@ -84,13 +82,13 @@ class Kind(ABC, Generic[T]):
 
     @abstractmethod
     def read(self, value: object, at: Reading) -> T:
-        """The typed value. If something is wrong with it, ``at`` is told and the result means nothing."""
+        """The typed value. If it is wrong, ``at`` collects the problem and the result means nothing."""
 
     @abstractmethod
     def json_schema(self) -> dict[str, object]: ...
 
     def parse(self, text: str) -> object:
-        """The JSON value that an environment variable's text stands for; what it cannot be stays text."""
+        """The JSON value of an environment variable's text; text of the wrong form stays text."""
         return text
 
     def dump(self, value: T) -> object:
@@ -109,7 +107,7 @@ class Text(Kind[str]):
         if self.filled and not value.strip():
             return cast(str, at.unexpected(value, self.expected))
         if not _can_be_passed_on(value):
-            return cast(str, at.wrong("holds a character that no program can be given", "remove it"))
+            return cast(str, at.wrong("contains a character that cannot be passed to a program", "remove it"))
         return value
 
     def json_schema(self) -> dict[str, object]:
@@ -117,7 +115,7 @@ class Text(Kind[str]):
 
 
 def _can_be_passed_on(text: str) -> bool:
-    """A NUL byte or half of a surrogate pair would fail hours later, when a process is started with it."""
+    """A NUL byte or half a surrogate pair would fail hours later, when a process starts with it."""
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:
@@ -146,15 +144,11 @@ class Whole(Kind[int]):
 
 
 class Limit(Kind[float | None]):
-    """So much of something, by default seconds; None for no limit."""
+    """An amount, by default of seconds; None for no limit."""
 
     def __init__(self, *, unit: str = "seconds", zero_is_off: bool = False) -> None:
         self.zero_is_off = zero_is_off
-        self.expected = (
-            f"a number of {unit} (0 or null: no limit)"
-            if zero_is_off
-            else f"a number of {unit} above 0 (null: no limit)"
-        )
+        self.expected = f"a number of {unit} {'(0 or null' if zero_is_off else 'above 0 (null'}: no limit)"
 
     def read(self, value: object, at: Reading) -> float | None:
         if value is None:
@@ -163,7 +157,7 @@ class Limit(Kind[float | None]):
             return cast(None, at.unexpected(value, self.expected, _unquote_hint(value)))
         try:
             seconds = float(value)
-        except OverflowError:  # a whole number of hundreds of digits
+        except OverflowError:  # a whole number with hundreds of digits
             seconds = math.inf
         if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not self.zero_is_off):
             return cast(None, at.unexpected(value, self.expected))
@@ -206,8 +200,7 @@ class YesNo(Kind[bool]):
 
 
 class Choice(Kind[S]):
-    """One of a few words. ``any_case``: written in whatever case, read as spelled here. ``also`` are words that are
-    taken but not offered: older names."""
+    """One of a few words. ``any_case``: case does not matter. ``also``: older names, accepted but not offered."""
 
     def __init__(self, *words: S, any_case: bool = False, also: tuple[S, ...] = ()) -> None:
         self.words = words
@@ -230,7 +223,7 @@ class Choice(Kind[S]):
         exact: dict[str, object] = {"enum": [str(word) for word in (*self.words, *self.also)]}
         if not self.any_case:
             return exact
-        # The words come first so that editors offer them.
+        # The words come first because editors offer those.
         spelled = "|".join("".join(f"[{c.upper()}{c.lower()}]" for c in word) for word in self.words)
         return {"anyOf": [exact, {"type": "string", "pattern": rf"^\s*({spelled})\s*$"}]}
 
@@ -257,7 +250,7 @@ class Nullable(Kind[T | None]):
 
 
 class ListOf(Kind[tuple[T, ...]]):
-    """``shell_words``: every entry is split like a shell would later on, so one given as text stays quoted."""
+    """``shell_words``: entries are split later as a shell would, so words from a text stay quoted."""
 
     def __init__(self, kind: Kind[T], *, of: str, shell_words: bool = False) -> None:
         self.kind = kind
@@ -290,8 +283,15 @@ class ListOf(Kind[tuple[T, ...]]):
         return [self.kind.dump(item) for item in value]
 
 
-class Variables(Kind[Mapping[str, str]]):
-    """Environment variables: names and texts."""
+class JsonKind(Kind[T]):
+    """An environment variable gives it as JSON."""
+
+    def parse(self, text: str) -> object:
+        return _json_or_text(text)
+
+
+class Variables(JsonKind[Mapping[str, str]]):
+    """Environment variables: names and values."""
 
     expected = "an object of strings"
     _text = Text()
@@ -302,7 +302,7 @@ class Variables(Kind[Mapping[str, str]]):
         read: dict[str, str] = {}
         for name, text in value.items():
             if not name or "=" in name or not _can_be_passed_on(name):
-                at.inside(name).wrong("is not a name that a variable can have", "rename it")
+                at.inside(name).wrong("is not a possible name of a variable", "rename it")
             read[name] = self._text.read(text, at.inside(name))
         return read
 
@@ -313,15 +313,12 @@ class Variables(Kind[Mapping[str, str]]):
             "additionalProperties": self._text.json_schema(),
         }
 
-    def parse(self, text: str) -> object:
-        return _json_or_text(text)
-
     def dump(self, value: Mapping[str, str]) -> object:
         return dict(value)
 
 
-class FreeObject(Kind[Mapping[str, object]]):
-    """An object whose content somebody else judges."""
+class FreeObject(JsonKind[Mapping[str, object]]):
+    """An object whose content is checked elsewhere."""
 
     expected = "an object"
 
@@ -333,15 +330,12 @@ class FreeObject(Kind[Mapping[str, object]]):
     def json_schema(self) -> dict[str, object]:
         return {"type": "object"}
 
-    def parse(self, text: str) -> object:
-        return _json_or_text(text)
-
     def dump(self, value: Mapping[str, object]) -> object:
         return dict(value)
 
 
-class Number(Kind[float]):
-    """A number that is not below ``minimum``."""
+class Number(JsonKind[float]):
+    """A number of at least ``minimum``."""
 
     def __init__(self, *, minimum: float = 0.0) -> None:
         self._minimum = minimum
@@ -357,15 +351,9 @@ class Number(Kind[float]):
     def json_schema(self) -> dict[str, object]:
         return {"type": "number", "minimum": self._minimum}
 
-    def parse(self, text: str) -> object:
-        return _json_or_text(text)
 
-    def dump(self, value: float) -> object:
-        return value
-
-
-class Named(Kind[Mapping[str, T]]):
-    """An object that has an entry of one kind for each name that a user chose; ``names``: what these may be."""
+class Named(JsonKind[Mapping[str, T]]):
+    """An object with an entry of one kind for each name that a user chose; ``names``: the kind of the names."""
 
     def __init__(self, kind: Kind[T], *, names: Text | None = None) -> None:
         self.kind = kind
@@ -385,9 +373,6 @@ class Named(Kind[Mapping[str, T]]):
         checked = {"propertyNames": names} if "pattern" in names else {}
         return {"type": "object", **checked, "additionalProperties": self.kind.json_schema()}
 
-    def parse(self, text: str) -> object:
-        return _json_or_text(text)
-
     def dump(self, value: Mapping[str, T]) -> object:
         return {name: self.kind.dump(entry) for name, entry in value.items()}
 
@@ -402,7 +387,7 @@ def _json_or_text(text: str) -> object:
 
 
 def setting(kind: Kind[T], default: T, doc: str, *, required: bool = False) -> T:
-    """Declares a field of a table. ``required``: the table makes no sense without it."""
+    """Declare a field of a table. ``required``: the table makes no sense without it."""
     metadata = {"kind": kind, "doc": doc, "required": required}
     if isinstance(default, dict):  # always the empty one
         return cast(T, dataclasses.field(default_factory=dict, metadata=metadata))
@@ -425,7 +410,11 @@ class Setting(NamedTuple):
         return not (isinstance(self.kind, Text) and self.kind.filled and not self.default)
 
 
-class Table(Kind[T]):
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+class Table(JsonKind[T]):
     """An object with known keys, read into a dataclass whose fields were declared with ``setting``."""
 
     def __init__(self, cls: type[T], *, also_allowed: frozenset[str] = frozenset()) -> None:
@@ -438,16 +427,7 @@ class Table(Kind[T]):
     def settings(self) -> tuple[Setting, ...]:
         if self._settings is None:
             self._settings = tuple(
-                Setting(
-                    field.name,
-                    camel(field.name),
-                    field.metadata["kind"],
-                    field.default
-                    if field.default_factory is dataclasses.MISSING
-                    else field.default_factory(),
-                    field.metadata["doc"],
-                    field.metadata["required"],
-                )
+                Setting(name=field.name, key=camel(field.name), default=_default(field), **field.metadata)
                 for field in dataclasses.fields(self.cls)  # type: ignore[arg-type]
             )
         return self._settings
@@ -473,7 +453,7 @@ class Table(Kind[T]):
         return self.cls(**values)
 
     def _as_object(self, value: object, at: Reading) -> str:
-        """Whoever writes a mere string where a command is part of an object means the command."""
+        """Whoever writes a string where an object has a command means the command."""
         if not isinstance(value, str) or not any(setting.key == "command" for setting in self.settings):
             return ""
         shown = at.shown(value)
@@ -489,7 +469,7 @@ class Table(Kind[T]):
         close = nearest(key, [setting.key for setting in self.settings])
         if close:
             return f"did you mean {spell((*path, close))}?"
-        # Perhaps it is right, but one level too high.
+        # Perhaps the key is right but one level too high.
         for setting in self.settings:
             inner = setting.kind.kind if isinstance(setting.kind, Nullable) else setting.kind
             if isinstance(inner, Table) and any(key == below.key for below in inner.settings):
@@ -503,16 +483,9 @@ class Table(Kind[T]):
             if setting.has_default and not setting.required:
                 schema["default"] = setting.kind.dump(setting.default)
             properties[setting.key] = schema
-        result: dict[str, object] = {
-            "type": "object",
-            "properties": properties,
-            "additionalProperties": False,
-        }
         required = [setting.key for setting in self.settings if setting.required]
+        result = {"type": "object", "properties": properties, "additionalProperties": False}
         return {**result, "required": required} if required else result
-
-    def parse(self, text: str) -> object:
-        return _json_or_text(text)
 
     def dump(self, value: T) -> object:
         return {

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from ralph.config.kinds import Reading
-from ralph.config.layers import NOTHING, Layer, Merged, Origin, stack
 from ralph.config.schema import SETTINGS, Settings
 from ralph.config.sources import (
     LOCAL_FILE,
+    NOTHING,
     SETTINGS_FILE,
     Flag,
+    Layer,
+    Merged,
+    Origin,
     read_environment,
     read_file,
     read_flags,
-)
-from ralph.domain.text.reader import KeyPath, Problem
+    stack,
+)  # fmt: skip
+from ralph.domain.text.reader import KeyPath, Problem, spell
+from ralph.domain.text.secret_names import redact
 from ralph.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Loaded:
-    """Settings that can be used. ``files`` are those read, relative to the root; ``flags`` were laid over them."""
+    """Valid settings. ``files`` are those read, relative to the root; ``flags`` were laid over them."""
 
     root: Path
     settings: Settings
@@ -40,7 +45,7 @@ class Loaded:
 
 
 class Inspection(NamedTuple):
-    """All that can be said about a project's settings without stopping at the first problem."""
+    """Everything about a project's settings, without stopping at the first problem."""
 
     root: Path
     merged: Merged
@@ -51,7 +56,7 @@ class Inspection(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """What the files and the environment say, read once; some flags add to lists in there. ``root`` holds ``.ralph/``."""
+    """Files and environment, read once: some flags add to lists in them. ``root`` holds ``.ralph/``."""
 
     root: Path
     layers: tuple[Layer, ...]
@@ -78,34 +83,21 @@ class Sources(NamedTuple):
         for layer in layers:
             _check_layer(layer, problems, warnings)
         merged = stack(layers)
-        # Only now can something be missing: what one layer lacks another may have.
+        # Only now can something be missing: another layer may have it.
         of_all: list[Problem] = []
         whole = Reading(lambda path: merged.origin_of_missing(path).label, of_all, [])
         settings = SETTINGS.read(merged.values, whole)
         problems.extend(problem for problem in of_all if problem not in problems)
-        return Inspection(
-            self.root,
-            merged,
-            tuple(problems),
-            tuple(warnings),
-            self.files,
-            None if problems else settings,
-        )
+        usable = None if problems else settings
+        return Inspection(self.root, merged, tuple(problems), tuple(warnings), self.files, usable)
 
     def load(self, flags: Sequence[Flag] = ()) -> Loaded:
         """The effective settings; raises InvalidSettings with all problems."""
         found = self.inspect(flags)
         if found.settings is None:
             raise InvalidSettings(found.problems, where=str(self.root))
-        return Loaded(
-            self.root,
-            found.settings,
-            found.merged,
-            found.warnings,
-            self.files,
-            tuple(flags),
-            self.merged,
-        )
+        given = tuple(flags)
+        return Loaded(self.root, found.settings, found.merged, found.warnings, self.files, given, self.merged)
 
 
 def inspect(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = ()) -> Inspection:
@@ -113,7 +105,7 @@ def inspect(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = (
 
 
 def _check_layer(layer: Layer, problems: list[Problem], warnings: list[Problem]) -> None:
-    """Each layer by itself, so that every problem names its file even where another layer wins."""
+    """Each layer by itself: a problem names its file even where another layer wins."""
     SETTINGS.read(layer.values, Reading(lambda _: layer.origin.label, problems, warnings, complete=False))
 
 
@@ -122,14 +114,14 @@ def load(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = ()) 
 
 
 def with_origins(settings: Settings, root: Path, environ: Mapping[str, str], flags: Sequence[Flag]) -> Loaded:
-    """Settings that a program changed or made itself; what the files and ``flags`` say about origins still holds."""
+    """Settings that a program changed or built; origins still come from the files and ``flags``."""
     sources = Sources.read(root, environ)
     merged = sources.inspect(flags).merged
     return Loaded(root, settings, merged, flags=tuple(flags), without_flags=sources.merged)
 
 
 class InvalidSettings(ConfigError):
-    """The settings cannot be used. The message lists every problem, one a line."""
+    """Unusable settings. The message lists every problem, one per line."""
 
     def __init__(self, problems: Sequence[Problem], *, where: str = "") -> None:
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
@@ -141,15 +133,46 @@ class InvalidSettings(ConfigError):
 
 
 def effective(settings: Settings) -> dict[str, object]:
-    """As JSON, defaults included: what two runs can be compared by."""
+    """As JSON, defaults included, for comparing runs."""
     values = SETTINGS.dump(settings)
     assert isinstance(values, dict)
     return values
 
 
 def missing_for_run(settings: Settings) -> Problem | None:
-    """What ``ralph run`` needs besides valid settings."""
+    """What ``ralph run`` needs beyond valid settings."""
     if settings.agent.command:
         return None
     hint = "run `ralph init`, set it in .ralph/settings.json, or give --agent"
     return Problem(("agent", "command"), "is not set", hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One setting: its key, its value as JSON, and where that comes from."""
+
+    key: str
+    value: object
+    origin: Origin
+
+
+def rows(loaded: Loaded) -> list[Row]:
+    """Every setting with its value, including defaults, in the order of the schema. Secrets are redacted."""
+    values = redact(effective(loaded.settings))
+    assert isinstance(values, dict)
+    return list(_rows(loaded, values, ()))
+
+
+def _rows(loaded: Loaded, values: Mapping[str, object], path: KeyPath) -> Iterator[Row]:
+    for key, value in values.items():
+        here = (*path, key)
+        if isinstance(value, dict) and value:
+            yield from _rows(loaded, value, here)
+        elif here == ("guardrails",) and value:
+            # As written: six lines of defaults for each would hide what matters.
+            written = redact(loaded.merged.values["guardrails"])
+            assert isinstance(written, list)
+            for index, guardrail in enumerate(written):
+                yield Row(spell((*here, index)), guardrail, loaded.origin(here))
+        else:
+            yield Row(spell(here), value, loaded.origin(here))

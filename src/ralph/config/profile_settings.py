@@ -1,4 +1,4 @@
-"""The settings of single profiles: ``profiles.<name>.*``."""
+"""The settings of each profile: ``profiles.<name>.*``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ralph.config.kinds import (
     Whole,
     YesNo,
     setting,
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,18 @@ class SupervisedSettings:
     wait_timeout: float = setting(
         Number(), 300.0, "Seconds to wait for child runs that are still active when the task is done."
     )
-    poll_interval: float = setting(Number(), 1.0, "Seconds between two looks at the children, and at DONE.")
+    poll_interval: float = setting(Number(), 1.0, "Seconds between two checks of the children and of DONE.")
     agent_timeout: float | None = setting(
         Limit(), None, "Seconds after which one launch is ended and counts as failed; null: never."
     )
     done_grace: float = setting(
-        Number(), 30.0, "Seconds the agent may go on after it has written DONE, before it is ended."
+        Number(), 30.0, "Seconds the agent may continue after it has written DONE, before it is ended."
     )
     project: str = setting(Text(), "", "The project's id on the message bus; empty: the folder's name.")
     guardrails: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="strings"),
         (),
-        "Commands that must succeed before a DONE is believed; one that they deny becomes `DONE.rejected-N`.",
+        "Commands that must succeed before DONE is accepted; otherwise it becomes `DONE.rejected-N`.",
     )
 
 
@@ -78,7 +78,7 @@ class RoleName(Text):
 
 @dataclass(frozen=True, slots=True)
 class RoleSettings:
-    """A role of `ralph work`. What is left out keeps the role's usual value."""
+    """A role of `ralph work`. Keys left out keep the role's usual value."""
 
     enabled: bool = setting(YesNo(), True, "Let it iterate; false: a single pass.")
     agent: str = setting(Text(), "", "The agent that takes this role; empty: the usual one.")
@@ -88,8 +88,8 @@ class RoleSettings:
         "",
         "A file with the role's instructions, relative to the project; empty: the prompt that ships with ralph.",
     )
-    title: str = setting(Text(), "", "Its title on the board; empty: made from its name.")
-    description: str = setting(Text(), "", "When the role has succeeded; the prompt says so.")
+    title: str = setting(Text(), "", "Its title on the board; empty: derived from its name.")
+    description: str = setting(Text(), "", "When the role has succeeded; part of the prompt.")
     max_iterations: int | None = setting(
         Nullable(Whole(minimum=1)), None, "Iterations after which it gives up; null: the role's usual number."
     )
@@ -97,11 +97,11 @@ class RoleSettings:
     verification: str = setting(
         Text(), "", "How its work is verified: string_match, semantic, external, multi_stage, or your own."
     )
-    verification_config: Mapping[str, object] = setting(FreeObject(), {}, "What that method needs to know.")
+    verification_config: Mapping[str, object] = setting(FreeObject(), {}, "Options of that method.")
     command: str = setting(Text(), "", "Short for `verificationConfig.command`.")
     template: str = setting(Text(), "", "Short for `verificationConfig.template`: pytest, ruff, npm-test …")
     may_change: tuple[str, ...] = setting(
-        ListOf(Text(filled=True), of="strings"), (), "Protected paths that this role may change all the same."
+        ListOf(Text(filled=True), of="strings"), (), "Protected paths that this role may change."
     )
 
 
@@ -111,10 +111,10 @@ class VerifiedSettings:
 
     enabled: bool = setting(YesNo(), True, "Let roles iterate; false: a single pass each.")
     default_max_iterations: int = setting(
-        Whole(minimum=1), 10, "Iterations of a role that says nothing else."
+        Whole(minimum=1), 10, "Iterations of a role that sets no other number."
     )
     default_verification: str = setting(
-        Text(filled=True), "string_match", "The method of a role that says nothing else."
+        Text(filled=True), "string_match", "The method of a role that sets no other."
     )
     stages: tuple[str, ...] = setting(
         ListOf(RoleName(), of="strings"),
@@ -122,14 +122,14 @@ class VerifiedSettings:
         "The roles that a task goes through, in order; empty: coder, reviewer, tester, qa. You may name your own.",
     )
     roles: Mapping[str, RoleSettings] = setting(
-        Named(Table(RoleSettings), names=RoleName()), {}, "What differs in a role, or what your own role is."
+        Named(Table(RoleSettings), names=RoleName()), {}, "Changes to a role, or a role of your own."
     )
     maximum_iterations: int | None = setting(
-        Nullable(Whole(minimum=1)), None, "Iterations of all tasks together; null: any number."
+        Nullable(Whole(minimum=1)), None, "Iterations of all tasks together; null: no limit."
     )
-    max_parallel: int = setting(Whole(minimum=1), 1, "Tasks that are worked on at the same time.")
+    max_parallel: int = setting(Whole(minimum=1), 1, "Tasks to work on at the same time.")
     max_rejections: int = setting(
-        Whole(minimum=0), 3, "How often a task may be sent back before it is given up."
+        Whole(minimum=0), 3, "How often a task may be sent back before ralph gives it up."
     )
     semantic_agent: str = setting(
         Text(), "", "The agent that judges by the criteria (method semantic); empty: the usual one."
@@ -137,7 +137,7 @@ class VerifiedSettings:
     semantic_model: str = setting(
         Text(),
         "",
-        "The model that judges by the criteria: a cheap one will do; empty: the agent's own choice.",
+        "The model that judges by the criteria, perhaps a cheap one; empty: the agent's own choice.",
     )
     protect: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="strings"),
@@ -145,7 +145,7 @@ class VerifiedSettings:
         "Paths (patterns) that no role may change, besides the tests and settings that verify the work.",
     )
     rerun_failing: bool = setting(
-        YesNo(), False, "Run a failing verification once more, to tell flaky from failing."
+        YesNo(), False, "Run a failing verification again, to tell flaky from failing."
     )
 
 
@@ -169,7 +169,7 @@ class ReviewedSettings:
 
 @dataclass(frozen=True, slots=True)
 class ProfilesSettings:
-    """Settings of single profiles."""
+    """Settings of each profile."""
 
     promise: PromiseSettings = setting(Table(PromiseSettings), PromiseSettings(), "A prompt and a promise.")
     supervised: SupervisedSettings = setting(

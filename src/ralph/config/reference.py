@@ -23,9 +23,9 @@ ralph reads, each laid over the one before:
 3. the environment
 4. flags
 
-Objects merge key by key; everything else, lists too, replaces what was there. `ralph config show` prints each value
-and where it comes from, `ralph config validate` lists everything that is wrong, `ralph config schema` prints a JSON
-Schema for your editor. Unknown keys are ignored with a warning; `ralph init` writes a first file.
+Objects merge key by key; everything else, including lists, replaces the old value. `ralph config show` prints each value
+and its origin, `ralph config validate` lists every problem, `ralph config schema` prints a JSON Schema for your
+editor. Unknown keys are ignored with a warning; `ralph init` writes a first file.
 
 A file needs no more than this:
 
@@ -34,14 +34,15 @@ A file needs no more than this:
 ```
 
 Environment variables hold plain text. Lists and objects are written as JSON; a list of strings may also be given as
-words like in a shell: `RALPH_AGENT__FLAGS="--model opus"`. Inside free objects the rest of the name is the key:
-`RALPH_AGENT__ENVIRONMENT__HTTP_PROXY`. Where `<NAME>` stands for a name of your own, it is written in capitals:
-`RALPH_AGENTS__HELPER__MODEL`; one with a `-` or `.` in it fits only into JSON. Never settings, because ralph gives them to agents: {reserved}.
+shell words: `RALPH_AGENT__FLAGS="--model opus"`. Inside free objects the rest of the name is the key:
+`RALPH_AGENT__ENVIRONMENT__HTTP_PROXY`. `<NAME>` is a name of your own in capitals:
+`RALPH_AGENTS__HELPER__MODEL`; one that contains `-` or `.` needs JSON. Not settings, because ralph gives them to
+agents: {reserved}.
 """
 
 
 _Section = tuple[str, Table[Any], tuple[str, ...], str | None]
-"""Its title, what it lists, the key it lies below, and how its variables begin (None: it has none)."""
+"""Its title, its table, the key above it, and the prefix of its variables (None: it has none)."""
 
 
 def reference() -> str:
@@ -64,7 +65,7 @@ def _section(title: str, table: Table[Any], path: tuple[str, ...], variable: str
 
 
 def _inside(kind: Kind[Any], key: tuple[str, ...], name: str | None) -> Iterator[_Section]:
-    """The table that a setting is, or has for each of its entries or names."""
+    """The table that a setting is, or that it has for each entry or name."""
     if isinstance(kind, Nullable):
         kind = kind.kind
     title = ".".join(key)
@@ -83,7 +84,7 @@ def _entry(setting: Setting, path: tuple[str, ...], variable: str | None) -> Ite
     yield f"{setting.doc}\n"
     yield f"- Value: {setting.kind.expected}"
     if setting.required:
-        yield "- Default: none, it must be given"
+        yield "- Default: none, required"
     elif not setting.has_default:
         yield "- Default: none"
     elif not isinstance(setting.kind, Table):

@@ -21,8 +21,8 @@ class Root:
 def find_root(start: Path, project_dir: Path | None = None, *, home: Path | None = None) -> Root:
     """``project_dir``, else the nearest ancestor with ``.ralph/``, else the git top level, else ``start``.
 
-    A ``.ralph/`` in the home directory counts only for who works there: otherwise it would make every project
-    below it one and let an agent loose on the whole home directory.
+    A ``.ralph/`` in the home directory counts only there: otherwise every project below would become one, and an
+    agent would work on the whole home directory.
     """
     start = start.resolve()
     if project_dir is not None:
@@ -41,22 +41,22 @@ def find_root(start: Path, project_dir: Path | None = None, *, home: Path | None
 def _home() -> Path | None:
     try:
         return Path.home()
-    except RuntimeError:  # no home directory is known
+    except RuntimeError:  # unknown home directory
         return None
 
 
 def git_top(start: Path) -> Path | None:
-    """The top of the repository that ``start`` is in; None outside of one."""
+    """The top of the repository that contains ``start``, if any."""
     return next((folder for folder in (start, *start.parents) if _is_repository(folder / ".git")), None)
 
 
 def _is_repository(marker: Path) -> bool:
-    """A file (of a worktree or a submodule), or a folder that is one; an empty one is not."""
+    """A file (in a worktree or a submodule), or a folder with a HEAD; an empty folder is not one."""
     return marker.is_file() or (marker / "HEAD").exists() or (marker / "HEAD").is_symlink()
 
 
 def _state_for(workspace: Path) -> Path:
-    """The same place in the main checkout if this is a worktree: one record for all of them."""
+    """In a worktree, the same place in the main checkout: they all share one record."""
     top = git_top(workspace)
     main = _main_checkout(top) if top is not None else None
     return workspace if top is None or main is None else main / workspace.relative_to(top)
@@ -74,7 +74,7 @@ def _main_checkout(top: Path) -> Path | None:
     if key != "gitdir" or "\0" in target:
         return None
     git_dir = (top / target.strip()).resolve()
-    # A submodule's or a bare repository's worktrees have no main checkout that could be found this way.
+    # Worktrees of a submodule or of a bare repository have no main checkout to find this way.
     if git_dir.parent.name != "worktrees" or git_dir.parent.parent.name != ".git":
         return None
     main = git_dir.parent.parent.parent

@@ -1,4 +1,4 @@
-"""The settings of the sandbox, and the two kinds of values that only they have."""
+"""The settings of the sandbox, and two kinds of values that only they use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ralph.domain.sandbox.kind import ASKABLE, Network
 
 
 class Host(Kind[str]):
-    """A host as the allow-list has it."""
+    """A host on the allow-list."""
 
     expected = "a host such as example.com, *.example.com or 192.0.2.7:8080"
 
@@ -30,7 +30,7 @@ class Host(Kind[str]):
 
 
 class Size(Kind[int | None]):
-    """So many bytes, with a unit if wanted; None for no limit."""
+    """Bytes, optionally with a unit; None for no limit."""
 
     expected = "a size such as 512m or 4g (null: no limit)"
 
@@ -48,23 +48,18 @@ class Size(Kind[int | None]):
 
     def json_schema(self) -> dict[str, object]:
         pattern = r"^\s*0*[1-9][0-9]{0,14}\s*[kKmMgGtT]?([iI]?[bB])?\s*$"
-        return {
-            "anyOf": [
-                {"type": "string", "pattern": pattern},
-                {"type": "integer", "minimum": 1},
-                {"type": "null"},
-            ]
-        }
+        text = {"type": "string", "pattern": pattern}
+        return {"anyOf": [text, {"type": "integer", "minimum": 1}, {"type": "null"}]}
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """Where the agent, which has all permissions, is confined to."""
+    """How the agent, which has all permissions, is confined."""
 
     kind: str | None = setting(
         Nullable(Choice(*ASKABLE)),
         None,
-        "The sandbox to use; `auto`: the strongest that works here; null: `auto` for `plan run`, else `none`.",
+        "The sandbox to use; `auto`: the strongest that works here; null: `auto` for `plan run`, otherwise `none`.",
     )
     network: Network = setting(
         Choice(*Network),
@@ -74,27 +69,27 @@ class SandboxSettings:
     allow: tuple[str, ...] = setting(
         ListOf(Host(), of="hosts"),
         (),
-        "Hosts that may be reached; `*.` before a domain for all below it, `:port` behind it if it is not 80 or 443.",
+        "Hosts that may be reached; `*.` before a domain covers all its subdomains, `:port` after it replaces 80 and 443.",
     )
     writable: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="paths"),
         (),
-        "Paths that are writable besides the workspace; relative ones start there, `~/` at your home.",
+        "Writable paths besides the workspace; relative ones start there, `~/` at your home folder.",
     )
     readonly: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="paths"),
         (),
-        "Paths in your home that may be read; the rest of it is hidden.",
+        "Paths in your home folder that may be read; the rest is hidden.",
     )
     env: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="names"),
         (),
-        "Environment variables that are let in besides the usual ones; `*` stands for any part of a name.",
+        "Environment variables to pass besides the usual ones; `*` matches any part of a name.",
     )
-    memory: int | None = setting(Size(), None, "Memory it may use; null: any.")
+    memory: int | None = setting(Size(), None, "Memory it may use; null: no limit.")
     pids: int | None = setting(
-        Nullable(Whole(minimum=1)), None, "Processes and threads at a time; null: any number."
+        Nullable(Whole(minimum=1)), None, "Processes and threads at a time; null: no limit."
     )
     image: str | None = setting(
-        Nullable(Text(filled=True)), None, "For `container`: the image, with the agent in it."
+        Nullable(Text(filled=True)), None, "For `container`: an image that contains the agent."
     )

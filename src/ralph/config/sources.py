@@ -1,15 +1,15 @@
-"""Where settings come from: the two files, the environment, flags. Each becomes layers."""
+"""Where settings come from: two files, the environment, flags. Each becomes layers; every value keeps its origin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ralph.config.kinds import Kind, Named, Nullable, Table, Variables, camel
-from ralph.config.layers import Layer, Origin
 from ralph.config.schema import SETTINGS
-from ralph.domain.text.reader import Problem, nearest
+from ralph.domain.text.reader import KeyPath, Problem, nearest
 from ralph.domain.text.strict_json import BadJson, parse_json
 
 SETTINGS_FILE = ".ralph/settings.json"
@@ -17,54 +17,134 @@ LOCAL_FILE = ".ralph/settings.local.json"
 
 PREFIX = "RALPH_"
 RESERVED = frozenset(
-    {
-        "RALPH_RUN_ID",
-        "RALPH_SPAWN_ID",
-        "RALPH_PARENT_RUN_ID",
-        "RALPH_PROJECT_ID",
-        "RALPH_TASK_ID",
-        "RALPH_ITERATION",
-        "RALPH_MAX_ITERATIONS",
-        "RALPH_ATTEMPT",
-        "RALPH_ROLE",
-        "RALPH_SANDBOX",
-    }
+    f"RALPH_{name}"
+    for name in [
+        "RUN_ID",
+        "SPAWN_ID",
+        "PARENT_RUN_ID",
+        "PROJECT_ID",
+        "TASK_ID",
+        "ITERATION",
+        "MAX_ITERATIONS",
+        "ATTEMPT",
+        "ROLE",
+        "SANDBOX",
+    ]
 )
-"""What agents are told by ralph; a ralph inside an agent inherits them. Never settings."""
+"""What ralph tells agents, and a ralph inside an agent inherits. Never settings."""
 
 Flag = tuple[tuple[str, ...], object, str]
 """A setting given on the command line: ``(("agent", "command"), "claude", "--agent")``."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """``default``, ``.ralph/settings.json``, ``environment RALPH_AGENT__COMMAND``, ``--agent``."""
+
+    label: str
+
+    def __str__(self) -> str:
+        return self.label
+
+
+DEFAULT = Origin("default")
+
+
+class Layer(NamedTuple):
+    """Settings of one origin, as JSON values."""
+
+    origin: Origin
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The values of all layers, and the origin of each object and each value."""
+
+    values: Mapping[str, object]
+    origins: Mapping[KeyPath, Origin]
+
+    def origin(self, path: KeyPath) -> Origin:
+        """Entries of a list share the origin of the list."""
+        if path in self.origins:
+            return self.origins[path]
+        first_index = next((n for n, step in enumerate(path) if isinstance(step, int)), len(path))
+        return self.origins.get(path[:first_index], DEFAULT)
+
+    def origin_of_missing(self, path: KeyPath) -> Origin:
+        """Where a missing value should have been."""
+        while path and path not in self.origins:
+            path = path[:-1]
+        return self.origins.get(path, DEFAULT)
+
+
+NOTHING = Merged({}, {})
+
+
+def deep_merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    """Objects merge recursively; anything else, including lists and null, replaces the old value."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping):
+            merged[key] = deep_merge(below if isinstance(below, Mapping) else {}, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def stack(layers: Iterable[Layer]) -> Merged:
+    """Later layers win."""
+    values: dict[str, object] = {}
+    origins: dict[KeyPath, Origin] = {}
+    for layer in layers:
+        _mark(values, layer.values, layer.origin, (), origins)
+        values = deep_merge(values, layer.values)
+    return Merged(values, origins)
+
+
+def _mark(
+    below: Mapping[str, object],
+    over: Mapping[str, object],
+    origin: Origin,
+    path: KeyPath,
+    origins: dict[KeyPath, Origin],
+) -> None:
+    for key, value in over.items():
+        here = (*path, key)
+        old = below.get(key)
+        if isinstance(value, Mapping):
+            _mark(old if isinstance(old, Mapping) else {}, value, origin, here, origins)
+        elif isinstance(old, Mapping):
+            for replaced in [known for known in origins if known[: len(here)] == here]:
+                del origins[replaced]
+        origins[here] = origin
+
+
 def read_file(root: Path, name: str, problems: list[Problem], warnings: list[Problem]) -> Layer | None:
-    """The layer of one file; None if there is no such file or it cannot be used, which ``problems`` tells."""
+    """The layer of one file; None if there is no such file, or if it cannot be used (then ``problems`` says why)."""
+
+    def wrong(message: str, hint: str = "") -> Layer | None:
+        problems.append(Problem((), message, hint, name))
+        return None
+
     file = root / name
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
-            problems.append(Problem((), "is not a regular file", "remove it", name))
-            return None
-        data = file.read_bytes()
+            return wrong("is not a regular file", "remove it")
+        found = parse_json(_decode(file.read_bytes()))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:
-        problems.append(Problem((), "is a directory, not a file", "remove it", name))
-        return None
+        return wrong("is a directory, not a file", "remove it")
     except OSError as error:
-        message = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        problems.append(Problem((), message, "check its permissions", name))
-        return None
-    try:
-        found = parse_json(_decode(data))
+        return wrong(f"cannot be read: {(error.strerror or str(error)).lower()}", "check its permissions")
     except BadJson as error:
-        problems.append(Problem((), f"not valid JSON: {error}", where=name))
-        return None
+        return wrong(f"not valid JSON: {error}")
     except UnicodeError as error:
-        problems.append(Problem((), str(error), "save it as UTF-8", name))
-        return None
+        return wrong(str(error), "save it as UTF-8")
     if not isinstance(found.value, dict):
-        hint = "begin it with { and end it with }"
-        problems.append(Problem((), "expected an object at the top", hint, name))
-        return None
+        return wrong("expected an object at the top", "begin it with { and end it with }")
     for path in dict.fromkeys(one.path for one in found.repeated):
         warnings.append(Problem(path, "appears twice, the last one counts", "remove one", name))
     return Layer(Origin(name), found.value)
@@ -82,7 +162,7 @@ def _decode(data: bytes) -> str:
 
 
 def read_environment(environ: Mapping[str, str], warnings: list[Problem]) -> list[Layer]:
-    """A layer for each variable; the more specific one wins, whatever the order they were set in."""
+    """A layer for each variable; the more specific one wins, in whatever order they were set."""
     layers: list[tuple[int, str, Layer]] = []
     for name, text in environ.items():
         if not name.startswith(PREFIX) or name in RESERVED:
@@ -104,7 +184,7 @@ def read_flags(flags: Sequence[Flag]) -> list[Layer]:
 
 
 def environment_names() -> Iterator[str]:
-    """All variables that are settings, except those inside free-form objects."""
+    """All variables that are settings, except those in free-form objects."""
 
     def below(table: Table[Any], prefix: str) -> Iterator[str]:
         for setting in table.settings:
@@ -122,14 +202,14 @@ def _inner(kind: Kind[Any]) -> Kind[Any]:
 
 
 def _target(name: str) -> tuple[tuple[str, ...], Callable[[str], object]] | None:
-    """The setting that a variable is, and how its text is read."""
+    """The setting that a variable gives, and how to read its text."""
     words = name.removeprefix(PREFIX).split("__")
     kind: Kind[Any] = SETTINGS
     path: tuple[str, ...] = ()
     while words:
         table = _inner(kind)
         if isinstance(table, Variables):
-            # The rest is a variable's own name, which may hold "__" itself.
+            # The rest is the name of a variable, which may contain "__".
             return (*path, "__".join(words)), str
         if not isinstance(table, Table | Named) or not words[0]:
             return None

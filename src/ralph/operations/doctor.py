@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ralph.adapters.agents.registry import facts_of
-from ralph.adapters.isolation.choosing import troubles
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.choice import troubles
+from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.agent_names import PLAIN, named_agents

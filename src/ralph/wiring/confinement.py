@@ -113,7 +113,7 @@ async def open_runners(
 def _wary(
     confinement: Confinement, make: Callable[..., ProcessRunner], environment: Mapping[str, str]
 ) -> ProcessRunner:
-    from ralph.adapters.isolation.outside_git import safe_git_variables
+    from ralph.adapters.isolation.outside import safe_git_variables
     from ralph.adapters.isolation.runner import WaryRunner
 
     return WaryRunner(
@@ -139,12 +139,10 @@ async def confinement_of(
         return Confinement(
             notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ()
         )
-    from ralph.adapters.isolation.choosing import chosen_sandbox
-    from ralph.adapters.isolation.exposed import exposed_commands
-    from ralph.adapters.isolation.git_traps import GitTraps
-    from ralph.adapters.isolation.kept_links import KeptLinks
+    from ralph.adapters.isolation.choice import choose_sandbox
+    from ralph.adapters.isolation.outside import GitTraps, KeptLinks, exposed_commands
     from ralph.adapters.isolation.places import protected_paths
-    from ralph.adapters.isolation.site import Site
+    from ralph.adapters.isolation.sandbox import Site
 
     programs = (*launch.agents.programs, *launch.programs)
     site = Site(
@@ -161,12 +159,12 @@ async def confinement_of(
         network_log=run_folder / "network.log",
         report=report,
     )
-    chosen = await chosen_sandbox(asked, site, policy_of(settings.sandbox), runner)
+    chosen = await choose_sandbox(asked, site, policy_of(settings.sandbox), runner)
     if chosen.sandbox is None:
         return Confinement(notes=(chosen.why,))
     traps = GitTraps(launch.root.workspace, report)
     traps.require_none()
-    links = KeptLinks(protected_paths(site), report)
+    links = KeptLinks(protected_paths(site, site.needs), report)
 
     def tidy() -> None:
         traps.remove()
@@ -182,9 +180,9 @@ async def open_sandbox(confinement: Confinement, runner: ProcessRunner) -> Async
     if confinement.sandbox is None:
         yield
         return
-    from ralph.adapters.isolation.runner import opened
+    from ralph.adapters.isolation.runner import keep_open
 
-    async with opened(confinement.sandbox, runner):
+    async with keep_open(confinement.sandbox, runner):
         yield
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.isolation.bwrap import BwrapSandbox, trouble
-from ralph.adapters.isolation.runner import IsolatedRunner, opened
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.runner import IsolatedRunner, keep_open
+from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.schema import Settings
@@ -79,7 +79,7 @@ class Sandboxed:
                 if stop_after is not None and stop_after in output and not stop.done():
                     stop.set_result(None)
 
-            async with opened(BwrapSandbox(site or self.site(), policy), inner) as sandbox:
+            async with keep_open(BwrapSandbox(site or self.site(), policy), inner) as sandbox:
                 command = Command(
                     argv, cwd or self.workspace, environment=environment or {}, stdin=stdin, merge_stderr=True
                 )

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.schema import Settings
 from ralph.wiring.agents import needs_of

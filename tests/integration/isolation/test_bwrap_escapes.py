@@ -177,8 +177,8 @@ def test_a_session_dies_with_ralph_even_if_ralph_is_killed(sandboxed: Sandboxed,
         import asyncio, os, sys
         from pathlib import Path
         from ralph.adapters.isolation.bwrap import BwrapSandbox
-        from ralph.adapters.isolation.runner import IsolatedRunner, opened
-        from ralph.adapters.isolation.site import Site
+        from ralph.adapters.isolation.runner import IsolatedRunner, keep_open
+        from ralph.adapters.isolation.sandbox import Site
         from ralph.adapters.processes.runner import PosixProcessRunner
         from ralph.domain.sandbox.kind import Network
         from ralph.domain.sandbox.policy import SandboxPolicy
@@ -187,7 +187,7 @@ def test_a_session_dies_with_ralph_even_if_ralph_is_killed(sandboxed: Sandboxed,
         async def main(workspace, seconds):
             inner = PosixProcessRunner(run_id="killed", base_environment=os.environ)
             site = Site(workspace, workspace / ".ralph", ("sh",), "killed", dict(os.environ))
-            async with opened(BwrapSandbox(site, SandboxPolicy(network=Network.OFF)), inner) as sandbox:
+            async with keep_open(BwrapSandbox(site, SandboxPolicy(network=Network.OFF)), inner) as sandbox:
                 await IsolatedRunner(inner, sandbox).run(
                     Command(("sh", "-c", "echo up; setsid sleep $1 & exec sleep $1", "sh", seconds), workspace),
                     on_output=lambda chunk: os.write(1, chunk),

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.isolation.git_traps import GitTraps
-from ralph.adapters.isolation.kept_links import KeptLinks
+from ralph.adapters.isolation.outside import GitTraps, KeptLinks
 from ralph.errors import ConfigError
 
 from .conftest import OFF, Sandboxed, git
@@ -156,7 +155,7 @@ def test_traps_in_gits_folder_are_found_told_and_removed(sandboxed: Sandboxed, n
         traps.require_none()
     traps.remove()
     assert not os.path.lexists(trap)
-    assert sandboxed.reports == [f"the agent had put {trap} in git's way: it was removed"]
+    assert sandboxed.reports == [f"removed {trap}: the agent put it where git would have followed it"]
     git(sandboxed.workspace, "commit", "-q", "--allow-empty", "-m", "outside")
     assert not (sandboxed.home / ".profile").exists()
 
@@ -232,7 +231,7 @@ def test_a_listed_path_that_the_agent_made_a_link_is_not_followed(
     sandboxed: Sandboxed, key: str, attempt: Callable[[Sandboxed, str], None]
 ) -> None:
     (sandboxed.workspace / "cache" / "x").mkdir(parents=True)
-    with pytest.raises(ConfigError, match="by a link in a place where the agent may write"):
+    with pytest.raises(ConfigError, match="through a link where the agent may write"):
         attempt(sandboxed, key)
 
 

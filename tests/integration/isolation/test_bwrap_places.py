@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.isolation.bwrap import BwrapSandbox, trouble
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.kind import Network
 from ralph.domain.sandbox.policy import SandboxPolicy
@@ -161,17 +161,17 @@ def test_a_sandbox_that_cannot_be_made_is_no_failure_of_the_agent(
     sandboxed.environ["PATH"] = f"{program.parent}:{sandboxed.environ['PATH']}"
 
     async def run() -> tuple[Ending, str]:
-        from ralph.adapters.isolation.runner import IsolatedRunner, opened
+        from ralph.adapters.isolation.runner import IsolatedRunner, keep_open
         from ralph.engine.ports import Command
 
         inner = sandboxed.runner()
-        async with opened(BwrapSandbox(sandboxed.site(), OFF), inner) as sandbox:
+        async with keep_open(BwrapSandbox(sandboxed.site(), OFF), inner) as sandbox:
             exit_ = await IsolatedRunner(inner, sandbox).run(Command(("true",), sandboxed.workspace))
         return exit_.ending, exit_.error
 
     assert asyncio.run(run()) == (
         Ending.NOT_STARTED,
-        "the sandbox could not be made: Creating new namespace failed",
+        "cannot set up the sandbox: Creating new namespace failed",
     )
 
 

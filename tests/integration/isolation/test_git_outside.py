@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.isolation.outside_git import safe_git_variables
+from ralph.adapters.isolation.outside import safe_git_variables
 
 from .conftest import Sandboxed
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.isolation.container import ContainerSandbox
-from ralph.adapters.isolation.runner import IsolatedRunner, opened
+from ralph.adapters.isolation.runner import IsolatedRunner, keep_open
 from ralph.adapters.isolation.sandbox import Sandbox
 from ralph.adapters.isolation.sbx import SbxSandbox
 from ralph.adapters.isolation.srt import SrtSandbox
@@ -28,7 +28,7 @@ def run_in(sandbox: Sandbox, stand_ins: StandIns, command: Command) -> tuple[Exi
     async def run() -> tuple[Exit, str]:
         output = bytearray()
         inner = stand_ins.runner()
-        async with opened(sandbox, inner):
+        async with keep_open(sandbox, inner):
             exit_ = await IsolatedRunner(inner, sandbox).run(command, on_output=output.extend)
         return exit_, output.decode()
 
@@ -227,7 +227,7 @@ def test_a_container_that_vanished_is_no_failure_of_the_agent(stand_ins: StandIn
         ContainerSandbox(stand_ins.site(), IMAGE), stand_ins, Command(("claude",), stand_ins.workspace)
     )
     assert exit_.ending is Ending.NOT_STARTED
-    assert exit_.error == "the container is gone: Error response from daemon: No such container: x"
+    assert exit_.error == "the container no longer exists: Error response from daemon: No such container: x"
 
 
 # --- srt ---------------------------------------------------------------------------------------------------

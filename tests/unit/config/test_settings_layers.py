@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.config.layers import DEFAULT, Layer, Origin, deep_merge, stack
+from ralph.config.sources import DEFAULT, Layer, Origin, deep_merge, stack
 from ralph.domain.text.reader import KeyPath
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.text("ab", max_size=2))

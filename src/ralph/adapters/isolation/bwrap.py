@@ -1,8 +1,8 @@
 """bubblewrap: Linux namespaces without a daemon and without being root.
 
-The root is read-only, home, ``/tmp`` and ``/run`` are empty and private, and only the workspace and the agent's own
-state are writable. There is no network but our proxy. Safe for root too: without capabilities, and with those parts of
-``/proc`` read-only that a plain profile leaves to root (``/proc/sys/kernel/core_pattern`` is a way out).
+The root is read-only; home, ``/tmp`` and ``/run`` are empty and private; only the workspace and the agent's own state
+are writable. The only network is our proxy. Safe for root too: there are no capabilities, and the parts of ``/proc``
+that a plain profile leaves to root are read-only (``/proc/sys/kernel/core_pattern`` is a way out).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.adapters.isolation.environment import kept_variables
-from ralph.adapters.isolation.limits import Limiter, PerProcess, limiter_for
+from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process
 from ralph.adapters.isolation.places import (
     How,
     Place,
@@ -27,8 +26,9 @@ from ralph.adapters.isolation.places import (
     make_protected,
     places,
 )
+from ralph.adapters.isolation.programs import ask
 from ralph.adapters.isolation.proxy import AllowListProxy
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import HostRule, host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind
@@ -36,7 +36,7 @@ from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
 
 PROXY_PORT = 3128
-_FIRST_FREE_PORT = 1024  # below, nobody without capabilities can listen
+_FIRST_FREE_PORT = 1024  # listening below needs a capability
 _OURS = "/run/ralph"
 _INSIDE = Path(__file__).with_name("inside.py")
 _PROBE = Timeouts(total=20.0)
@@ -46,24 +46,23 @@ _NAMESPACES = (
 )  # fmt: skip
 _PROC_READONLY = ("acpi", "asound", "bus", "driver", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
 _PROC_MASKED = ("kcore", "keys", "key-users", "kallsyms", "latency_stats", "sched_debug", "timer_list")
-# The shell ignores the two signals for all that follows; inside.py gives them back to the agent. Without this the
-# sandbox would die of the first of them, and the agent with it, before it could end in order.
+# The shell ignores both signals for all that follows; inside.py restores them for the agent. Otherwise the first
+# one would kill the sandbox, and the agent with it, before the agent could end in order.
 _UNINTERRUPTED = ("/bin/sh", "-c", 'trap "" INT TERM; exec "$@"', "ralph")
 
 
 async def trouble(site: Site, runner: ProcessRunner) -> str:
-    """Why it cannot be used here; empty: it can."""
+    """Why it cannot be used here; empty if it can."""
     program = shutil.which("bwrap", path=site.path)
     if sys.platform != "linux":
         return "bubblewrap is for Linux"
     if program is None:
         return "bwrap is not installed (package bubblewrap)"
-    _, why = await _try(program, site, runner)
-    return why
+    return (await _try(program, runner))[1]
 
 
 class BwrapSandbox:
-    """The places are looked up anew for every process: a run may have made some meanwhile."""
+    """Places are looked up for every process: a run may have created some meanwhile."""
 
     kind = SandboxKind.BWRAP
 
@@ -73,12 +72,12 @@ class BwrapSandbox:
         self._needs = site.needs
         self._program = shutil.which("bwrap", path=site.path) or "bwrap"
         self._can_disable_userns: bool | None = None  # not known yet
-        self._limiter: Limiter = PerProcess(policy.limits, is_root=os.geteuid() == 0)
+        self._limiter = per_process(policy.limits, is_root=os.geteuid() == 0)
         self._rules = _allowed(policy, host_rules(self._needs.hosts, self._environ_of_agent()))
         self._proxy: AllowListProxy | None = None
-        self._folder = Path()  # what the processes inside need of us, while it is open
+        self._folder = Path()  # what processes inside need from us, while it is open
         self._barred: set[Path] = set()
-        places(site, policy, self._needs)  # what is wrong with the settings is told before anything starts
+        places(site, policy, self._needs)  # finds problems in the settings before anything starts
 
     @property
     def guarantees(self) -> Guarantees:
@@ -94,7 +93,7 @@ class BwrapSandbox:
         )
 
     async def survey(self, runner: ProcessRunner) -> None:
-        self._can_disable_userns, _ = await _try(self._program, self._site, runner)
+        self._can_disable_userns, _ = await _try(self._program, runner)
         self._limiter = await self._make_limiter(runner)
         self._limiter.close()  # made again when it is needed
 
@@ -106,9 +105,8 @@ class BwrapSandbox:
         py_compile.compile(str(_INSIDE), cfile=str(self._folder / "inside.pyc"), doraise=True)
         if self._rules:
             socket = self._folder / "proxy.sock"
-            self._proxy = AllowListProxy(
-                socket, self._rules, denied=self._site.report, log=self._site.network_log
-            )
+            log = self._site.network_log
+            self._proxy = AllowListProxy(socket, self._rules, denied=self._site.report, log=log)
             await self._proxy.start()
 
     def wrap(self, command: Command) -> Command:
@@ -131,11 +129,11 @@ class BwrapSandbox:
 
     def failure(self, exit_: Exit, stderr: str) -> str:
         if exit_.ending is Ending.EXITED and exit_.code == 1 and stderr.startswith("bwrap: "):
-            return f"the sandbox could not be made: {stderr.splitlines()[0].removeprefix('bwrap: ')}"
+            return f"cannot set up the sandbox: {stderr.splitlines()[0].removeprefix('bwrap: ')}"
         return ""
 
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
-        """The namespace took everything with it, but for the empty folders that it was mounted on."""
+        """The namespace leaves nothing but the empty folders that it was mounted on."""
         while self._barred:
             with contextlib.suppress(OSError):
                 self._barred.pop().rmdir()
@@ -153,8 +151,7 @@ class BwrapSandbox:
         return await limiter_for(self._policy.limits, f"ralph-{self._site.run_id}", runner)
 
     def _kept(self) -> frozenset[str]:
-        patterns = (*self._needs.env, *self._policy.env)
-        return kept_variables(self._site.environ, patterns) | self._site.explicit
+        return self._site.kept_variables((*self._needs.env, *self._policy.env))
 
     def _environ_of_agent(self) -> dict[str, str]:
         kept = self._kept()
@@ -163,8 +160,7 @@ class BwrapSandbox:
     def _added(self) -> dict[str, str]:
         added = {"IS_SANDBOX": "1", "RALPH_SANDBOX": self.kind.value, "TMPDIR": "/tmp"}  # noqa: S108 its own
         if self._rules:
-            address = f"http://127.0.0.1:{PROXY_PORT}"
-            local = "localhost,127.0.0.1,::1"
+            address, local = f"http://127.0.0.1:{PROXY_PORT}", "localhost,127.0.0.1,::1"
             for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
                 added |= {name: address, name.lower(): address}
             added |= {"NO_PROXY": local, "no_proxy": local, "NODE_USE_ENV_PROXY": "1"}
@@ -207,10 +203,8 @@ class BwrapSandbox:
             yield from (f"--proxy={_OURS}/proxy.sock", f"--port={PROXY_PORT}")
             yield from (f"--forward={port}" for port in _local_ports(self._rules))
         inside = self._limiter.inside
-        if inside.memory is not None:
-            yield f"--memory={inside.memory}"
-        if inside.pids is not None:
-            yield f"--pids={inside.pids}"
+        limits = (("--memory", inside.memory), ("--pids", inside.pids))
+        yield from (f"{name}={limit}" for name, limit in limits if limit is not None)
         yield "--"
 
 
@@ -227,52 +221,41 @@ def _allowed(policy: SandboxPolicy, own: tuple[HostRule, ...]) -> tuple[HostRule
 
 
 def _local_ports(rules: tuple[HostRule, ...]) -> list[int]:
-    """Services on this machine that the user named with their port: found at the same place inside."""
-    local = (rule.port for rule in rules if rule.host in ("127.0.0.1", "localhost"))
-    return sorted(
-        {port for port in local if port is not None and port >= _FIRST_FREE_PORT and port != PROXY_PORT}
-    )
+    """Services on this machine that the user listed with their port: found at the same address inside."""
+    local = {rule.port for rule in rules if rule.host in ("127.0.0.1", "localhost")} - {PROXY_PORT}
+    return sorted(port for port in local if port is not None and port >= _FIRST_FREE_PORT)
 
 
 def _mount(place: Place) -> tuple[str, ...]:
     path = str(place.path)
     match place.how:
-        case How.HIDDEN:
-            return ("--tmpfs", path)
         case How.WRITABLE:
             return ("--bind", path, path)
-        case How.MASKED if place.path.is_dir():
+        case How.HIDDEN:
             return ("--tmpfs", path)
         case How.BARRED:
             return ("--tmpfs", path, "--remount-ro", path)
         case How.MASKED:
-            return ("--ro-bind", "/dev/null", path)
+            return ("--tmpfs", path) if place.path.is_dir() else ("--ro-bind", "/dev/null", path)
         case _:
             return ("--ro-bind", path, path)
 
 
-async def _try(program: str, site: Site, runner: ProcessRunner) -> tuple[bool, str]:
-    """Whether namespaces can be closed for good inside, and why none can be made at all (empty: they can)."""
-    stderr = bytearray()
+async def _try(program: str, runner: ProcessRunner) -> tuple[bool, str]:
+    """Whether nested user namespaces can be disabled, and why no namespace can be created at all (empty: it can)."""
     for extra in (("--disable-userns",), ()):
-        stderr.clear()
-        arguments = (program, *_NAMESPACES, *extra, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-        exit_ = await runner.run(
-            Command((*arguments, "--", "/bin/sh", "-c", ":"), Path("/")),
-            timeouts=_PROBE,
-            on_stderr=stderr.extend,
-        )
-        if exit_.code == 0:
+        arguments = (*_NAMESPACES, *extra, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+        code, _, said = await ask(runner, program, *arguments, "--", "/bin/sh", "-c", ":", timeouts=_PROBE)
+        if code == 0:
             return bool(extra), ""
-    said = stderr.decode(errors="replace").strip() or exit_.error or f"it ended with {exit_.code}"
-    why = said.splitlines()[0].removeprefix("bwrap: ")
-    return False, f"bwrap cannot make namespaces here: {why}{_advice(why)}"
+    why = (said or f"it ended with {code}").splitlines()[0].removeprefix("bwrap: ")
+    return False, f"bwrap cannot create namespaces here: {why}{_advice(why)}"
 
 
 def _advice(why: str) -> str:
-    """The usual reasons, in the order of how often they are met."""
-    if site_is_nested():
-        return " (this is a sandbox already)"
+    """The usual reasons, most frequent first."""
+    if os.environ.get("RALPH_SANDBOX"):
+        return " (this already is a sandbox)"
     restricted = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
     if restricted.is_file() and restricted.read_text().strip() == "1":
         return " (AppArmor restricts user namespaces: allow them for bwrap in its profile)"
@@ -280,7 +263,3 @@ def _advice(why: str) -> str:
     if disabled.is_file() and disabled.read_text().strip() == "0":
         return " (kernel.unprivileged_userns_clone is 0)"
     return " (user namespaces may be switched off in this kernel or container)" if "ermission" in why else ""
-
-
-def site_is_nested() -> bool:
-    return bool(os.environ.get("RALPH_SANDBOX"))

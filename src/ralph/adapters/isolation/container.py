@@ -1,4 +1,4 @@
-"""docker or podman: one container per workspace, kept running, entered anew for every process."""
+"""docker or podman: one container per workspace, kept running; every process enters it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ import os
 import shutil
 from dataclasses import replace
 
-from ralph.adapters.isolation.asking import PATIENT, ask, require
-from ralph.adapters.isolation.foreign import argv_inside, variables_inside
 from ralph.adapters.isolation.places import How, Place, project_places
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
+from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name
-from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy, size_text
+from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner
 
 _PROGRAMS = ("podman", "docker")  # podman first: it needs neither a daemon nor root
 _LABEL = "ralph.fingerprint"
-# The first process must outlive the clean-up that kills all others, and bury them.
+# The first process must outlive the clean-up that kills all others, and reap them.
 _IDLE = ("/bin/sh", "-c", "while :; do sleep 86400 & wait; done")
 _CLEAN_UP = ("/bin/sh", "-c", "kill -9 -1")
 
 
 async def trouble(site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> str:
-    """Why it cannot be used here; empty: it can."""
+    """Why it cannot be used here; empty if it can."""
     program = _program(site)
     if program is None:
         return "neither podman nor docker is installed"
@@ -34,7 +33,7 @@ async def trouble(site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> s
         why = complaint.splitlines()[-1] if complaint else f"`info` ended with {code}"
         return f"{program} does not work: {why}"
     if not policy.image:
-        return "no image is named: set sandbox.image to one that has the agent in it"
+        return "no image: set sandbox.image to one that contains the agent"
     return ""
 
 
@@ -52,18 +51,15 @@ class ContainerSandbox:
 
     @property
     def guarantees(self) -> Guarantees:
-        limits = self._policy.limits
-        said = [f"{size_text(limits.memory)} of memory"] if limits.memory is not None else []
-        said += [f"{limits.pids} processes"] if limits.pids is not None else []
         return Guarantees(
             self.kind,
             writes=self._policy.writes_promise("only the workspace, the agent's own state"),
             secrets=self._policy.secrets_promise(
-                "only what is mounted is there; environment cleared to a list"
+                "only mounted files are visible; environment cleared to a list"
             ),
             network="off" if self._policy.network is Network.OFF else "",
             tree="ended with the run; if ralph itself is killed, when the next run begins",
-            limits=" and ".join(said),
+            limits=str(self._policy.limits),
         )
 
     async def survey(self, runner: ProcessRunner) -> None:
@@ -75,12 +71,11 @@ class ContainerSandbox:
         arguments = self._run_arguments()
         fingerprint = hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:16]
         form = '{{.State.Running}} {{index .Config.Labels "' + _LABEL + '"}}'
-        code, answer, _ = await ask(
-            runner, self._program, "container", "inspect", "--format", form, self.name
-        )
+        inspect = ("container", "inspect", "--format", form)
+        code, answer, _ = await ask(runner, self._program, *inspect, self.name)
         state, _, label = answer.strip().partition(" ")
         if code == 0 and label == fingerprint:
-            if state == "true":  # a run that was killed left it, and perhaps something running in it
+            if state == "true":  # left by a run that was killed, perhaps with something running
                 await ask(runner, self._program, "exec", self.name, *_CLEAN_UP)
             else:
                 await require(runner, self._program, "start", self.name)
@@ -91,12 +86,12 @@ class ContainerSandbox:
         await require(
             runner,
             *(self._program, "run", label_argument, *arguments, self._policy.image, *_IDLE),
-            hint="look whether sandbox.image can be fetched and has /bin/sh",
+            hint="check that sandbox.image can be fetched and has /bin/sh",
             timeouts=PATIENT,
         )
 
     def wrap(self, command: Command) -> Command:
-        names = variables_inside(self._site, self._policy, self._needs, command)
+        names = variables_inside(self._site, (*self._needs.env, *self._policy.env), command)
         environment = {**command.environment, "RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
         variables = [f"--env={name}" for name in sorted({*names, "RALPH_SANDBOX", "IS_SANDBOX"})]
         stdin = ("--interactive",) if command.stdin is not None else ()
@@ -107,11 +102,11 @@ class ContainerSandbox:
     def failure(self, exit_: Exit, stderr: str) -> str:
         said = stderr.strip()
         if exit_.code in (1, 125) and said.startswith(("Error response from daemon", "Error: no container")):
-            return f"the container is gone: {said.splitlines()[0]}"
+            return f"the container no longer exists: {said.splitlines()[0]}"
         return ""
 
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
-        # Ending the client ends nothing inside, and a daemon would live on.
+        # Ending the client ends nothing inside, and a daemon would survive.
         await ask(runner, self._program, "exec", self.name, *_CLEAN_UP)
 
     async def close(self, runner: ProcessRunner) -> None:
@@ -144,7 +139,7 @@ def _program(site: Site) -> str | None:
 
 
 def _mount(place: Place) -> str:
-    """In the form of a line of CSV: a path may have a comma in it."""
+    """As a line of CSV: a path may contain a comma."""
     source = "/dev/null" if place.how is How.MASKED else str(place.path)
     fields = ["type=bind", f"source={source}", f"target={place.path}"]
     if place.how is not How.WRITABLE:

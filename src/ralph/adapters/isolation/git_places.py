@@ -1,30 +1,36 @@
 """Where git keeps what it *runs*: hooks and configuration. An agent may commit, but not change these.
 
-Everything else of git's own folder is writable. What ralph or the user runs later, outside, is decided by
-configuration and hooks alone, so these are read-only, and so are the files that say where they lie.
+The rest of git's own folder is writable. Configuration and hooks alone decide what ralph or the user runs later,
+outside, so these are read-only, and so are the files that say where they are. Configuration is read as text: asking
+git would cost a process for every process in a sandbox.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.files import read_whole
-from ralph.adapters.isolation.git_config import entries, included
+from ralph.adapters.files import read_plain, read_whole
 from ralph.errors import ConfigError
 
 MARKER = ".git"
 MARKER_BYTES = 10_000
 WORKTREES = "worktrees"
-# Old ways to name a remote: pushing to a repository of the agent's runs that one's hooks.
+# Two old ways to name a remote: a push to a repository of the agent would run its hooks.
 _FOLDERS = ("hooks", "branches", "remotes")
+_SECTION = re.compile(r"\s*\[\s*([\w.-]+)(?:\s+\"(?:[^\"\\]|\\.)*\")?\s*\]")
+_ENTRY = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*(.*)")
+_COMMENT = re.compile(r"""\s*[#;].*$""")
+MOST_BYTES = 1_000_000
+_DEEPEST = 10  # git's own limit for files that include files
 
 
 @dataclass(frozen=True, slots=True)
 class GitPlaces:
-    """``top``: of the repository, if it is above the workspace. ``barred``: nothing is there, and nothing may be."""
+    """``top``: of the repository, if it is above the workspace. ``barred``: does not exist, and must not be created."""
 
     top: Path | None = None
     writable: tuple[Path, ...] = ()
@@ -34,7 +40,7 @@ class GitPlaces:
 
 @dataclass(frozen=True, slots=True)
 class GitFolders:
-    """``own`` is ``common`` but in a worktree, whose own folder lies in the main checkout's."""
+    """``own`` is ``common`` except in a worktree, whose own folder is inside the main checkout's."""
 
     top: Path
     own: Path
@@ -42,7 +48,7 @@ class GitFolders:
 
 
 def git_folders(start: Path) -> GitFolders | None:
-    """Of the repository that ``start`` lies in; None if it lies in none, or git could not tell either."""
+    """Of the repository that contains ``start``; None if there is none, or git could not tell either."""
     top = next((folder for folder in (start, *start.parents) if _is_marked(folder)), None)
     if top is None:
         return None
@@ -52,7 +58,7 @@ def git_folders(start: Path) -> GitFolders | None:
 
 
 def git_places(workspace: Path) -> GitPlaces:
-    """Of the repository that ``workspace`` lies in. A repository that the agent would make is none to be trusted."""
+    """Of the repository that contains ``workspace``. The agent may not make one: it could not be trusted."""
     marker = workspace / MARKER
     barred = () if _is_marked(workspace) else (marker,)
     _refuse_link(marker)
@@ -66,7 +72,7 @@ def git_places(workspace: Path) -> GitPlaces:
         readonly.append(top / MARKER)
     worktrees = common / WORKTREES
     if own != common:
-        # The main checkout and other worktrees, those to come too, are somebody else's work.
+        # The main checkout and all other worktrees, future ones too, are not this agent's work.
         readonly += [path for name in ("HEAD", "index") if (path := common / name).exists()]
         readonly += [path for name in ("commondir", "gitdir") if (path := own / name).exists()]
         readonly += [*_configuration(own, common), *([worktrees] if worktrees in own.parents else [])]
@@ -83,7 +89,7 @@ def _running(folder: Path) -> Iterator[Path]:
         path = folder / name
         _refuse_link(path)
         if not path.exists():
-            path.mkdir()  # or the agent would make it
+            path.mkdir()  # or the agent could
         yield path
     yield from _configuration(folder, folder)
     for submodule in _submodules(folder / "modules"):
@@ -91,7 +97,7 @@ def _running(folder: Path) -> Iterator[Path]:
 
 
 def _submodules(modules: Path) -> list[Path]:
-    """Not those in submodules. Not by recursion: an agent could nest folders deeper than we can go."""
+    """Top-level submodules only. Not recursive: an agent could nest folders deeper than the stack."""
     found, waiting = [], [modules]
     while waiting:
         folder = waiting.pop()
@@ -111,18 +117,18 @@ def _configuration(folder: Path, common: Path) -> Iterator[Path]:
     for path in (config, extra):
         _refuse_link(path)
     if not extra.exists() and "extensions.worktreeconfig" in dict(entries(common / "config")):
-        extra.touch()  # or the agent would make it
+        extra.touch()  # or the agent could
     yield from (path for path in (config, extra) if path.exists())
 
 
 def _in_the_project(config: Path, top: Path) -> Iterator[Path]:
-    """Hooks and parts of the configuration that lie among the project's files, as some tools have it."""
+    """Hooks and included configuration among the project's files, where some tools keep them."""
     parts = [config, *included(config)]
     for part in parts[1:]:
         if {top, config.parent} & {*part.resolve().parents}:
             _refuse_link(part)
             if not part.exists() and part.parent.is_dir():
-                part.touch()  # or the agent would make it
+                part.touch()  # or the agent could
             if part.is_file():
                 yield part.resolve()
     for key, value in (entry for part in parts for entry in entries(part)):
@@ -136,15 +142,15 @@ def _in_the_project(config: Path, top: Path) -> Iterator[Path]:
 
 
 def _is_marked(folder: Path) -> bool:
-    """As git sees it: a folder without a HEAD is none of its own."""
+    """As git sees it: a folder without a HEAD is not a repository."""
     marker = folder / MARKER
     return marker.is_file() or (marker / "HEAD").exists() or (marker / "HEAD").is_symlink()
 
 
 def _refuse_link(path: Path) -> None:
     if path.is_symlink():
-        message = f"{path} is a link: in a sandbox the agent could put a folder of its own in its place"
-        raise ConfigError(message, hint="put what it leads to in its place, or use --no-sandbox")
+        message = f"{path} is a link: in a sandbox the agent could replace it with a folder of its own"
+        raise ConfigError(message, hint="replace the link with what it points to, or use --no-sandbox")
 
 
 def _worktree_folder(marker: Path) -> Path | None:
@@ -157,8 +163,40 @@ def _worktree_folder(marker: Path) -> Path | None:
 
 
 def _common_folder(own: Path) -> Path:
-    """Only a worktree's folder has another: a plain one that names one was told to by somebody else than git."""
+    """Only a worktree's folder has another one: git does not write ``commondir`` into a plain repository."""
     if own.parent.name != WORKTREES:
         return own
     named = read_whole(own / "commondir", MARKER_BYTES)
     return own if named is None else (own / named.decode(errors="surrogateescape").strip()).resolve()
+
+
+def entries(config: Path) -> Iterator[tuple[str, str]]:
+    """``section.key`` in lower case, without its subsection, and the value; nothing if unreadable."""
+    try:
+        text = read_plain(config, MOST_BYTES).decode(errors="replace")
+    except OSError:
+        return
+    section = ""
+    for line in text.replace("\\\n", "").splitlines():
+        if header := _SECTION.match(line):
+            section = header[1].lower()
+            line = line[header.end() :]
+        if entry := _ENTRY.fullmatch(line):
+            yield f"{section}.{entry[1].lower()}", _value(entry[2])
+
+
+def included(config: Path, deepest: int = _DEEPEST) -> Iterator[Path]:
+    """Files that ``config`` includes, directly or not, whatever the condition; missing ones too."""
+    for key, value in entries(config):
+        if key in ("include.path", "includeif.path") and value:
+            path = config.parent / Path(value).expanduser()
+            yield path
+            if deepest:
+                yield from included(path, deepest - 1)
+
+
+def _value(written: str) -> str:
+    written = written.strip()
+    if written.startswith('"'):
+        return written[1:].partition('"')[0]
+    return _COMMENT.sub("", written)

@@ -1,12 +1,12 @@
-"""The first program in a namespace: prepares what can only be prepared inside, then becomes the agent.
+"""The first program in a namespace: prepares what only the inside can prepare, then becomes the agent.
 
-Run by path with ``python -I -S``: standard library only and nothing of ralph. Every module it imports is paid for by
-every process in a sandbox, so it has few, and reads its arguments itself::
+Run by path with ``python -I -S``: nothing of ralph, and few modules, because every process in a sandbox pays for
+them. It parses its arguments itself::
 
     inside.py [--copy=FROM:TO] [--proxy=SOCKET] [--port=N] [--forward=N] [--memory=BYTES] [--pids=N] -- COMMAND…
 
-``--proxy`` is the socket that leads out, ``--port`` where programs find it, ``--forward`` a port of the machine
-outside that the user allowed.
+``--proxy`` is the socket that leads outside, ``--port`` where programs find it, ``--forward`` a port of the outer
+machine that the user allowed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     for name, which in (("--memory", resource.RLIMIT_DATA), ("--pids", resource.RLIMIT_NPROC)):
         for value in wanted.get(name, ()):
             limit(which, int(value))
-    # Ignored on the way in, so that only the agent hears them and not the sandbox around it.
+    # Ignored on the way in: only the agent gets them, not the sandbox around it.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
 
 
 def become(command: list[str]) -> NoReturn:
-    """As ``os.execvp``, but a folder on PATH that may not be searched is passed over, not an error."""
+    """Like ``os.execvp``, but skips folders on PATH that may not be searched."""
     name = command[0]
     places = [name] if os.sep in name else [os.path.join(folder, name) for folder in os.get_exec_path()]  # noqa: PTH118
     refused: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -68,7 +68,7 @@ def become(command: list[str]) -> NoReturn:
 
 
 def copy(source: str, target: str) -> None:
-    with open(source, "rb") as reading, open(target, "wb") as writing:  # noqa: PTH123 pathlib takes as long as all else
+    with open(source, "rb") as reading, open(target, "wb") as writing:  # noqa: PTH123 pathlib takes as long as all the rest
         writing.write(reading.read())
     os.chmod(target, 0o600)  # noqa: PTH101
 
@@ -80,9 +80,9 @@ def limit(which: int, value: int) -> None:
 
 
 def start_bridge(proxy: str, port: int, forward: list[int]) -> None:
-    """A process of its own that carries connections between this namespace and the proxy outside.
+    """Start a process that carries connections between this namespace and the proxy outside.
 
-    It is listening before the agent starts, is no child of the agent's, and dies with the namespace.
+    It listens before the agent starts, is not a child of the agent, and dies with the namespace.
     """
     listeners = {listen(port): b""}
     for number in forward:
@@ -99,7 +99,7 @@ def start_bridge(proxy: str, port: int, forward: list[int]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):  # the agent's output is over when the agent is
+    for descriptor in (0, 1, 2):  # the agent's output ends with the agent
         os.dup2(nothing, descriptor)
     Bridge(proxy, listeners).run()
 
@@ -118,8 +118,8 @@ class Flow:
     def __init__(self, source: socket.socket, target: socket.socket, pending: bytes = b"") -> None:
         self.source = source
         self.target = target
-        self.pending = pending  # read, and not yet written
-        self.swallowing = False  # until the proxy's answer to our own CONNECT is over
+        self.pending = pending  # read but not written yet
+        self.swallowing = False  # until the proxy's answer to our own CONNECT ends
         self.ended = False
 
 
@@ -131,17 +131,17 @@ class Bridge:
 
     def run(self) -> None:
         while True:
-            reading: list[socket.socket] = [*self.listeners]
-            reading += [flow.source for flow in self.flows if not flow.pending and not flow.ended]
-            writing = [flow.target for flow in self.flows if flow.pending]
-            poll = select.poll()
+            wanted = [(listener, select.POLLIN) for listener in self.listeners]
+            wanted += [
+                (flow.source, select.POLLIN) for flow in self.flows if not flow.pending and not flow.ended
+            ]
+            wanted += [(flow.target, select.POLLOUT) for flow in self.flows if flow.pending]
             events: dict[int, int] = {}
-            for found in reading:
-                events[found.fileno()] = events.get(found.fileno(), 0) | select.POLLIN
-            for found in writing:
-                events[found.fileno()] = events.get(found.fileno(), 0) | select.POLLOUT
-            for descriptor, wanted in events.items():
-                poll.register(descriptor, wanted)
+            for end, event in wanted:
+                events[end.fileno()] = events.get(end.fileno(), 0) | event
+            poll = select.poll()
+            for descriptor, event in events.items():
+                poll.register(descriptor, event)
             ready = {descriptor for descriptor, _ in poll.poll()}
             for listener, request in self.listeners.items():
                 if listener.fileno() in ready:
@@ -186,7 +186,7 @@ class Bridge:
             self.drop(flow)
 
     def after_answer(self, flow: Flow) -> bytes:
-        """The proxy's answer is short and comes at once; only what follows it is for the agent."""
+        """The proxy's answer is short and comes in one piece; what follows it is for the agent."""
         head, end, rest = flow.pending.partition(b"\r\n\r\n")
         flow.swallowing = not end
         if end and b" 200 " not in head.partition(b"\r\n")[0]:

@@ -1,8 +1,8 @@
 """How much memory and how many processes a sandbox may use, by what this machine offers.
 
-A control group limits the sum of all processes and is taken where one can be made: by systemd for a user who is
-logged in, directly below our own where that is writable. Else the limits are per process (memory) and, because
-the kernel does not count root's processes, for other users only (number of processes).
+A control group limits the sum of all processes and is used where possible: by systemd for a user who is logged in,
+directly below our own where that is writable. Otherwise memory is limited per process, and the number of processes
+for every user but root, whose processes the kernel does not count.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import contextlib
 import os
 import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from ralph.domain.sandbox.policy import Limits, size_text
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
@@ -22,77 +22,23 @@ _PROBE = Timeouts(total=10.0)
 _REMOVAL_SECONDS = 2.0
 
 
-class Limiter(Protocol):
-    """Puts limits on what is started through it."""
+@dataclass(frozen=True, slots=True)
+class Limiter:
+    """Limits whatever starts behind ``prefix``. ``inside`` is what remains to be limited process by process."""
 
-    @property
-    def promise(self) -> str: ...
-
-    @property
-    def inside(self) -> Limits:
-        """What is left to be limited process by process, inside."""
-        ...
-
-    def wrap(self, argv: tuple[str, ...]) -> tuple[str, ...]: ...
-
-    def close(self) -> None: ...
-
-
-class PerProcess:
-    """The kernel's limits of single processes."""
-
-    def __init__(self, limits: Limits, *, is_root: bool) -> None:
-        self.inside = Limits(limits.memory, None if is_root else limits.pids)
-        said = []
-        if limits.memory is not None:
-            said.append(f"{size_text(limits.memory)} of memory for each process")
-        if limits.pids is not None:
-            said.append(
-                "processes not limited (root, and no control group)"
-                if is_root
-                else f"{limits.pids} processes"
-            )
-        self.promise = ", ".join(said)
+    promise: str
+    inside: Limits = Limits()
+    prefix: tuple[str, ...] = ()
+    group: Path | None = None
 
     def wrap(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        return argv
-
-    def close(self) -> None:
-        return
-
-
-class SystemdScope:
-    """A scope of the user's own service manager."""
-
-    def __init__(self, limits: Limits, arguments: tuple[str, ...]) -> None:
-        self.inside = Limits()
-        self.promise = _sum_promise(limits, "systemd scope")
-        self._arguments = arguments
-
-    def wrap(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        return (*self._arguments, "--", *argv)
-
-    def close(self) -> None:
-        return
-
-
-class ControlGroup:
-    """A group below our own: nothing that limits us already is left."""
-
-    def __init__(self, folder: Path, *, left: Limits, promise: str) -> None:
-        self.inside = left
-        self.promise = promise
-        self._folder = folder
-
-    def wrap(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        join = 'echo $$ > "$1"/cgroup.procs && shift && exec "$@"'
-        return ("/bin/sh", "-c", join, "ralph", str(self._folder), *argv)
+        return (*self.prefix, *argv)
 
     def close(self) -> None:
         give_up = time.monotonic() + _REMOVAL_SECONDS
-        while time.monotonic() < give_up:
+        while self.group is not None and time.monotonic() < give_up:
             try:
-                self._folder.rmdir()
+                self.group.rmdir()
             except FileNotFoundError:
                 return
             except OSError:  # its last process is still dying
@@ -101,55 +47,65 @@ class ControlGroup:
                 return
 
 
+def per_process(limits: Limits, *, is_root: bool) -> Limiter:
+    """The kernel's limits on single processes."""
+    said = [f"{size_text(limits.memory)} of memory for each process"] if limits.memory is not None else []
+    if limits.pids is not None:
+        unlimited = "processes not limited (root, and no control group)"
+        said.append(unlimited if is_root else f"{limits.pids} processes")
+    return Limiter(", ".join(said), Limits(limits.memory, None if is_root else limits.pids))
+
+
+def systemd_scope(limits: Limits, arguments: tuple[str, ...]) -> Limiter:
+    """A scope of the user's own service manager."""
+    return Limiter(_sum_promise(limits, "systemd scope"), prefix=(*arguments, "--"))
+
+
+def control_group(folder: Path, promise: str, *, inside: Limits = Limits()) -> Limiter:  # noqa: B008 frozen
+    """A group below our own, so that whatever limits us still does."""
+    join = 'echo $$ > "$1"/cgroup.procs && shift && exec "$@"'
+    return Limiter(promise, inside, ("/bin/sh", "-c", join, "ralph", str(folder)), folder)
+
+
 async def limiter_for(limits: Limits, name: str, runner: ProcessRunner) -> Limiter:
-    is_root = os.geteuid() == 0
-    if not limits:
-        return PerProcess(limits, is_root=is_root)
-    scope = await _systemd_scope(limits, runner)
-    return scope or _control_group(limits, name) or PerProcess(limits, is_root=is_root)
+    group = (await _systemd_scope(limits, runner) or _control_group(limits, name)) if limits else None
+    return group or per_process(limits, is_root=os.geteuid() == 0)
 
 
-async def _systemd_scope(limits: Limits, runner: ProcessRunner) -> SystemdScope | None:
+async def _systemd_scope(limits: Limits, runner: ProcessRunner) -> Limiter | None:
     program = shutil.which("systemd-run")
     if program is None or not _has_systemd():
         return None
     whose = () if os.geteuid() == 0 else ("--user",)
-    properties = [f"--property=MemoryMax={limits.memory}", "--property=MemorySwapMax=0"] * (
-        limits.memory is not None
-    )
-    properties += [f"--property=TasksMax={limits.pids}"] * (limits.pids is not None)
+    properties = [f"--property=TasksMax={limits.pids}"] if limits.pids is not None else []
+    if limits.memory is not None:
+        properties += [f"--property=MemoryMax={limits.memory}", "--property=MemorySwapMax=0"]
     arguments = (program, *whose, "--scope", "--quiet", "--collect", *properties)
     exit_ = await runner.run(Command((*arguments, "--", "true"), Path("/")), timeouts=_PROBE)
-    return SystemdScope(limits, arguments) if exit_.code == 0 else None
+    return systemd_scope(limits, arguments) if exit_.code == 0 else None
 
 
 def _has_systemd() -> bool:
     return Path("/run/systemd/system").is_dir()
 
 
-def _control_group(limits: Limits, name: str) -> ControlGroup | None:
+def _control_group(limits: Limits, name: str) -> Limiter | None:
     for controllers, own in _own_groups():
+        folder = own / name
         if controllers == ("",) and _can_divide(own, limits):
-            folder = own / name
-            values = {
-                "memory.max": limits.memory,
-                "memory.swap.max": 0 if limits.memory else None,
-                "pids.max": limits.pids,
-            }
-            if _make(folder, values):
-                return ControlGroup(folder, left=Limits(), promise=_sum_promise(limits, "control group"))
-        if "pids" in controllers and limits.pids is not None:  # version 1, one tree per controller
-            folder = own / name
-            if _make(folder, {"pids.max": limits.pids}):
-                left = Limits(memory=limits.memory)
-                per_process = PerProcess(left, is_root=True).promise
-                said = [f"{limits.pids} processes (control group)", *([per_process] if per_process else [])]
-                return ControlGroup(folder, left=left, promise=", ".join(said))
+            values = {"memory.max": limits.memory, "pids.max": limits.pids}
+            if _make(folder, values | {"memory.swap.max": 0 if limits.memory else None}):
+                return control_group(folder, _sum_promise(limits, "control group"))
+        # version 1, one tree per controller
+        if "pids" in controllers and limits.pids is not None and _make(folder, {"pids.max": limits.pids}):
+            left = per_process(Limits(memory=limits.memory), is_root=True)
+            said = (f"{limits.pids} processes (control group)", left.promise)
+            return control_group(folder, ", ".join(filter(None, said)), inside=left.inside)
     return None
 
 
 def _own_groups() -> list[tuple[tuple[str, ...], Path]]:
-    """Each tree that we are in: its controllers (version 2: an empty one) and the folder of our group."""
+    """Our group in each tree: its controllers (version 2: an empty one) and its folder."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -174,7 +130,7 @@ def _can_divide(group: Path, limits: Limits) -> bool:
 
 def _make(folder: Path, values: dict[str, int | None]) -> bool:
     with contextlib.suppress(OSError):
-        folder.rmdir()  # of the same run, before it was killed
+        folder.rmdir()  # left by the same run when it was killed
     try:
         folder.mkdir()
     except OSError:
@@ -191,6 +147,4 @@ def _make(folder: Path, values: dict[str, int | None]) -> bool:
 
 
 def _sum_promise(limits: Limits, by: str) -> str:
-    said = [f"{size_text(limits.memory)} of memory"] if limits.memory is not None else []
-    said += [f"{limits.pids} processes"] if limits.pids is not None else []
-    return f"{' and '.join(said)} in all ({by})"
+    return f"{limits} in all ({by})"

@@ -1,4 +1,4 @@
-"""Which part of the file system a process in a namespace sees, and how: decided here, mounted by bwrap."""
+"""Which parts of the file system a sandboxed process sees, and how."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from functools import cache
 from pathlib import Path
 
 from ralph.adapters.isolation.git_places import git_places
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import ConfigError
 
 
 class How(IntEnum):
-    """Of two for the same path the higher wins."""
+    """If a path has two, the higher one wins."""
 
-    HIDDEN = 0  #: an empty folder of its own
+    HIDDEN = 0  #: an empty, private folder
     READABLE = 1
     WRITABLE = 2
-    PROTECTED = 3  #: readable, although it lies in something writable
+    PROTECTED = 3  #: readable, inside something writable
     MASKED = 4  #: an empty file in its place
-    BARRED = 5  #: nothing is there, and nothing can be made there
+    BARRED = 5  #: does not exist, and cannot be created
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Place:
     how: How
 
 
-_PRIVATE = ("/tmp", "/var/tmp", "/run")  # noqa: S108 the names of what is replaced
+_PRIVATE = ("/tmp", "/var/tmp", "/run")  # noqa: S108 they are replaced
 _HOMES = ("/root", "/home")
 _SECRETS_OF_ROOT = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/krb5.keytab", "/etc/sudoers",
@@ -53,48 +53,44 @@ _LOCAL_SETTINGS = "settings.local.json"
 
 
 def places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tuple[Place, ...]:
-    """In the order in which they must be mounted: what lies deeper comes later."""
+    """In the order in which they must be mounted: deeper ones later."""
     home = site.home.resolve()
     project = project_places(site, policy, needs)
     hidden = _hidden(home)
-    found = [Place(path, How.HIDDEN) for path in hidden]
-    found += [Place(path, How.MASKED) for path in _readable_secrets()]
     writable = [place.path for place in project if place.how is How.WRITABLE]
-    found += [Place(path, How.READABLE) for path in _tools(site, home, hidden, writable)]
-    return _in_order((*found, *project))
+    found = [*_as(How.HIDDEN, hidden), *_as(How.MASKED, _readable_secrets())]
+    return _in_order((*found, *_as(How.READABLE, _tools(site, home, hidden, writable)), *project))
 
 
 def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tuple[Place, ...]:
-    """What belongs to the project, the agent and the user's lists: the same for every kind of sandbox."""
+    """What belongs to the project, the agent and the lists in the settings: the same for every sandbox."""
     workspace, home = site.workspace.resolve(), site.home.resolve()
     _require_confinable(workspace, home, "the workspace")
-    found = [Place(home / name, How.READABLE) for name in needs.readonly if (home / name).exists()]
-    states = [(home / name).resolve() for name in needs.state if (home / name).is_dir()]
-    found += [Place(path, How.WRITABLE) for path in (workspace, *states)]
-    writable = [workspace, *states]
+    found = _as(How.READABLE, (home / name for name in needs.readonly if (home / name).exists()))
+    writable = [workspace, *((home / name).resolve() for name in needs.state if (home / name).is_dir())]
+    found += _as(How.WRITABLE, writable)
     for path in _listed(policy.writable, site, "sandbox.writable", writable):
         _require_confinable(path, home, f"sandbox.writable: {path}")
         found.append(Place(path, How.WRITABLE))
         writable.append(path)
-    listed = _listed(policy.readonly, site, "sandbox.readonly", writable)
-    found += [Place(path, How.READABLE) for path in listed]
-    found += [Place(path, How.PROTECTED) for path in _protected(home, needs)]
+    found += _as(How.READABLE, _listed(policy.readonly, site, "sandbox.readonly", writable))
+    found += _as(How.PROTECTED, (path.resolve() for path in protected_paths(site, needs) if path.exists()))
     git = git_places(workspace)
     if git.top is not None and not _is_in(home, git.top):
-        found.append(Place(git.top, How.READABLE))  # else all that is not shown would look deleted
-    found += [Place(path, How.WRITABLE) for path in git.writable]
-    found += [Place(path, How.PROTECTED) for path in git.readonly]
-    found += [Place(path, How.BARRED) for path in git.barred]
-    found += [Place(path, How.PROTECTED) for path in _records(site, workspace)]
-    found += [Place(path, How.MASKED) for path in _local_settings(site, workspace)]
-    found += [Place(_led(path, writable, str(path)), How.WRITABLE) for path in site.writable]
+        found.append(Place(git.top, How.READABLE))  # or everything outside the workspace would look deleted
+    found += _as(How.WRITABLE, git.writable)
+    found += _as(How.PROTECTED, git.readonly)
+    found += _as(How.BARRED, git.barred)
+    found += _as(How.PROTECTED, _records(site, workspace))
+    found += _as(How.MASKED, _local_settings(site, workspace))
+    found += _as(How.WRITABLE, (_target(path, writable, str(path)) for path in site.writable))
     return _in_order(found)
 
 
 def make_protected(home: Path, needs: AgentNeeds) -> None:
-    """What is protected but missing is made, empty, or the agent would make it.
+    """Create what is protected but missing, empty, or the agent could.
 
-    It stays: to take it away would uncover it in the sandboxes of other runs.
+    It stays: removing it would uncover it in the sandboxes of other runs.
     """
     for name in needs.protected:
         path = home / name
@@ -105,13 +101,13 @@ def make_protected(home: Path, needs: AgentNeeds) -> None:
                 path.write_text("{}\n" if path.suffix == ".json" else "")
 
 
-def protected_paths(site: Site) -> Iterator[Path]:
-    """What the user's own sessions would run, as they find it."""
-    return (site.home.resolve() / name for name in site.needs.protected)
+def protected_paths(site: Site, needs: AgentNeeds) -> Iterator[Path]:
+    """What the user's own sessions would run; links not resolved."""
+    return (site.home.resolve() / name for name in needs.protected)
 
 
 def links_into_hidden(paths: Iterable[Path], hidden: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
-    """Symbolic links on the way to ``paths`` that lie in hidden folders: (the link, where it leads)."""
+    """Symbolic links on the way to ``paths`` inside hidden folders: (the link, where it leads)."""
     covered = tuple(hidden)
     seen: set[Path] = set()
     for path in paths:
@@ -123,7 +119,7 @@ def links_into_hidden(paths: Iterable[Path], hidden: Iterable[Path]) -> Iterator
 
 
 def host_sockets(visible: Iterable[Place]) -> Iterator[Path]:
-    """Sockets of services on this machine that would still be reachable: reading is enough to connect."""
+    """Sockets of this machine's services that would still be reachable: read access is enough to connect."""
     covers = list(visible)
     try:
         lines = Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]
@@ -133,6 +129,10 @@ def host_sockets(visible: Iterable[Place]) -> Iterator[Path]:
     for path in sorted(paths):
         if path.is_absolute() and path.is_socket() and _how(path, covers) in (None, How.READABLE):
             yield path
+
+
+def _as(how: How, paths: Iterable[Path]) -> list[Place]:
+    return [Place(path, how) for path in paths]
 
 
 def _how(path: Path, covers: Iterable[Place]) -> How | None:
@@ -151,9 +151,9 @@ def _in_order(found: Iterable[Place]) -> tuple[Place, ...]:
 
 
 def _renamable(chosen: Mapping[Path, How]) -> list[Path]:
-    """Folders between something writable and what is protected in it.
+    """Folders between something writable and something protected inside it.
 
-    Unless it is a place itself, a folder could be renamed with what is protected, and another put where it was.
+    Unless it is a place itself, such a folder could be renamed, with what it protects, and replaced by another.
     """
     found: list[Path] = []
     for path, how in chosen.items():
@@ -174,7 +174,7 @@ def _hidden(home: Path) -> list[Path]:
 
 @cache
 def _readable_secrets() -> tuple[Path, ...]:
-    """What not everybody may read, and we, inside too, still could."""
+    """What not everyone may read but we could, also from inside."""
     named = [path for name in _SECRETS_OF_ROOT if os.access(path := Path(name), os.R_OK)]
     return (*named, *_private_in(Path("/etc")))
 
@@ -185,7 +185,7 @@ def _private_in(folder: Path) -> Iterator[Path]:
     except OSError:
         return
     for entry in entries:
-        with contextlib.suppress(OSError):  # gone meanwhile
+        with contextlib.suppress(OSError):  # deleted meanwhile
             found = entry.stat(follow_symlinks=False)
             mode = found.st_mode
             if not stat.S_ISDIR(mode) and not (stat.S_ISREG(mode) and found.st_size):
@@ -197,7 +197,7 @@ def _private_in(folder: Path) -> Iterator[Path]:
 
 
 def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> Iterator[Path]:
-    """Programs that people install in their home: shown, read-only."""
+    """Programs that people install in their home folder: visible, read-only."""
     candidates = [home / name for name in _TOOLS_IN_HOME]
     candidates += [Path(name) for name in _TOOLS_ELSEWHERE]
     candidates += [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[2]]
@@ -208,24 +208,16 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
     for name in site.programs:
         program = Path(shutil.which(name, path=site.path) or site.workspace / name)
         candidates.append(program.parent)
-        if not _is_led(program, writable):
+        if not _is_redirectable(program, writable):
             candidates.append(program.resolve().parent)
     for candidate in dict.fromkeys(candidates):
         if not candidate.is_absolute() or not candidate.exists():
             continue
         path = candidate.resolve()
+        is_hidden = any(_is_in(path, folder) for folder in hidden)
         is_uncovering = any(_is_in(folder, path) for folder in hidden)
-        if _how_hidden(path, hidden) and not is_uncovering and not _is_led(candidate, writable):
+        if is_hidden and not is_uncovering and not _is_redirectable(candidate, writable):
             yield path
-
-
-def _how_hidden(path: Path, hidden: Iterable[Path]) -> bool:
-    return any(_is_in(path, folder) for folder in hidden)
-
-
-def _protected(home: Path, needs: AgentNeeds) -> Iterator[Path]:
-    """What the user's own sessions would run."""
-    return (path.resolve() for name in needs.protected if (path := home / name).exists())
 
 
 def _records(site: Site, workspace: Path) -> Iterator[Path]:
@@ -234,7 +226,7 @@ def _records(site: Site, workspace: Path) -> Iterator[Path]:
 
 
 def _local_settings(site: Site, workspace: Path) -> Iterator[Path]:
-    """The user's own settings are where secrets belong."""
+    """The user's own settings may hold secrets."""
     for folder in (site.state_folder, workspace / ".ralph"):
         if (path := folder / _LOCAL_SETTINGS).is_file():
             yield path.resolve()
@@ -248,21 +240,21 @@ def _listed(written: Iterable[str], site: Site, key: str, writable: Iterable[Pat
         path = site.workspace / path
         if not path.exists():
             message = f"{key}: {text} does not exist"
-            raise ConfigError(message, hint="make it, or take it off the list in .ralph/settings.json")
-        yield _led(path, writable, f"{key}: {text}")
+            raise ConfigError(message, hint="create it, or remove it from the list in .ralph/settings.json")
+        yield _target(path, writable, f"{key}: {text}")
 
 
-def _led(path: Path, writable: Iterable[Path], what: str) -> Path:
-    """Where it leads; raises ConfigError if that is out of what is writable, by a link that an agent could have made."""
+def _target(path: Path, writable: Iterable[Path], what: str) -> Path:
+    """Where it leads. Raises ConfigError if a link that an agent could have made leads out of what is writable."""
     folders, end = [*writable], path.resolve()
-    if _is_led(path, folders) and not any(_is_in(end, folder) for folder in folders):
-        message = f"{what} leads to {end}, by a link in a place where the agent may write"
-        raise ConfigError(message, hint="remove the link, or name the place itself")
+    if _is_redirectable(path, folders) and not any(_is_in(end, folder) for folder in folders):
+        message = f"{what} leads to {end}, through a link where the agent may write"
+        raise ConfigError(message, hint="remove the link, or give the real path")
     return end
 
 
-def _is_led(path: Path, writable: Iterable[Path]) -> bool:
-    """Whether who may write there decides where ``path`` leads."""
+def _is_redirectable(path: Path, writable: Iterable[Path]) -> bool:
+    """Whether anyone who may write to ``writable`` decides where ``path`` leads."""
     folders = {*writable}
     for step in (path, *path.parents):
         real = step.parent.resolve()
@@ -274,8 +266,8 @@ def _is_led(path: Path, writable: Iterable[Path]) -> bool:
 def _require_confinable(path: Path, home: Path, what: str) -> None:
     for folder, name in ((home, "your home folder"), (Path("/etc"), "the system's folders")):
         if _is_in(folder, path):
-            message = f"{what} ({path}) contains {name}: a sandbox that may write there confines nothing"
-            raise ConfigError(message, hint="work in a folder of its own, or use --no-sandbox")
+            message = f"{what} ({path}) contains {name}: a sandbox that can write there confines nothing"
+            raise ConfigError(message, hint="work in a separate folder, or use --no-sandbox")
 
 
 def _is_in(path: Path, folder: Path) -> bool:

@@ -1,7 +1,7 @@
-"""The only way out of a namespace: a small proxy that lets through what the allow-list names.
+"""The only way out of a namespace: a small proxy that lets through what is on the allow-list.
 
-Speaks ``CONNECT`` and plain HTTP on a unix socket. Names are looked up here, outside, and a name on the list does
-not open the way to addresses that its rule does not reach: this machine, a cloud's metadata service.
+Speaks ``CONNECT`` and plain HTTP on a unix socket. Names are resolved here, outside, and a name on the list does not
+open addresses out of its rule's reach: this machine, a cloud's metadata service.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _LONGEST_HEAD = 65536
 _CHUNK = 65536
 _HEAD_SECONDS = 30.0
 _CONNECT_SECONDS = 30.0
-_MOST_CONNECTIONS = 100  # each is two files of ours: an agent must not use up all that we may open
-_MOST_TOLD = 100
+_MOST_CONNECTIONS = 100  # each costs us two open files: an agent must not use them all up
+_MOST_REPORTED = 100
 
 
 class Denied(Exception):
-    """Not on the list, or not where the list leads."""
+    """Not on the list, or out of reach of its rule."""
 
 
 class AllowListProxy:
-    """``denied`` is told each refused destination once; every connection is a line in ``log``."""
+    """``denied`` gets each refused destination once; every connection is a line in ``log``."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class AllowListProxy:
         self._rules = rules
         self._denied = denied
         self._log = log
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -90,7 +90,7 @@ class AllowListProxy:
             there_reader, there_writer = await self._connect(host, port)
         except Denied as error:
             self._record("denied", name)
-            self._tell(name, str(error))
+            self._report(name, str(error))
             await _refuse(writer, "403 Forbidden", f"ralph: {name} {error}")
             return
         except (OSError, TimeoutError) as error:
@@ -120,7 +120,7 @@ class AllowListProxy:
             where = "this machine" if rule.reach is Reach.INTERNAL else "a local network"
             message = f"leads to {where}, which its rule ({rule}) does not reach"
             raise Denied(message)
-        # The address that was judged, not the name: it could mean something else the next moment.
+        # The address that was judged, not the name: that could resolve differently a moment later.
         failure: OSError | TimeoutError | None = None
         for address in reachable:
             try:
@@ -130,11 +130,11 @@ class AllowListProxy:
         assert failure is not None
         raise failure
 
-    def _tell(self, name: str, why: str) -> None:
-        if name in self._told or len(self._told) > _MOST_TOLD:
+    def _report(self, name: str, why: str) -> None:
+        if name in self._reported or len(self._reported) > _MOST_REPORTED:
             return
-        self._told.add(name)
-        if len(self._told) > _MOST_TOLD:
+        self._reported.add(name)
+        if len(self._reported) > _MOST_REPORTED:
             self._denied("the sandbox refused many more connections: network.log has all of them")
         else:
             self._denied(f"the sandbox refused a connection to {name}: it {why}")
@@ -143,7 +143,7 @@ class AllowListProxy:
         if self._log is None:
             return
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        # The record of a connection is not worth the connection.
+        # A connection matters more than its record.
         with contextlib.suppress(OSError), self._log.open("a", encoding="utf-8") as file:
             file.write(f"{at} {verdict} {name}\n")
 
@@ -151,7 +151,7 @@ class AllowListProxy:
 def _parse(head: bytes) -> tuple[str, str, str, list[str]]:
     request, *headers = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     if any(character in line for line in headers for character in "\r\n\0"):
-        raise ValueError(headers)  # a line in a line: others might read it as one more
+        raise ValueError(headers)  # a line within a line: others might read it as two
     method, target, version = request.split(" ")
     if not version.startswith("HTTP/1."):
         raise ValueError(version)
@@ -173,7 +173,7 @@ def _destination(method: str, target: str) -> tuple[str, int, str]:
 
 
 def _origin_form(method: str, path: str, version: str, host: str, headers: list[str]) -> bytes:
-    """One request per connection, and for the host that was judged: one server may have others, too."""
+    """One request per connection, and for the host that was judged: a server may have several."""
     dropped = ("proxy-", "connection:", "keep-alive:", "host:")
     kept = [line for line in headers if not line.lower().startswith(dropped)]
     lines = [f"{method} {path} {version}", f"Host: {host}", *kept, "Connection: close", "", ""]
@@ -193,10 +193,8 @@ async def _both_ways(
     there_reader: asyncio.StreamReader,
     there_writer: asyncio.StreamWriter,
 ) -> None:
-    ways = [
-        asyncio.ensure_future(_pump(reader, there_writer)),
-        asyncio.ensure_future(_pump(there_reader, writer)),
-    ]
+    pairs = ((reader, there_writer), (there_reader, writer))
+    ways = [asyncio.ensure_future(_pump(source, target)) for source, target in pairs]
     try:
         await asyncio.gather(*ways)
     finally:

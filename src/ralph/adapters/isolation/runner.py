@@ -1,4 +1,4 @@
-"""A runner whose processes run in a sandbox. Birth, time-outs and burial stay with the runner inside it."""
+"""Runners around another runner, which still starts, times out and cleans up the processes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,30 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from ralph.adapters.isolation.sandbox import Sandbox
 from ralph.domain.loop.session_report import Ending
-from ralph.engine.ports import UNLIMITED, Command, Exit, ProcessRunner, Running, Timeouts
+from ralph.engine.ports import Command, Exit, ProcessRunner, Running, Timeouts
 
 _STDERR_KEPT = 2_000
 
 
+class _Options(TypedDict, total=False):
+    """Those of ``ProcessRunner.run``."""
+
+    timeouts: Timeouts
+    on_start: Callable[[Running], None] | None
+    on_lines: Callable[[list[bytes]], None] | None
+    on_output: Callable[[bytes], None] | None
+    on_stderr: Callable[[bytes], None] | None
+    log: Path | None
+    stop: Awaitable[object] | None
+
+
 @asynccontextmanager
-async def opened(sandbox: Sandbox, runner: ProcessRunner) -> AsyncIterator[Sandbox]:
-    """The sandbox, made before and taken down after the block, also if making it fails half-way."""
+async def keep_open(sandbox: Sandbox, runner: ProcessRunner) -> AsyncIterator[Sandbox]:
+    """Opened before the block, closed after it, also if opening fails half-way."""
     try:
         await sandbox.open(runner)
         yield sandbox
@@ -25,31 +38,21 @@ async def opened(sandbox: Sandbox, runner: ProcessRunner) -> AsyncIterator[Sandb
 
 
 class IsolatedRunner:
-    """The ``ProcessRunner`` port around another runner. The sandbox must be open; several runners may share it.
+    """Runs processes in a sandbox, which must be open; several runners may share it.
 
-    ``tidy`` clears up what a process left for those outside to trip over.
+    ``tidy`` removes what a process left behind for programs outside.
     """
 
     def __init__(
-        self, inner: ProcessRunner, sandbox: Sandbox, *, tidy: Callable[[], None] | None = None
+        self, inner: ProcessRunner, sandbox: Sandbox, *, tidy: Callable[[], None] = lambda: None
     ) -> None:
         self._inner = inner
         self._sandbox = sandbox
         self._tidy = tidy
         self._under_way = 0
 
-    async def run(
-        self,
-        command: Command,
-        *,
-        timeouts: Timeouts = UNLIMITED,
-        on_start: Callable[[Running], None] | None = None,
-        on_lines: Callable[[list[bytes]], None] | None = None,
-        on_output: Callable[[bytes], None] | None = None,
-        on_stderr: Callable[[bytes], None] | None = None,
-        log: Path | None = None,
-        stop: Awaitable[object] | None = None,
-    ) -> Exit:
+    async def run(self, command: Command, **options: Unpack[_Options]) -> Exit:
+        on_stderr = options.get("on_stderr")
         stderr = bytearray()
 
         def keep_stderr(chunk: bytes) -> None:
@@ -61,22 +64,13 @@ class IsolatedRunner:
         self._under_way += 1
         exit_ = Exit(Ending.STOPPED, None, 0.0)
         try:
-            exit_ = await self._inner.run(
-                self._sandbox.wrap(command),
-                timeouts=timeouts,
-                on_start=on_start,
-                on_lines=on_lines,
-                on_output=on_output,
-                on_stderr=keep_stderr,
-                log=log,
-                stop=stop,
-            )
+            options["on_stderr"] = keep_stderr
+            exit_ = await self._inner.run(self._sandbox.wrap(command), **options)
         finally:
             self._under_way -= 1
             if not self._under_way:
                 await self._sandbox.settle(self._inner, exit_)
-                if self._tidy is not None:
-                    self._tidy()
+                self._tidy()
         failure = self._sandbox.failure(exit_, stderr.decode(errors="replace"))
         if failure:
             return replace(exit_, ending=Ending.NOT_STARTED, code=None, error=failure)
@@ -84,32 +78,12 @@ class IsolatedRunner:
 
 
 class WaryRunner:
-    """For our own programs outside, which work on what others wrote: ``tidy`` is called before each of them."""
+    """Calls ``tidy`` before each process: for our own programs outside, which work on what an agent wrote."""
 
     def __init__(self, inner: ProcessRunner, tidy: Callable[[], None]) -> None:
         self._inner = inner
         self._tidy = tidy
 
-    async def run(
-        self,
-        command: Command,
-        *,
-        timeouts: Timeouts = UNLIMITED,
-        on_start: Callable[[Running], None] | None = None,
-        on_lines: Callable[[list[bytes]], None] | None = None,
-        on_output: Callable[[bytes], None] | None = None,
-        on_stderr: Callable[[bytes], None] | None = None,
-        log: Path | None = None,
-        stop: Awaitable[object] | None = None,
-    ) -> Exit:
+    async def run(self, command: Command, **options: Unpack[_Options]) -> Exit:
         self._tidy()
-        return await self._inner.run(
-            command,
-            timeouts=timeouts,
-            on_start=on_start,
-            on_lines=on_lines,
-            on_output=on_output,
-            on_stderr=on_stderr,
-            log=log,
-            stop=stop,
-        )
+        return await self._inner.run(command, **options)

@@ -1,12 +1,25 @@
-"""What every kind of sandbox can do."""
+"""What every kind of sandbox can do, where it is set up, and which variables it lets in."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.domain.sandbox.policy import Guarantees
 from ralph.engine.ports import Command, Exit, ProcessRunner
+
+_KEPT = (
+    "CI", "COLORTERM", "COLUMNS", "EDITOR", "FORCE_COLOR", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_NAME",
+    "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_NAME", "GIT_CONFIG_NOSYSTEM", "GOPATH", "HOME", "JAVA_HOME", "LANG",
+    "LANGUAGE", "LC_*", "LINES", "LOGNAME", "NODE_EXTRA_CA_CERTS", "NODE_OPTIONS", "NO_COLOR", "NVM_DIR", "PATH",
+    "PWD", "PYENV_ROOT", "PYENV_VERSION", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONUTF8",
+    "RALPH_ITERATION", "RALPH_MAX_ITERATIONS", "RALPH_RUN_ID", "RALPH_SPAWN_ID", "REQUESTS_CA_BUNDLE", "SHELL",
+    "SHLVL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TZ", "USER", "VIRTUAL_ENV",
+)  # fmt: skip
 
 
 class Sandbox(Protocol):
@@ -19,11 +32,11 @@ class Sandbox(Protocol):
     def guarantees(self) -> Guarantees: ...
 
     async def survey(self, runner: ProcessRunner) -> None:
-        """Find out what this machine offers; from then on ``guarantees`` are those of this machine."""
+        """Find out what this machine offers; ``guarantees`` then hold for this machine."""
         ...
 
     async def open(self, runner: ProcessRunner) -> None:
-        """Make what outlives single processes. ``runner`` is the one without a sandbox."""
+        """Set up what outlives single processes. ``runner`` is the one without a sandbox."""
         ...
 
     def wrap(self, command: Command) -> Command:
@@ -31,11 +44,55 @@ class Sandbox(Protocol):
         ...
 
     def failure(self, exit_: Exit, stderr: str) -> str:
-        """Why the sandbox itself could not be made; empty: it was the program's own doing."""
+        """Why the sandbox itself could not be set up; empty if it was."""
         ...
 
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
-        """A process is over and no other runs in here: end what it left behind."""
+        """The last process inside has ended: end whatever it left running."""
         ...
 
     async def close(self, runner: ProcessRunner) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a sandboxed run takes place. ``environ`` is the whole environment that the runner gives to processes."""
+
+    workspace: Path
+    state_folder: Path  # .ralph, of the workspace or of the main checkout
+    programs: tuple[str, ...]  # the agent and its fallbacks, as they would be started
+    run_id: str
+    environ: Mapping[str, str]
+    needs: AgentNeeds = AgentNeeds()  # of these agents
+    explicit: frozenset[str] = frozenset()  # variables that settings gave to the agent: always kept
+    writable: tuple[Path, ...] = ()  # besides the workspace: the task folder
+    network_log: Path | None = None
+    report: Callable[[str], None] = field(default=lambda _: None)  # messages to the user during the run
+
+    @property
+    def home(self) -> Path:
+        return Path(self.environ.get("HOME") or "/nonexistent")
+
+    @property
+    def path(self) -> str:
+        return self.environ.get("PATH") or "/usr/local/bin:/usr/bin:/bin"
+
+    def kept_variables(self, patterns: Iterable[str]) -> frozenset[str]:
+        return kept_variables(self.environ, patterns) | self.explicit
+
+
+def kept_variables(environ: Mapping[str, str], patterns: Iterable[str] = ()) -> frozenset[str]:
+    """The names in ``environ`` that a sandboxed process gets. A pattern may have one ``*``.
+
+    All others are dropped before the sandbox is set up: its first process shows its initial environment to every
+    other process inside.
+    """
+    wanted = (*_KEPT, *patterns)
+    return frozenset(name for name in environ if any(_matches(name, pattern) for pattern in wanted))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    before, star, after = pattern.partition("*")
+    if not star:
+        return name == pattern
+    return len(name) >= len(before) + len(after) and name.startswith(before) and name.endswith(after)

@@ -1,7 +1,7 @@
-"""sbx, Docker's sandboxes: a micro virtual machine per workspace, made once, entered anew for every process.
+"""sbx, Docker's sandboxes: one micro virtual machine per workspace; every process enters it.
 
-It sees the workspace's files as they are, so nothing has to be synchronised. Keys stay outside: its own proxy puts
-them into requests, and the machine never has them.
+It sees the workspace's files as they are, so nothing needs synchronising. Keys stay outside: its own proxy adds them
+to requests.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from ralph.adapters.isolation.asking import PATIENT, ask, require
-from ralph.adapters.isolation.foreign import argv_inside, variables_inside
 from ralph.adapters.isolation.places import How, project_places
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
+from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name
 from ralph.domain.sandbox.needs import AgentNeeds
-from ralph.domain.sandbox.policy import Guarantees, Limits, SandboxPolicy, size_text
+from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy, size_text
 from ralph.engine.ports import Command, Exit, ProcessRunner
 
 _TEMPLATES = frozenset({"claude", "codex", "copilot", "cursor", "droid", "gemini", "kiro", "opencode"})
@@ -38,7 +37,7 @@ _SERVICES = {
 
 
 async def trouble(site: Site, runner: ProcessRunner) -> str:
-    """Why it cannot be used here; empty: it can."""
+    """Why it cannot be used here; empty if it can."""
     if shutil.which("sbx", path=site.path) is None:
         return "sbx is not installed (Docker Sandboxes)"
     code, _, complaint = await ask(runner, "sbx", "ls", "--json")
@@ -55,24 +54,23 @@ class SbxSandbox:
         self._policy = policy
         agent = PurePath(site.programs[0]).name
         self._template = agent if agent in _TEMPLATES else _PLAIN_TEMPLATE
-        # Logged in through sbx, and with folders of its own inside: only its variables are of interest here.
+        # Logged in through sbx, and with its own folders inside: only its variables matter here.
         self._needs = AgentNeeds(env=site.needs.env)
-        # sbx takes no underscores in names, the seed's rule makes them.
+        # sbx allows no underscores in names.
         self.name = sandbox_name(str(site.workspace.resolve())).replace("_", "-")
         self._keys = {name: service for name, service in _SERVICES.items() if self._has_key(name)}
         project_places(site, policy, self._needs)
 
     @property
     def guarantees(self) -> Guarantees:
+        memory = self._policy.limits.memory
         return Guarantees(
             self.kind,
             writes=self._policy.writes_promise("only the workspace"),
-            secrets=self._policy.secrets_promise(
-                "a machine of its own; keys of known services stay outside of it"
-            ),
+            secrets=self._policy.secrets_promise("a machine of its own; keys of known services stay outside"),
             network=", ".join(("only what sbx allows", *self._allowed())) if self._network_is_on else "off",
             tree="ended with the run: the machine is stopped; if ralph itself is killed, when the next run begins",
-            limits=_limits_promise(self._policy.limits),
+            limits=f"{size_text(memory)} of memory" if memory is not None else "half of the machine's memory",
         )
 
     async def survey(self, runner: ProcessRunner) -> None:
@@ -81,19 +79,19 @@ class SbxSandbox:
     async def open(self, runner: ProcessRunner) -> None:
         found = _names(await require(runner, "sbx", "ls", "--json", hint="try `sbx login`"))
         if self.name in found:
-            await ask(runner, "sbx", "stop", self.name)  # a run that was killed may have left something in it
+            await ask(
+                runner, "sbx", "stop", self.name
+            )  # a run that was killed may have left something running
         else:
             await require(runner, *self._create(), hint="try `sbx diagnose`", timeouts=PATIENT)
-        if not self._network_is_on:
-            await require(runner, "sbx", "policy", "deny", "network", "--sandbox", self.name, "**")
-        elif allowed := self._allowed():
-            await require(
-                runner, "sbx", "policy", "allow", "network", "--sandbox", self.name, ",".join(allowed)
-            )
+        hosts = ",".join(self._allowed()) if self._network_is_on else "**"
+        if hosts:
+            verdict = "allow" if self._network_is_on else "deny"
+            await require(runner, "sbx", "policy", verdict, "network", "--sandbox", self.name, hosts)
         await self._hand_over_keys(runner)
 
     def wrap(self, command: Command) -> Command:
-        names = variables_inside(self._site, self._policy, self._needs, command)
+        names = self._variables_inside(command)
         environment = {**command.environment, "RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
         passed = sorted({*names, "RALPH_SANDBOX", "IS_SANDBOX"} - self._keys.keys())
         variables = [argument for name in passed for argument in ("--env", name)]
@@ -105,13 +103,12 @@ class SbxSandbox:
     def failure(self, exit_: Exit, stderr: str) -> str:
         said = stderr.strip()
         if exit_.code and "sandbox" in said and "not found" in said and self.name in said:
-            return f"the sandbox is gone: {said.splitlines()[0]}"
+            return f"the sandbox no longer exists: {said.splitlines()[0]}"
         return ""
 
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
-        if (
-            exit_.ending is not Ending.EXITED
-        ):  # ending the client ends nothing inside; the next one starts it again
+        # Ending the client ends nothing inside. The next process starts the machine again.
+        if exit_.ending is not Ending.EXITED:
             await ask(runner, "sbx", "stop", self.name)
 
     async def close(self, runner: ProcessRunner) -> None:
@@ -147,19 +144,19 @@ class SbxSandbox:
         )
 
     def _allowed(self) -> list[str]:
-        environ = {
-            name: self._site.environ[name] for name in self._site.environ if name.endswith("_BASE_URL")
-        }
+        environ = {name: value for name, value in self._site.environ.items() if name.endswith("_BASE_URL")}
         rules = (*host_rules(self._site.needs.hosts, environ), *self._policy.allow)
         return ["**" if not rule.host else str(rule) for rule in dict.fromkeys(rules)]
 
     def _has_key(self, name: str) -> bool:
-        return bool(self._site.environ.get(name)) and name in variables_inside(
-            self._site, self._policy, self._needs, Command((), self._site.workspace)
-        )
+        given = bool(self._site.environ.get(name))
+        return given and name in self._variables_inside(Command((), self._site.workspace))
+
+    def _variables_inside(self, command: Command) -> set[str]:
+        return variables_inside(self._site, (*self._needs.env, *self._policy.env), command)
 
     async def _hand_over_keys(self, runner: ProcessRunner) -> None:
-        """From a file only we can read, not on a command line that everybody can."""
+        """From a file that only we can read, not on a command line that everyone can."""
         with tempfile.TemporaryDirectory(prefix="ralph-") as folder:
             for name, service in self._keys.items():
                 file = Path(folder, service)
@@ -173,16 +170,8 @@ def _write_secret(file: Path, value: str) -> None:
         opened.write(value + "\n")
 
 
-def _limits_promise(limits: Limits) -> str:
-    return (
-        f"{size_text(limits.memory)} of memory"
-        if limits.memory is not None
-        else "half of the machine's memory"
-    )
-
-
 def _names(answer: str) -> set[str]:
-    """The list is an object or a bare array, and may come after a line about the daemon."""
+    """The list is an object or a bare array, perhaps after a line about the daemon."""
     start = min((position for mark in "[{" if (position := answer.find(mark)) >= 0), default=-1)
     try:
         listed = json.loads(answer[start:]) if start >= 0 else []

@@ -1,4 +1,4 @@
-"""srt, the sandbox runtime of Claude Code's makers: the choice on macOS. Weaker: most of the home stays readable."""
+"""srt, Anthropic's sandbox runtime: the choice on macOS. Weaker: most of the home folder stays readable."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.adapters.isolation.asking import ask
-from ralph.adapters.isolation.environment import kept_variables
 from ralph.adapters.isolation.places import How, project_places
-from ralph.adapters.isolation.site import Site
+from ralph.adapters.isolation.programs import ask
+from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.sandbox.allow_list import host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
@@ -26,7 +25,7 @@ _SECRETS_IN_HOME = (
 
 
 async def trouble(site: Site, runner: ProcessRunner) -> str:
-    """Why it cannot be used here; empty: it can."""
+    """Why it cannot be used here; empty if it can."""
     if shutil.which("srt", path=site.path) is None:
         return "srt is not installed (npm package @anthropic-ai/sandbox-runtime)"
     code, _, complaint = await ask(runner, "srt", "--version")
@@ -40,7 +39,7 @@ class SrtSandbox:
         self._site = site
         self._policy = policy
         self._needs = site.needs
-        self._kept = kept_variables(site.environ, (*self._needs.env, *policy.env)) | site.explicit
+        self._kept = site.kept_variables((*self._needs.env, *policy.env))
         self._domains = self._allowed_domains()
         self._folder: Path | None = None
         project_places(site, policy, self._needs)
@@ -68,7 +67,7 @@ class SrtSandbox:
         environment = {**command.environment, "RALPH_SANDBOX": self.kind.value}
         dropped = sorted(self._site.environ.keys() - self._kept - environment.keys())
         unset = [argument for name in dropped for argument in ("-u", name)]
-        # As one string: srt takes options of the agent that follow as its own.
+        # As one string: srt would take the agent's options as its own.
         run = ("srt", "--settings", str(self._folder / "srt.json"), "-c", shlex.join(command.argv))
         return replace(command, argv=("env", *unset, *run), environment=environment)
 
@@ -90,7 +89,7 @@ class SrtSandbox:
         rules = (*host_rules(self._needs.hosts, environ), *self._policy.allow)
         for rule in rules:
             if not rule.host:
-                message = "sandbox.allow: srt has no way to allow every host"
+                message = "sandbox.allow: srt cannot allow every host"
                 raise ConfigError(message, hint="name the hosts, or use another sandbox")
         return sorted({str(replace(rule, port=None)) for rule in rules})
 
@@ -99,16 +98,13 @@ class SrtSandbox:
         found = project_places(self._site, self._policy, self._needs)
         hidden = [str(home / name) for name in _SECRETS_IN_HOME]
         hidden += [str(place.path) for place in found if place.how is How.MASKED]
+        writable = [str(place.path) for place in found if place.how is How.WRITABLE]
         copied = [str(home / name) for name in self._needs.copied]
         return {
             "network": {"allowedDomains": self._domains, "deniedDomains": []},
             "filesystem": {
                 "denyRead": hidden,
-                "allowWrite": [
-                    *(str(place.path) for place in found if place.how is How.WRITABLE),
-                    *copied,
-                    "/tmp",  # noqa: S108 srt has none of its own
-                ],
+                "allowWrite": [*writable, *copied, "/tmp"],  # noqa: S108 srt has no private one
                 "denyWrite": [str(place.path) for place in found if place.how > How.WRITABLE],
             },
         }

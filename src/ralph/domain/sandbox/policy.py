@@ -19,6 +19,10 @@ class Limits:
     def __bool__(self) -> bool:
         return self.memory is not None or self.pids is not None
 
+    def __str__(self) -> str:
+        memory = [f"{size_text(self.memory)} of memory"] if self.memory is not None else []
+        return " and ".join([*memory, *([f"{self.pids} processes"] if self.pids is not None else [])])
+
 
 @dataclass(frozen=True, slots=True)
 class SandboxPolicy:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.isolation.exposed import exposed_commands
+from ralph.adapters.isolation.outside import exposed_commands
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ralph.adapters.isolation.environment import kept_variables
+from ralph.adapters.isolation.sandbox import kept_variables
 from ralph.domain.sandbox.allow_list import host_rules
 
 ENVIRON = dict.fromkeys(

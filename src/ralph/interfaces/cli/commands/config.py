@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from ralph.config.listing import Row, rows
-from ralph.config.loading import Inspection, inspect, load, missing_for_run
+from ralph.config.loading import Inspection, Row, inspect, load, missing_for_run, rows
 from ralph.config.root import find_root
 from ralph.config.schema import json_schema
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE

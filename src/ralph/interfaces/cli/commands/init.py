@@ -20,9 +20,9 @@ from ralph.config.kinds import Reading
 from ralph.config.loading import Inspection, InvalidSettings, inspect
 from ralph.config.root import Root, find_root
 from ralph.config.schema import SETTINGS, Settings
-from ralph.config.secrets import redacted
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.text.reader import Problem
+from ralph.domain.text.secret_names import redact
 from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.errors import UsageError
 from ralph.interfaces.cli.init_conversation import confirmed, converse, settings_document
@@ -153,7 +153,7 @@ def _may_write(root: Root) -> bool:
     # The environment is not in the files, so it is not shown.
     found = inspect(root.state, environ={})
     if SETTINGS_FILE in found.files:
-        click.echo(json.dumps(redacted(found.merged.values), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(redact(found.merged.values), indent=2, ensure_ascii=False))
     for problem in (*found.problems, *found.warnings):
         click.echo(str(problem))
     _say_what_was_loaded(found)

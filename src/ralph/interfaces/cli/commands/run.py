@@ -227,11 +227,11 @@ def _prompt(text: str | None, file: Path | None) -> GivenPrompt:
 def _say_settings(loaded: Loaded) -> None:
     import json
 
-    from ralph.config.secrets import redacted
+    from ralph.domain.text.secret_names import redact
 
     for file in loaded.files:
         print(f"[ralph] Loading settings from {file}", file=sys.stderr)
-    print(f"[ralph] Settings: {json.dumps(redacted(loaded.merged.values))}", file=sys.stderr)
+    print(f"[ralph] Settings: {json.dumps(redact(loaded.merged.values))}", file=sys.stderr)
 
 
 def _show(preview: Preview) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from ralph.adapters.isolation.choosing import Chosen, chosen_sandbox, troubles
+from ralph.adapters.isolation.choice import Choice, choose_sandbox, troubles
 from ralph.domain.sandbox.kind import AUTO, STRONGEST, SandboxKind
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import AgentUnavailable, UsageError
@@ -16,11 +16,11 @@ from .stand_ins import StandIns
 IMAGE = SandboxPolicy(image="agents:1")
 
 
-def choose(stand_ins: StandIns, asked: str, policy: SandboxPolicy = IMAGE) -> Chosen:
-    return asyncio.run(chosen_sandbox(asked, stand_ins.site(), policy, stand_ins.runner()))
+def choose(stand_ins: StandIns, asked: str, policy: SandboxPolicy = IMAGE) -> Choice:
+    return asyncio.run(choose_sandbox(asked, stand_ins.site(), policy, stand_ins.runner()))
 
 
-def kind_of(chosen: Chosen) -> SandboxKind:
+def kind_of(chosen: Choice) -> SandboxKind:
     return chosen.guarantees.kind
 
 
@@ -82,7 +82,7 @@ def test_asking_for_one_that_is_not_there_is_an_error(stand_ins: StandIns, asked
 
 def test_a_container_needs_an_image(stand_ins: StandIns) -> None:
     stand_ins.install("docker")
-    with pytest.raises(AgentUnavailable, match="no image is named"):
+    with pytest.raises(AgentUnavailable, match=r"no image: set sandbox\.image"):
         choose(stand_ins, "container", SandboxPolicy())
 
 

@@ -1,4 +1,4 @@
-"""Which sandbox a run gets: what was asked for, or the strongest that works here, and why."""
+"""Which sandbox a run gets, and why: the one asked for, or the strongest that works here."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from ralph.adapters.isolation import bwrap, container, sbx, srt
 from ralph.adapters.isolation.bwrap import BwrapSandbox
 from ralph.adapters.isolation.container import ContainerSandbox
-from ralph.adapters.isolation.sandbox import Sandbox
+from ralph.adapters.isolation.sandbox import Sandbox, Site
 from ralph.adapters.isolation.sbx import SbxSandbox
-from ralph.adapters.isolation.site import Site
 from ralph.adapters.isolation.srt import SrtSandbox
 from ralph.domain.sandbox.kind import ASKABLE, AUTO, STRONGEST, SandboxKind
 from ralph.domain.sandbox.policy import NO_GUARANTEES, Guarantees, SandboxPolicy
@@ -23,7 +22,7 @@ Trouble = Callable[[Site, SandboxPolicy, ProcessRunner], Awaitable[str]]
 @dataclass(frozen=True, slots=True)
 class _Row:
     kind: SandboxKind
-    trouble: Trouble  # why it cannot be used here; empty: it can
+    trouble: Trouble  # why it cannot be used here; empty if it can
     make: Callable[[Site, SandboxPolicy], Sandbox]
     hint: str
 
@@ -34,12 +33,12 @@ _ROWS = (
     _Row(SandboxKind.CONTAINER, container.trouble, ContainerSandbox, "install podman or docker, and set sandbox.image"),
     _Row(SandboxKind.SRT, lambda site, _, runner: srt.trouble(site, runner), SrtSandbox, "install srt"),
 )  # fmt: skip
-"""The strongest first."""
+"""Strongest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """``sandbox`` is None for none; ``why`` is a sentence for the head of the run."""
+class Choice:
+    """``why`` is a sentence for the head of the run."""
 
     sandbox: Sandbox | None
     why: str
@@ -49,13 +48,13 @@ class Chosen:
         return self.sandbox.guarantees if self.sandbox is not None else NO_GUARANTEES
 
 
-async def chosen_sandbox(asked: str, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Chosen:
-    """``asked`` is a kind, ``auto``, or ``strongest``. ``runner`` is one without a sandbox."""
+async def choose_sandbox(asked: str, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Choice:
+    """``asked`` is a kind, ``auto`` or ``strongest``. ``runner`` has no sandbox."""
     if asked not in ASKABLE:
         message = f"there is no sandbox {asked!r}"
         raise UsageError(message, hint=f"use one of {', '.join(ASKABLE)}")
     if asked == SandboxKind.NONE:
-        return Chosen(None, "no sandbox: the agent can do whatever you can")
+        return Choice(None, "no sandbox: the agent can do whatever you can")
     if asked not in (AUTO, STRONGEST):
         return await _exactly(SandboxKind(asked), site, policy, runner)
     troubles: list[str] = []
@@ -63,31 +62,30 @@ async def chosen_sandbox(asked: str, site: Site, policy: SandboxPolicy, runner: 
         trouble = await row.trouble(site, policy, runner)
         if not trouble:
             because = "the strongest that works here" + (f" ({'; '.join(troubles)})" if troubles else "")
-            return Chosen(await _made(row, site, policy, runner), f"sandbox {row.kind}: {because}")
+            return Choice(await _make(row, site, policy, runner), f"sandbox {row.kind}: {because}")
         troubles.append(f"{row.kind}: {trouble}")
     if asked == STRONGEST:
         message = f"no sandbox works here: {'; '.join(troubles)}"
         raise AgentUnavailable(message, hint="install bubblewrap (Linux) or srt (macOS), or use --no-sandbox")
-    return Chosen(None, f"no sandbox: none works here ({'; '.join(troubles)})")
+    return Choice(None, f"no sandbox: none works here ({'; '.join(troubles)})")
 
 
 async def troubles(site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> dict[SandboxKind, str]:
-    """For `ralph doctor`: every kind and what keeps it from working (empty: nothing)."""
+    """For `ralph doctor`: what keeps each kind from working (empty: nothing)."""
     return {row.kind: await row.trouble(site, policy, runner) for row in _ROWS}
 
 
-async def _exactly(kind: SandboxKind, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Chosen:
+async def _exactly(kind: SandboxKind, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Choice:
     row = next(row for row in _ROWS if row.kind is kind)
     trouble = await row.trouble(site, policy, runner)
     if trouble:
         message = f"the sandbox {kind} cannot be used: {trouble}"
-        raise AgentUnavailable(
-            message, hint=f"{row.hint}, take another with --sandbox=auto, or use --no-sandbox"
-        )
-    return Chosen(await _made(row, site, policy, runner), f"sandbox {kind}: as asked")
+        hint = f"{row.hint}, choose another with --sandbox=auto, or use --no-sandbox"
+        raise AgentUnavailable(message, hint=hint)
+    return Choice(await _make(row, site, policy, runner), f"sandbox {kind}: as asked")
 
 
-async def _made(row: _Row, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Sandbox:
+async def _make(row: _Row, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Sandbox:
     sandbox = row.make(site, policy)
     await sandbox.survey(runner)
     return sandbox

@@ -1,0 +1,177 @@
+"""What an agent leaves in its sandbox that would act outside of it: links, traps for git, and programs that run outside.
+
+Git writes through a link (a commit's message, a branch's log) to wherever it leads, waits for ever at a pipe, and
+takes its configuration from where a ``commondir`` points.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from ralph.adapters.isolation.git_places import entries, git_folders, included
+from ralph.domain.sandbox.own_git import RUNS_NOTHING
+from ralph.domain.text.safe_text import clean_line
+from ralph.errors import ConfigError
+
+_RUN_BY_GIT = frozenset(
+    {"filter.clean", "filter.smudge", "filter.process", "diff.textconv", "diff.command", "merge.driver"}
+)
+_MOST_REPORTED = 5
+_OBJECTS = "objects"
+# Read-only, or owned by other tools: git itself writes nothing there.
+_NOT_WRITTEN = frozenset({"hooks", "branches", "remotes", "lfs", "annex"})
+_COUNT = "GIT_CONFIG_COUNT"
+_SAFE = {**RUNS_NOTHING, "diff.ignoreSubmodules": "all"}
+
+
+class GitTraps:
+    """In the repository that contains ``workspace``. ``report`` gets a message for each that was removed."""
+
+    def __init__(self, workspace: Path, report: Callable[[str], None]) -> None:
+        self._workspace = workspace
+        self._report = report
+
+    def found(self) -> list[Path]:
+        folders = git_folders(self._workspace)
+        return [] if folders is None else sorted({*_traps(folders.common), *_traps(folders.own)})
+
+    def require_none(self) -> None:
+        """Before the agent starts: later it would be unclear who put it there. Raises ConfigError."""
+        if found := self.found():
+            message = (
+                f"{_shown(found[0])} was not put there by git, which would write or read wherever it leads"
+            )
+            hint = "remove it if it is not yours; to keep links in git's own folder, use --no-sandbox"
+            raise ConfigError(message, hint=hint)
+
+    def remove(self) -> None:
+        removed: list[Path] = []
+        for path in self.found():
+            with contextlib.suppress(OSError):
+                path.unlink()
+                removed.append(path)
+        for path in removed[:_MOST_REPORTED]:
+            self._report(f"removed {_shown(path)}: the agent put it where git would have followed it")
+        if len(removed) > _MOST_REPORTED:
+            self._report(f"removed {len(removed) - _MOST_REPORTED} more files that the agent put there")
+
+
+def _shown(path: Path) -> str:
+    """Cleaned: the agent chose the name."""
+    return clean_line(str(path).encode(errors="surrogateescape").decode(errors="replace"))
+
+
+def _traps(top: Path) -> Iterator[Path]:
+    """Objects are read by their hash only, so only the folders that hold them are examined.
+
+    Not recursive: an agent could nest folders deeper than the stack.
+    """
+    waiting = [str(top)]
+    while waiting:
+        try:
+            entries = [*os.scandir(waiting.pop())]
+        except OSError:  # deleted meanwhile, or its path is too long for git as well
+            continue
+        is_repository = any(entry.name == _OBJECTS for entry in entries)
+        for entry in entries:
+            if is_repository and entry.name in _NOT_WRITTEN:
+                continue
+            if not entry.is_dir(follow_symlinks=False):
+                if not entry.is_file(follow_symlinks=False) or (is_repository and entry.name == "commondir"):
+                    yield Path(entry.path)
+            elif entry.name == _OBJECTS:
+                yield from _links(entry.path)
+            else:
+                waiting.append(entry.path)
+
+
+def _links(objects: str) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from (Path(entry.path) for entry in os.scandir(objects) if entry.is_symlink())
+
+
+class KeptLinks:
+    """The agent's settings that are links, as in a home whose settings all live in one place.
+
+    Nothing can be mounted over a link, so inside a sandbox an agent could replace one with a file that the user's own
+    sessions run. The target is read-only; the link itself is put back after every process.
+    """
+
+    def __init__(self, paths: Iterable[Path], report: Callable[[str], None]) -> None:
+        self._targets = {path: path.readlink() for path in paths if path.is_symlink()}
+        self._report = report
+
+    def restore(self) -> None:
+        for path, target in self._targets.items():
+            if _leads_to(path) == target:
+                continue
+            with contextlib.suppress(OSError):
+                if os.path.lexists(path):
+                    path.rename(_free(path))
+                path.symlink_to(target)
+                self._report(f"put back {path}, a link to {target} that the agent replaced")
+
+
+def _leads_to(path: Path) -> Path | None:
+    try:
+        return path.readlink()
+    except OSError:
+        return None
+
+
+def _free(path: Path) -> Path:
+    number = 1
+    while os.path.lexists(aside := path.with_name(f"{path.name}.replaced-{number}")):
+        number += 1
+    return aside
+
+
+def safe_git_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables that keep the user's git commands from running anything of the agent's; added to those in ``environ``.
+
+    The repository's own configuration and hooks are out of the agent's reach, but it can make another repository in
+    the workspace and add it as a submodule: git would run what *its* configuration names. The project's own hooks
+    are safe, but what they run (a linter's configuration, a test) is the agent's work.
+    """
+    given = environ.get(_COUNT, "")
+    first = int(given) if given.isascii() and given.isdigit() else 0
+    variables = {_COUNT: str(first + len(_SAFE))}
+    for number, (key, value) in enumerate(_SAFE.items(), first):
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
+
+
+def exposed_commands(workspace: Path, commands: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Notes for the head of a run on commands that run outside although the agent can change what they start.
+
+    ``commands`` by what names them; those in git's configuration are added.
+    """
+    named = [(who, command) for who, some in commands.items() for command in some]
+    folders = git_folders(workspace)
+    if folders is not None:
+        config = folders.common / "config"
+        for part in (config, *included(config)):
+            named += [(f"git's {key}", value) for key, value in entries(part) if key in _RUN_BY_GIT]
+    for who, command in dict.fromkeys(named):
+        if (path := _in_workspace(command, workspace)) is not None:
+            yield f"runs outside, though the agent can change it: {path} ({who})"
+
+
+def _in_workspace(command: str, workspace: Path) -> Path | None:
+    try:
+        words = shlex.split(command, comments=False)
+    except ValueError:
+        words = command.split()
+    top = workspace.resolve()
+    for word in words:
+        try:
+            path = top / Path(word).expanduser()
+            if path.is_file() and top in (path.parent.resolve() / path.name).parents:
+                return path
+        except (OSError, ValueError, RuntimeError):  # not a path
+            continue
+    return None
