@@ -189,7 +189,7 @@ def test_a_missing_program_and_one_that_is_broken_are_told_apart(
     program.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     program.chmod(0o755)
     found = trouble_with(sandboxed, str(tmp_path))
-    assert found.startswith("bwrap cannot make namespaces here: No permissions to create new namespace")
+    assert found.startswith("bwrap cannot create namespaces here: No permissions to create new namespace")
 
 
 def test_a_sandbox_in_a_sandbox_says_that_it_is_in_one(
@@ -199,4 +199,4 @@ def test_a_sandbox_in_a_sandbox_says_that_it_is_in_one(
     program = tmp_path / "bwrap"
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
-    assert trouble_with(sandboxed, str(tmp_path)).endswith("(this is a sandbox already)")
+    assert trouble_with(sandboxed, str(tmp_path)).endswith("(this already is a sandbox)")

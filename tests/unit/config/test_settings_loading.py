@@ -467,7 +467,7 @@ def test_a_bad_variable_is_a_problem_that_names_it(
         ({"agents": {"api_key": "s3cret"}}, "agents.api_key: expected an object, found a string"),
         ({"output": "loud"}, 'output: expected an object, found "loud"'),
         ({"agent": {"command": ""}}, 'agent.command: expected a string that is not empty, found ""'),
-        ({"agent": {"command": "a\0b"}}, "agent.command: holds a character that no program can be given; remove it"),
+        ({"agent": {"command": "a\0b"}}, "agent.command: contains a character that cannot be passed to a program; remove it"),
         (
             {"agent": {"flags": "--model opus"}},
             'agent.flags: expected a list of strings, found "--model opus"; put it in [ ]',
@@ -504,7 +504,7 @@ def test_a_bad_variable_is_a_problem_that_names_it(
         ),
         (
             {"agent": {"environment": {"A=B": "x"}}},
-            "agent.environment.A=B: is not a name that a variable can have; rename it",
+            "agent.environment.A=B: is not a possible name of a variable; rename it",
         ),
         ({"guardrails": {}}, "guardrails: expected a list of objects, found an object; put it in [ ]"),
         (
@@ -554,7 +554,7 @@ def test_a_bad_variable_is_a_problem_that_names_it(
             '{"maximumIterations": ' + "9" * 5000 + "}",
             f"not valid JSON: line 1, column 23: the number {'9' * 40}… is too large",
         ),
-        ('{"completionResponse": "\\ud800"}', "completionResponse: holds a character that no program can be given; remove it"),
+        ('{"completionResponse": "\\ud800"}', "completionResponse: contains a character that cannot be passed to a program; remove it"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_one_problem_with_file_key_and_reason(
