@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ralph.interfaces.web.guarding import Access
-from ralph.interfaces.web.serving import is_loopback
+from ralph.interfaces.web.access import Access
+from ralph.interfaces.web.server import is_loopback
 
 from .conftest import DEADLINE, LiveRun, Site, served
 

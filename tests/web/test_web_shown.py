@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ralph.domain.views.feed import FeedEvent
 from ralph.interfaces.web.hub import encode
-from ralph.interfaces.web.shown import MOST_CHARS, MOST_ITEMS, event_data, line
+from ralph.interfaces.web.page_data import MOST_CHARS, MOST_ITEMS, event_data, line
 
 TEXTS = st.text(st.characters(), max_size=20)
 VALUES = st.recursive(

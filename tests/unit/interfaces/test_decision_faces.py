@@ -26,7 +26,7 @@ from ralph.interfaces.report.markdown import markdown_report
 from ralph.interfaces.tui.columns import IterationColumns
 from ralph.interfaces.tui.details import iteration_lines
 from ralph.interfaces.tui.stream_text import StreamText
-from ralph.interfaces.web.shown import event_data, iteration_data
+from ralph.interfaces.web.page_data import event_data, iteration_data
 
 LOOK = Look(max_lines=None, max_chars=None, color=True)
 ENDED = RunEnded(Outcome.CANCELLED, "", 1, Spend(), 1.0)

@@ -1,4 +1,4 @@
-"""Everything a report says, gathered once; the formats only write it down."""
+"""Everything a report says, gathered once for all formats."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class ReportContent:
     iterations: tuple[IterationView, ...]
     left_out: int
     notes: tuple[Note, ...]
-    header: tuple[str, ...]  # what the run said about itself when it began
+    header: tuple[str, ...]  # what the run announced when it began
     concerns: tuple[str, ...]
-    figures: Figures  # its parts' iterations too
+    figures: Figures  # including the iterations of its parts
     label: RunLabel = RunLabel()
     parts: tuple[Part, ...] = ()
     hint: str = ""  # what to do now
     state_folder: Path = Path()
     written_at: float = 0.0
-    is_newest: bool = False  # nothing was run here since
+    is_newest: bool = False  # no later run here
     changes: Changes = Changes()
 
     @property
@@ -65,7 +65,7 @@ class ReportContent:
 
     @property
     def elapsed(self) -> float:
-        """Seconds from its start to its end, or to now; of one that was interrupted to its last sign of life."""
+        """Seconds from its start to its end, or until now; an interrupted run ends with its last sign of life."""
         over = self.written_at if self.run.live else self.run.ended_at or self.run.active_at
         return max(0.0, over - self.run.started_at)
 
@@ -79,13 +79,13 @@ class ReportContent:
 
     @property
     def last_checks(self) -> dict[str, CheckResult]:
-        """How each check stood when it was last run."""
+        """The last result of each check."""
         every = (*(each for part in self.parts for each in part.iterations), *self.iterations)
         return {check.name: check for each in every for check in each.checks}
 
     @property
     def unchecked(self) -> str:
-        """What it means that nothing was checked; empty if something was."""
+        """What it means if nothing was checked; empty if something was."""
         if self.figures.check_rates:
             return ""
         if self.run.state is RunState.COMPLETED:
@@ -93,8 +93,8 @@ class ReportContent:
         return "No check was run."
 
 
-def recorded(feed: Feed, run_id: str) -> ReportContent:
-    """What the record knows; git is asked afterwards. Raises UsageError if there is no such run (any more)."""
+def read_content(feed: Feed, run_id: str) -> ReportContent:
+    """What the record knows, without git. Raises UsageError if there is no such run (any more)."""
     run = feed.run(run_id)
     if run is None:
         message = f"run {run_id} was removed in the meantime"
@@ -106,6 +106,9 @@ def recorded(feed: Feed, run_id: str) -> ReportContent:
         Part(part, feed.label(part.id), tuple(feed.iterations(part.id)))
         for part in feed.parts(run_id)[:PARTS_SHOWN]
     )
+    hint = timeline.ended.hint if timeline.ended is not None else ""
+    if run.state is RunState.INTERRUPTED:
+        hint = f"To continue: `ralph resume {run.id}`"
     return ReportContent(
         run=run,
         asked=prompt_of(feed.state_folder, iterations[0]) if iterations else "",
@@ -117,30 +120,23 @@ def recorded(feed: Feed, run_id: str) -> ReportContent:
         figures=figures_of([*(each for part in parts for each in part.iterations), *iterations]),
         label=feed.label(run_id),
         parts=parts,
-        hint=_hint(run, timeline.ended.hint if timeline.ended is not None else ""),
+        hint=hint,
         state_folder=feed.state_folder,
         written_at=time.time(),
         is_newest=is_newest(run, feed.runs(limit=RUNS_LOOKED_AT)),
     )
 
 
-def _hint(run: RunView, told: str) -> str:
-    if run.state is RunState.INTERRUPTED:
-        return f"To continue: `ralph resume {run.id}`"
-    return told
-
-
 async def with_changes(content: ReportContent) -> ReportContent:
-    """With what git says was changed. What a part was not accepted with is not in the project."""
+    """With the changes that git reports. The work of a part that was not accepted is not in the project."""
     if content.parts and not content.iterations:
         taken = [part for part in content.parts if part.run.state is RunState.COMPLETED][:PARTS_COMPARED]
         found = [
             await changes_in(part.run.root, content.state_folder).of_run(part.iterations, newest=False)
             for part in taken
         ]
-        return replace(
-            content,
-            changes=combine_changes(found) if found else Changes(note="none of its parts were completed"),
-        )
-    reader = changes_in(content.run.root, content.state_folder)
-    return replace(content, changes=await reader.of_run(content.iterations, newest=content.is_newest))
+        changes = combine_changes(found) if found else Changes(note="none of its parts were completed")
+    else:
+        reader = changes_in(content.run.root, content.state_folder)
+        changes = await reader.of_run(content.iterations, newest=content.is_newest)
+    return replace(content, changes=changes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
@@ -14,10 +15,14 @@ from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import Tone, Wording, describe_iteration
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import RunState, RunView
-from ralph.interfaces.report.charts import Bar, bars
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 200
+CHART_WIDTH = 440
+CHART_HEIGHT = 120
+CHART_LEFT = 56
+MOST_BARS = 120
+WIDEST_STEP = 32.0
 _CLASSES = {Tone.GOOD: "good", Tone.OPEN: "odd", Tone.QUIET: "dim", Tone.WARNING: "odd", Tone.BAD: "bad"}
 _VERDICT_CLASS = {
     Verdict.PASSED: "good",
@@ -26,7 +31,7 @@ _VERDICT_CLASS = {
     Verdict.SKIPPED: "dim",
 }
 _STATE_CLASS = {RunState.COMPLETED: "good", RunState.FAILED: "bad", RunState.EXHAUSTED: "bad"}
-# What a page of ours may do, even if somebody found a way to put something into it: nothing.
+# Even if someone managed to inject something into the page, it may do nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -80,9 +85,8 @@ def moment(at: float | None) -> str:
 
 def _verdict(content: ReportContent) -> str:
     run = content.run
-    kind = (
-        "odd" if run.state is RunState.COMPLETED and content.concerns else _STATE_CLASS.get(run.state, "odd")
-    )
+    has_concerns = run.state is RunState.COMPLETED and content.concerns
+    kind = "odd" if has_concerns else _STATE_CLASS.get(run.state, "odd")
     reason = f": {line(run.reason)}" if run.reason else ""
     hint = f'<p class="dim">{line(content.hint)}</p>' if content.hint else ""
     return f'<p class="verdict"><span class="{kind}">{line(content.verdict)}</span>{reason}</p>{hint}'
@@ -145,23 +149,16 @@ def _charts(content: ReportContent) -> str:
     if not judged:
         return ""
     wordings = [describe_iteration(each, live=content.run.live) for each in judged]
-    named = [
-        (_name(each), each, _CLASSES[wording.tone]) for each, wording in zip(judged, wordings, strict=True)
-    ]
-    drawn = [
-        bars(
-            "Cost per iteration",
-            [Bar(name, each.spend.cost_usd, color) for name, each, color in named],
-            money,
-        ),
-        bars("Time per iteration", [Bar(name, each.seconds, color) for name, each, color in named], duration),
-    ]
+    looks = [(_name(each), _CLASSES[wording.tone]) for each, wording in zip(judged, wordings, strict=True)]
+    cost = [Bar(name, each.spend.cost_usd, color) for each, (name, color) in zip(judged, looks, strict=True)]
+    time = [Bar(name, each.seconds, color) for each, (name, color) in zip(judged, looks, strict=True)]
+    drawn = [bars("Cost per iteration", cost, money), bars("Time per iteration", time, duration)]
     legend = _legend(wordings)
     return f'<h2>Cost and time</h2><div class="charts">{"".join(drawn)}</div>{legend}' if any(drawn) else ""
 
 
 def _legend(wordings: Iterable[Wording]) -> str:
-    """What the colours of the bars mean, those that there are."""
+    """The meaning of the colours in use."""
     meanings: dict[str, dict[str, None]] = {}
     for wording in wordings:
         meanings.setdefault(_CLASSES[wording.tone], {})[wording.words] = None
@@ -249,9 +246,8 @@ def _iteration(each: IterationView, *, live: bool) -> str:
     if each.spend.cost_usd is not None:
         figures.append(money(each.spend.cost_usd, at_least=each.spend.is_partly_unknown))
     if each.tools:
-        figures.append(
-            plural(each.tools, "tool") + (f", {each.tool_errors} failed" if each.tool_errors else "")
-        )
+        failed = f", {each.tool_errors} failed" if each.tool_errors else ""
+        figures.append(plural(each.tools, "tool") + failed)
     if each.denied:
         words += ", though it claimed to be done"
     reason = f"<p>{line(each.reason)}</p>" if each.reason else ""
@@ -314,3 +310,47 @@ def _notes(content: ReportContent) -> str:
         for note in content.notes
     )
     return f"<h2>Notes</h2><ul>{items}</ul>"
+
+
+# --- charts ---
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """``value`` None: unknown. ``color`` is a class of the style sheet."""
+
+    label: str
+    value: float | None
+    color: str
+
+
+def bars(title: str, values: Sequence[Bar], show: Callable[[float], str]) -> str:
+    """Bars as inline SVG, with their figures as titles; empty if there is nothing to draw."""
+    shown = values[-MOST_BARS:]
+    top = max((bar.value or 0.0 for bar in shown), default=0.0)
+    if top <= 0:
+        return ""
+    step = min(WIDEST_STEP, (CHART_WIDTH - CHART_LEFT) / len(shown))
+    drawn = [_bar(bar, index, step, top, show) for index, bar in enumerate(shown)]
+    ends = " … ".join(dict.fromkeys(escape(bar.label) for bar in (shown[0], shown[-1])))
+    return (
+        f"<figure><figcaption>{escape(title)}</figcaption>"
+        f'<svg viewBox="0 0 {CHART_WIDTH} {CHART_HEIGHT + 22}" role="img" aria-label="{escape(title)}">'
+        f'<line class="axis" x1="{CHART_LEFT}" y1="{CHART_HEIGHT}" x2="{CHART_WIDTH}" y2="{CHART_HEIGHT}"/>'
+        f'<line class="grid" x1="{CHART_LEFT}" y1="8" x2="{CHART_WIDTH}" y2="8"/>'
+        f'<text x="{CHART_LEFT - 6}" y="12" text-anchor="end">{escape(show(top))}</text>'
+        f'<text x="{CHART_LEFT - 6}" y="{CHART_HEIGHT}" text-anchor="end">{escape(show(0.0))}</text>'
+        f'<text x="{CHART_LEFT}" y="{CHART_HEIGHT + 16}">{ends}</text>'
+        f"{''.join(drawn)}</svg></figure>"
+    )
+
+
+def _bar(bar: Bar, index: int, step: float, top: float, show: Callable[[float], str]) -> str:
+    value = bar.value or 0.0
+    height = max(1.0, (CHART_HEIGHT - 8) * value / top)
+    gap = step / 5
+    figure = show(value) if bar.value is not None else "unknown"
+    return (
+        f'<rect class="bar {bar.color}" x="{CHART_LEFT + index * step + gap / 2:.1f}" y="{CHART_HEIGHT - height:.1f}"'
+        f' width="{step - gap:.1f}" height="{height:.1f}"><title>{escape(bar.label)}: {escape(figure)}</title></rect>'
+    )

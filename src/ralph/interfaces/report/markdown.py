@@ -50,7 +50,7 @@ def plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A longer fence than any in the text."""
+    """Code in a fence longer than any in the text."""
     text = clean_line(text)
     if not text:
         return ""
@@ -77,9 +77,8 @@ def _parts(content: ReportContent) -> str:
         f" {_cost(part.run.cost_usd, partly=part.run.cost_is_partial)} | {plain(part.run.reason)} |"
         for part in content.parts
     ]
-    return "### Parts\n\n| part | state | iterations | cost | why |\n|---|---|---|---|---|\n" + "\n".join(
-        rows
-    )
+    head = "| part | state | iterations | cost | why |\n|---|---|---|---|---|\n"
+    return "### Parts\n\n" + head + "\n".join(rows)
 
 
 def _cost(cost_usd: float | None, *, partly: bool) -> str:

@@ -1,4 +1,4 @@
-"""The routes. Each asks the feed and answers with what it said."""
+"""The routes. Each asks the feed and passes on its answer."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ from ralph.domain.views.feed import FeedEvent
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import is_newest
 from ralph.errors import RalphError, StoreError
-from ralph.interfaces.report.content import RUNS_LOOKED_AT, recorded, with_changes
+from ralph.interfaces.report.content import RUNS_LOOKED_AT, read_content, with_changes
+from ralph.interfaces.report.formats import Format, write_report
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
-from ralph.interfaces.report.writing import Format, written
-from ralph.interfaces.web.guarding import Access, Guard
-from ralph.interfaces.web.hub import Hub, encode, happened, standing
-from ralph.interfaces.web.shown import changes_data, detail_data
-from ralph.interfaces.web.streaming import stream
+from ralph.interfaces.web.access import Access, Guard
+from ralph.interfaces.web.hub import Hub, encode, happened, progress
+from ralph.interfaces.web.page_data import changes_data, detail_data
 from ralph.operations.runs.ask import ask
 from ralph.operations.tasks import ask_of_task
 from ralph.operations.watch import Feed, changes_in
@@ -58,7 +57,7 @@ T = TypeVar("T")
 
 
 def make_app(state_folder: Path, access: Access) -> tuple[ASGIApp, Hub]:
-    """The guarded application, and its hub, whose ``end`` lets the streams go."""
+    """The guarded application, and its hub, whose ``end`` closes the streams."""
     hub = Hub(state_folder)
     pages = Pages(hub, access)
     files = {f"/{path.name}": path for path in STATIC.iterdir() if path.suffix in TYPES}
@@ -110,11 +109,11 @@ class Pages:
         return _json(await self._hub.state(fresh=True), more)
 
     async def stream(self, request: Request) -> Response:
-        """A browser that reconnects says itself what it saw last."""
+        """A browser that reconnects names the last event it saw."""
         seen = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
         if not seen.isdecimal() or len(seen) > 18:
             raise HTTPException(400, "Last-Event-ID is not a number.")
-        frames = stream(self._hub, request.query_params.get("run", ""), int(seen))
+        frames = self._hub.stream(request.query_params.get("run", ""), int(seen))
         return StreamingResponse(frames, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def run(self, request: Request) -> Response:
@@ -122,21 +121,22 @@ class Pages:
 
         def read(feed: Feed) -> bytes | None:
             events = feed.newest(run_id, EVENTS_FIRST)
-            found = standing(feed, run_id, iterations=ITERATIONS_SHOWN)
+            found = progress(feed, run_id, iterations=ITERATIONS_SHOWN)
             if found is None:
                 return None
-            return encode(found | _told(feed, run_id, events) | {"last": events[-1].seq if events else 0})
+            return encode(found | _events(feed, run_id, events) | {"last": events[-1].seq if events else 0})
 
         return _json(_found(await self._hub.ask(read)))
 
     async def events(self, request: Request) -> Response:
-        """Older ones, for scrolling back."""
+        """Earlier ones, for scrolling back."""
         run_id = request.path_params["run"]
         before, limit = _number(request, "before", 2**62), min(_number(request, "limit", 200), EVENTS_MOST)
-        shown = await self._hub.ask(
-            lambda feed: encode(_told(feed, run_id, feed.before(run_id, before, limit)))
-        )
-        return _json(shown)
+
+        def read(feed: Feed) -> bytes:
+            return encode(_events(feed, run_id, feed.before(run_id, before, limit)))
+
+        return _json(await self._hub.ask(read))
 
     async def changes(self, request: Request) -> Response:
         given = request.path_params
@@ -150,9 +150,8 @@ class Pages:
             return run.root, list(feed.iterations(run_id)), newest
 
         root, iterations, newest = _found(await self._hub.ask(read))
-        index = _found(
-            next((at for at, each in enumerate(iterations) if (each.iteration, each.attempt) == wanted), None)
-        )
+        places = [(each.iteration, each.attempt) for each in iterations]
+        index = _found(places.index(wanted) if wanted in places else None)
         reader = changes_in(root, self._hub.state_folder)
         found = await reader.of_iteration(iterations, index, newest=newest)
         return _json(encode(changes_data(found)))
@@ -172,8 +171,8 @@ class Pages:
         except ValueError:
             raise HTTPException(404, "Unknown format: use html, md or json.") from None
         _found(await self._hub.ask(lambda feed: feed.run(run_id)))
-        content = await with_changes(await self._hub.ask(lambda feed: recorded(feed, run_id)))
-        text = await asyncio.to_thread(written, content, form)
+        content = await with_changes(await self._hub.ask(lambda feed: read_content(feed, run_id)))
+        text = await asyncio.to_thread(write_report, content, form)
         name = re.sub(r"[^A-Za-z0-9._-]", "-", run_id)
         headers = {
             "content-disposition": f'attachment; filename="ralph-report-{name}.{form}"',
@@ -203,8 +202,8 @@ class Pages:
         return _json(encode({"status": task.status.value}))
 
 
-def _told(feed: Feed, run_id: str, events: Sequence[FeedEvent]) -> dict[str, Any]:
-    """Events, and whether there are earlier ones: numbers are counted over all runs, so theirs do not say."""
+def _events(feed: Feed, run_id: str, events: Sequence[FeedEvent]) -> dict[str, Any]:
+    """Events, and whether there are earlier ones: all runs share one count, so the numbers do not say."""
     earlier = bool(events) and bool(feed.before(run_id, events[0].seq, 1))
     return {"events": [happened(feed, run_id, event) for event in events], "earlier": earlier}
 
@@ -252,12 +251,11 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    """What the user can fix: in its own words."""
+    """What the user can fix, in the words of the error."""
     assert isinstance(error, RalphError)
     status = 503 if isinstance(error, StoreError) else 409
-    return Response(
-        encode({"error": error.message, "hint": error.hint}), status, media_type="application/json"
-    )
+    data = encode({"error": error.message, "hint": error.hint})
+    return Response(data, status, media_type="application/json")
 
 
 async def _broken(_: Request, error: Exception) -> Response:

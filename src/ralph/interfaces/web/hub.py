@@ -1,4 +1,4 @@
-"""One reading for everybody who watches: asks the record a few times a second, and answers all from that."""
+"""One reader of the record for everyone who watches: it looks a few times a second and answers them all from that."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ import msgspec.json
 
 from ralph.domain.views.feed import FeedEvent
 from ralph.errors import RalphError
-from ralph.interfaces.web.shown import board_data, event_data, run_data, timeline_data
+from ralph.interfaces.web.page_data import board_data, event_data, run_data, timeline_data
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch
 
 RUNS_SHOWN = 100
 BATCH = 200
 BATCH_BYTES = 1_000_000
+BREATH = 15.0
+"""Seconds of silence after which the stream sends a sign of life; proxies and phones drop silent connections."""
+RETRY = 1000
 
 T = TypeVar("T")
 encode = msgspec.json.Encoder(enc_hook=str).encode
@@ -58,8 +61,6 @@ class Hub:
                 await looking
             await self._record.close()
 
-    # --- asking ---
-
     async def ask(self, question: Callable[[Feed], T]) -> T:
         """Raises RalphError if the record cannot be read."""
         return await self._record.ask(question)
@@ -68,7 +69,7 @@ class Hub:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """While somebody does, the record is looked at; what was known before may be old."""
+        """The hub looks at the record only while someone watches; what it knew before may be out of date."""
         if not self._watchers:
             self._known.clear()
         self._watchers += 1
@@ -77,13 +78,8 @@ class Hub:
         finally:
             self._watchers -= 1
 
-    @property
-    def changed(self) -> asyncio.Event:
-        """Is set when there may be something new; take it before you look, wait for it after."""
-        return self._changed
-
     def end(self) -> None:
-        """Lets all who watch go: the server ends."""
+        """Ends every stream: the server stops."""
         self.closing = True
         self._wake()
 
@@ -106,7 +102,7 @@ class Hub:
                 self._wake()
 
     async def _once(self, key: tuple[object, ...], question: Callable[[Feed], T]) -> T:
-        """The same question of many, until something changes, is asked once."""
+        """Until something changes, ask the same question only once."""
         task = self._known.get(key)
         if task is None:
             task = self._known[key] = asyncio.create_task(self.ask(question))
@@ -114,10 +110,10 @@ class Hub:
         answer: T = await asyncio.shield(task)
         return answer
 
-    # --- what is sent ---
+    # --- sending ---
 
     async def state(self, *, fresh: bool = False) -> bytes:
-        """The runs and boards, or the problem, as JSON. ``fresh``: for somebody who asks once and does not watch."""
+        """The runs and boards, or the problem, as JSON. ``fresh``: for someone who asks once and does not watch."""
         try:
             return await (self.ask(_state) if fresh else self._once(("state",), _state))
         except RalphError as error:
@@ -135,13 +131,55 @@ class Hub:
         return await self._once(("events", run_id, after), lambda feed: _batch(feed, run_id, after))
 
     async def progress(self, run_id: str) -> bytes | None:
-        """The state of the run, and its newest iterations; None: there is no such run any more."""
+        """The state of the run, and its newest iterations; None: the run was removed."""
         return await self._once(("run", run_id), lambda feed: _progress(feed, run_id))
+
+    async def stream(self, run_id: str, after: int) -> AsyncIterator[bytes]:
+        """Server-sent events: each once and in order, even for a reader who was asleep for an hour.
+
+        ``run_id`` empty: only the runs and boards. ``after`` is the number of the last event the reader saw.
+        Someone who watches a run needs of the state only whether the record can be read.
+        """
+        with self.watching():
+            yield b"retry: %d\n\n" % RETRY
+            sent: dict[str, bytes] = {}
+            while not self.closing:
+                changed = self._changed
+                state = await (self.health() if run_id else self.state())
+                if sent.get("state") != state:
+                    sent["state"] = state
+                    yield _frame("state", state)
+                if run_id:
+                    try:
+                        while True:
+                            batch = await self.batch(run_id, after)
+                            after = batch.last
+                            if batch.frames:
+                                yield batch.frames
+                            if not batch.is_full:
+                                break
+                        progress = await self.progress(run_id)
+                    except RalphError:
+                        progress = sent.get("run", b"")  # the state reports the problem
+                    if progress is None:
+                        yield _frame("gone", b"{}")
+                        return
+                    if progress and sent.get("run") != progress:
+                        sent["run"] = progress
+                        yield _frame("run", progress)
+                try:
+                    await asyncio.wait_for(changed.wait(), BREATH)
+                except TimeoutError:
+                    yield b": still here\n\n"
+
+
+def _frame(name: str, data: bytes) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), data)
 
 
 def _is_seen(task: asyncio.Task[Any]) -> None:
     if not task.cancelled():
-        task.exception()  # whoever asked has heard of it; nobody else need
+        task.exception()  # whoever asked has seen it; no one else needs to
 
 
 def _state(feed: Feed) -> bytes:
@@ -155,16 +193,14 @@ def _batch(feed: Feed, run_id: str, after: int) -> Batch:
     size = 0
     events = feed.events(run_id, after, BATCH)
     for event in events:
-        frames.append(
-            b"id: %d\nevent: happened\ndata: %b\n\n" % (event.seq, encode(happened(feed, run_id, event)))
-        )
+        data = encode(happened(feed, run_id, event))
+        frames.append(b"id: %d\nevent: happened\ndata: %b\n\n" % (event.seq, data))
         after = event.seq
         size += len(frames[-1])
         if size > BATCH_BYTES:
             break
-    return Batch(
-        b"".join(frames), after, is_full=bool(frames) and (size > BATCH_BYTES or len(events) == BATCH)
-    )
+    is_full = bool(frames) and (size > BATCH_BYTES or len(events) == BATCH)
+    return Batch(b"".join(frames), after, is_full)
 
 
 def happened(feed: Feed, run_id: str, event: FeedEvent) -> dict[str, Any]:
@@ -174,11 +210,11 @@ def happened(feed: Feed, run_id: str, event: FeedEvent) -> dict[str, Any]:
 
 
 def _progress(feed: Feed, run_id: str) -> bytes | None:
-    found = standing(feed, run_id, iterations=3)
+    found = progress(feed, run_id, iterations=3)
     return None if found is None else encode(found)
 
 
-def standing(feed: Feed, run_id: str, *, iterations: int) -> dict[str, Any] | None:
+def progress(feed: Feed, run_id: str, *, iterations: int) -> dict[str, Any] | None:
     """The state of a run, its parts, and its newest iterations; None: there is no such run."""
     run = feed.run(run_id)
     if run is None:

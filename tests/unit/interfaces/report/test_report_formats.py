@@ -20,10 +20,9 @@ from ralph.domain.views.changes import Changes, CommitLine, FileChange
 from ralph.domain.views.iterations import IterationView, Note, figures_of
 from ralph.domain.views.runs import RunLabel, RunState, RunView
 from ralph.interfaces.report.content import Part, ReportContent
+from ralph.interfaces.report.formats import Format, format_for, json_report
 from ralph.interfaces.report.html_page import html_report
-from ralph.interfaces.report.json_data import json_report
 from ralph.interfaces.report.markdown import code, markdown_report, plain
-from ralph.interfaces.report.writing import Format, format_for
 
 SHA = "ab12" * 16
 HOSTILE = "</pre><script>alert(1)</script> \x1b[31m | `x` \u202e \ud800 & <!-- "

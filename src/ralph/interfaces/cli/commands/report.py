@@ -40,7 +40,7 @@ Examples:
 def command(run: str, output: Path | None, form: str | None, project_dir: Path | None) -> None:
     import asyncio
 
-    from ralph.interfaces.report.writing import Format, format_for, report_text
+    from ralph.interfaces.report.formats import Format, format_for, report_text
     from ralph.operations.output_file import write_output
     from ralph.operations.runs.read import require_record
     from ralph.operations.watch import open_feed

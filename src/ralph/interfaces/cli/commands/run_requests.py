@@ -73,7 +73,13 @@ def steer(text: str, run: str | None, project_dir: Path | None) -> None:
 
 
 def _ask(
-    request: Ask, reference: str | None, project_dir: Path | None, *, done: str, text: str = "", wait: bool = True
+    request: Ask,
+    reference: str | None,
+    project_dir: Path | None,
+    *,
+    done: str,
+    text: str = "",
+    wait: bool = True,
 ) -> None:
     """Record the request; print ``done`` when the run has heard it, or that it has not yet."""
     from ralph.config.root import STATE_FOLDER, find_root

@@ -56,7 +56,7 @@ def command(
     project_dir: Path | None,
 ) -> None:
     try:
-        from ralph.interfaces.web.serving import Serving, serve
+        from ralph.interfaces.web.server import ServerOptions, serve
     except ImportError as error:
         if error.name is None or error.name.startswith("ralph"):
             raise
@@ -67,7 +67,7 @@ def command(
     import gc
 
     gc.enable()
-    serving = Serving(
+    options = ServerOptions(
         host=host,
         port=port,
         read_only=read_only,
@@ -75,7 +75,7 @@ def command(
         key=tls_key,
         insecure_host=insecure_host,
     )
-    serve(state_folder(project_dir), serving, announce=_announce)
+    serve(state_folder(project_dir), options, announce=_announce)
 
 
 def _announce(address: str) -> None:

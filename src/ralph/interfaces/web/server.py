@@ -1,4 +1,4 @@
-"""Opens the port, says where, and serves until it is told to stop."""
+"""Opens the port, announces the address, and serves until a signal."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pathlib import Path
 import uvicorn
 
 from ralph.errors import UsageError
+from ralph.interfaces.web.access import Access
 from ralph.interfaces.web.app import make_app
-from ralph.interfaces.web.guarding import Access
 from ralph.interfaces.web.hub import Hub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
-    """How it is to be served."""
+class ServerOptions:
+    """Where and how to serve the page."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -35,16 +35,14 @@ class Serving:
     insecure_host: bool = False
 
     def require_safe(self) -> None:
-        """Raises UsageError if the token would go over a network that others can read."""
+        """Raises UsageError if others on the network could read the token."""
         if (self.certificate is None) != (self.key is None):
             message = "--tls-cert and --tls-key belong together"
             raise UsageError(message, hint="give both, or neither")
         if self.certificate is None and not is_loopback(self.host) and not self.insecure_host:
             message = f"--host {self.host} would send the token and your code unencrypted over the network"
-            raise UsageError(
-                message,
-                hint="give --tls-cert and --tls-key, forward the port with ssh -L, or say --insecure-host",
-            )
+            hint = "give --tls-cert and --tls-key, forward the port with ssh -L, or say --insecure-host"
+            raise UsageError(message, hint=hint)
 
 
 def is_loopback(host: str) -> bool:
@@ -56,18 +54,18 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(state_folder: Path, serving: Serving, *, announce: Callable[[str], None]) -> None:
-    """``announce`` gets the address, with the token in it, as soon as it answers there."""
-    serving.require_safe()
-    _require_certificate(serving)
-    with contextlib.closing(_listen(serving)) as listener:
+def serve(state_folder: Path, options: ServerOptions, *, announce: Callable[[str], None]) -> None:
+    """``announce`` gets the address, with its token, as soon as the server answers there."""
+    options.require_safe()
+    _require_certificate(options)
+    with contextlib.closing(_listen(options)) as listener:
         port = listener.getsockname()[1]
         access = Access(
             token=secrets.token_urlsafe(32),
             port=port,
-            secure=serving.certificate is not None,
-            read_only=serving.read_only,
-            hosts=frozenset({serving.host, os.uname().nodename.lower()}),
+            secure=options.certificate is not None,
+            read_only=options.read_only,
+            hosts=frozenset({options.host, os.uname().nodename.lower()}),
         )
         app, hub = make_app(state_folder, access)
         config = uvicorn.Config(
@@ -80,16 +78,16 @@ def serve(state_folder: Path, serving: Serving, *, announce: Callable[[str], Non
             server_header=False,
             date_header=False,
             timeout_graceful_shutdown=3,
-            ssl_certfile=serving.certificate,
-            ssl_keyfile=serving.key,
+            ssl_certfile=options.certificate,
+            ssl_keyfile=options.key,
         )
-        host = f"[{serving.host}]" if ":" in serving.host else serving.host
+        host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"{access.scheme}://{host}:{port}/?token={access.token}"
         asyncio.run(_Server(config, hub, lambda: announce(address)).serve(sockets=[listener]))
 
 
 class _Server(uvicorn.Server):
-    """Ends the streams when it is told to end; a second signal does not wait for anybody."""
+    """Ends the streams on a signal; a second signal does not wait for them."""
 
     def __init__(self, config: uvicorn.Config, hub: Hub, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -118,15 +116,14 @@ class _Server(uvicorn.Server):
         self._hub.end()
 
 
-def _listen(serving: Serving) -> socket.socket:
+def _listen(options: ServerOptions) -> socket.socket:
     try:
-        found = socket.getaddrinfo(
-            serving.host, serving.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
+        kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
+        found = socket.getaddrinfo(options.host, options.port, type=kind, flags=flags)
         family, kind, protocol, _, address = found[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
-        message = f"--host {serving.host} is not an address of this machine: {error.strerror or error}"
+        message = f"--host {options.host} is not an address of this machine: {error.strerror or error}"
         raise UsageError(message, hint="127.0.0.1 is this machine itself") from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -135,18 +132,18 @@ def _listen(serving: Serving) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            message = f"port {serving.port} is taken"
+            message = f"port {options.port} is taken"
             raise UsageError(message, hint="another `ralph web`? --port 0 takes any free one") from error
-        message = f"cannot listen on {serving.host}, port {serving.port}: {error.strerror or error}"
-        raise UsageError(message, hint="ports below 1024 are not for everybody; try --port 0") from error
+        message = f"cannot listen on {options.host}, port {options.port}: {error.strerror or error}"
+        raise UsageError(message, hint="ports below 1024 need privileges; try --port 0") from error
     return listener
 
 
-def _require_certificate(serving: Serving) -> None:
-    if serving.certificate is None:
+def _require_certificate(options: ServerOptions) -> None:
+    if options.certificate is None:
         return
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(serving.certificate, serving.key)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.certificate, options.key)
     except (OSError, ssl.SSLError) as error:
         message = f"the certificate or its key cannot be used: {error.strerror or error}"
         raise UsageError(message, hint="both must be PEM files that belong together") from error

@@ -1,8 +1,8 @@
-"""Who may speak to the page: the right host, a token, and for requests that change something the page's own origin.
+"""Who may talk to the page: the right host, a token, and, to change anything, the page's own origin.
 
-A page on loopback is reachable by every web site the user visits and by every user of the machine. So: the Host must
-be one of ours (else a name that was pointed at loopback would do), everything but the bare static files needs the
-token, and what changes something must come from our own page or carry the token as a header, which no form can.
+Every web site the user visits and every user of the machine can reach a page on loopback. So the Host must be one of
+ours (or a name pointed at loopback would do), everything but the static files needs the token, and a request that
+changes something must come from our own page or carry the token as a header, which no form can.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hmac
 import ipaddress
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
@@ -36,17 +36,17 @@ NO_TOKEN = "This page needs the address that `ralph web` printed, with its token
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """``hosts`` are names besides addresses and localhost under which the page may be asked for."""
+    """``hosts`` are the names, besides addresses and localhost, under which the page may be requested."""
 
     token: str
     port: int
     secure: bool = False
     read_only: bool = False
-    hosts: Iterable[str] = field(default=())
+    hosts: Iterable[str] = ()
 
     @property
     def cookie(self) -> str:
-        """Cookies are shared by all ports of a host: several pages must not log each other out."""
+        """All ports of a host share cookies: several pages must not log each other out."""
         return f"ralph_{self.port}"
 
     @property
@@ -57,7 +57,7 @@ class Access:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
 
     def is_host(self, given: str) -> bool:
-        """An address cannot be pointed elsewhere; of names only known ones."""
+        """Nobody can point an address elsewhere; a name must be a known one."""
         try:
             parts = urlsplit(f"//{given}")
             name, port = parts.hostname or "", parts.port
@@ -66,9 +66,6 @@ class Access:
         if port not in (self.port, None) or parts.username is not None or parts.path:
             return False
         return name == "localhost" or name in self.hosts or _is_address(name)
-
-    def is_origin(self, origin: str, host: str) -> bool:
-        return origin == f"{self.scheme}://{host}"
 
 
 def _is_address(name: str) -> bool:
@@ -80,7 +77,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """In front of the application: nothing reaches it that may not."""
+    """In front of the application: only allowed requests reach it."""
 
     def __init__(self, app: ASGIApp, *, access: Access, public: frozenset[str]) -> None:
         self._app = app
@@ -93,7 +90,7 @@ class Guard:
             return
         headers = _headers(scope)
         path: str = scope["path"]
-        refusal = self._refusal(scope["method"], path, headers)
+        refusal = self._refusal(scope["method"], headers)
         if refusal is not None:
             await _answer(send, *refusal)
             return
@@ -109,7 +106,7 @@ class Guard:
             return
         await self._app(scope, receive, _with_headers(send))
 
-    def _refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
+    def _refusal(self, method: str, headers: dict[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
         if not self._access.is_host(host):
             return 421, "This host name is not one that ralph serves."
@@ -120,12 +117,10 @@ class Guard:
         if self._access.read_only:
             return 403, "This page is read-only."
         origin = headers.get("origin")
-        if origin is not None:
-            if not self._access.is_origin(origin, host):
-                return 403, "This request comes from another page."
-        elif not self._has_bearer(headers):
+        if origin is None and not self._has_bearer(headers):
             return 403, "This request does not say which page it comes from."
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        is_ours = origin is None or origin == f"{self._access.scheme}://{host}"
+        if not is_ours or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return 403, "This request comes from another page."
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return 415, "Send JSON."
@@ -146,9 +141,9 @@ class Guard:
         return cookie is not None and self._access.is_token(cookie.value)
 
     async def _let_in(self, send: Send) -> None:
-        """The token moves from the address, which is seen and kept, into a cookie that no script can read.
+        """Move the token from the address, which is visible and kept, into a cookie that no script can read.
 
-        Lax: a strict one would be missing after this very answer if the address was opened from another site.
+        Lax: a strict cookie would be missing after this very answer if the address was opened from another site.
         """
         access = self._access
         cookie = f"{access.cookie}={access.token}; Path=/; HttpOnly; SameSite=Lax"
@@ -158,7 +153,7 @@ class Guard:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """Of one that is there twice the first counts, except a Host: two of them are none."""
+    """The first of each name; two Host headers count as none."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
@@ -169,24 +164,19 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            own = {name.lower() for name, _ in message.get("headers", [])}
-            message["headers"] = [
-                *message.get("headers", []),
-                *(
-                    (name.encode(), value.encode())
-                    for name, value in HEADERS.items()
-                    if name.encode() not in own
-                ),
-            ]
+            given = message.get("headers", [])
+            own = {name.lower() for name, _ in given}
+            ours = ((name.encode(), value.encode()) for name, value in HEADERS.items())
+            message["headers"] = [*given, *(pair for pair in ours if pair[0] not in own)]
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
 async def _say(send: Send, status: int, words: str) -> None:
-    """To a person, who opened the address."""
+    """To a person who opened the address."""
     await _send(send, status, words.encode(), {"content-type": "text/plain; charset=utf-8"})
 
 
@@ -197,12 +187,7 @@ async def _answer(send: Send, status: int, words: str) -> None:
 
 async def _send(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:
     headers["content-length"] = str(len(body))
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     send = _with_headers(send)
-    await send(
-        {
-            "type": "http.response.start",
-            "status": status,
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        }
-    )
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body})

@@ -1,9 +1,11 @@
-"""What the page is told: plain data, foreign text made harmless and bounded. The page itself has no rules."""
+"""What the page shows: plain data, foreign text made harmless and bounded. The page itself has no rules."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from typing import Any
 
 from ralph.domain.loop.evidence import CheckResult
@@ -18,13 +20,13 @@ from ralph.domain.views.runs import RunLabel, RunView, possible_asks, reason_of
 LONGEST_TEXT = 4_000
 LONGEST_LINE = 500
 MOST_ITEMS = 200
-"""Agent events of one batch: a read of a megabyte may hold thousands."""
+"""Agent events in one batch: a read of a megabyte may hold thousands."""
 MOST_CHARS = 64_000
-"""Of all texts of one event together: one event must not fill a phone."""
+"""Characters in all texts of one event: it must not fill a phone."""
 MOST_LANDMARK = 16_000
 DEEPEST = 6
 
-_TOLD: dict[str, dict[str, type]] = {
+_SHOWN: dict[str, dict[str, type]] = {
     "text": {"text": str, "parent": str},
     "reasoning": {"text": str, "parent": str},
     "tool_started": {"id": str, "name": str, "summary": str, "parent": str},
@@ -45,7 +47,7 @@ _TOLD: dict[str, dict[str, type]] = {
     "session_started": {"model": str},
     "noise": {"text": str},
 }
-"""What the page shows of each; of another type it is nothing that an agent's parser has written."""
+"""What the page shows of each kind. A value of another type was not written by an agent's parser."""
 
 
 def line(text: str) -> str:
@@ -58,102 +60,89 @@ def block(text: str, most: int = LONGEST_TEXT) -> str:
     return clean(text[:most]) + f"\n… {len(text) - most:,} more characters"
 
 
+def _names(names: str) -> dict[str, str]:
+    """Attributes by the name that JavaScript would give them."""
+    return {re.sub("_(.)", lambda found: found[1].upper(), name): name for name in names.split()}
+
+
+_RUN = _names(
+    "id profile agent root state live iteration maximum cost_is_partial tokens started_at ended_at waits_until concerns"
+)
+_FIGURES = _names("judged attempts denied seconds")
+_ITERATION = _names(
+    "iteration attempt started_at step decision reason claimed proven denied claims fault tools tool_errors seconds"
+)
+_CHECK = _names("name verdict required command exit_code seconds reason")
+_CARD = _names("kind id title status role iteration maximum rounds note priority")
+_STAGE = _names("role method promise description maximum")
+_HISTORY = _names("at role iteration what verdict reason")
+_EVENT = _names("seq at iteration kind")
+
+
+def _fields(source: object, names: dict[str, str]) -> dict[str, Any]:
+    return {key: _plain(getattr(source, name)) for key, name in names.items()}
+
+
+def _plain(value: object) -> object:
+    """Every text is a harmless line, whoever wrote it."""
+    match value:
+        case Enum():
+            return value.value
+        case str():
+            return line(value)
+        case tuple():
+            return [_plain(item) for item in value]
+        case _:
+            return value
+
+
 # --- runs ---
 
 
 def run_data(run: RunView, label: RunLabel) -> dict[str, Any]:
-    return {
-        "id": run.id,
+    check = run.last_check
+    return _fields(run, _RUN) | {
         "title": line(str(label)),
-        "profile": line(run.profile),
-        "agent": line(run.agent),
-        "root": line(run.root),
-        "state": run.state.value,
-        "live": run.live,
         "can": [ask.value for ask in possible_asks(run)],
-        "iteration": run.iteration,
-        "maximum": run.maximum,
         "cost": run.cost_usd,
-        "costIsPartial": run.cost_is_partial,
-        "tokens": run.tokens,
-        "check": None
-        if run.last_check is None
-        else {"name": line(run.last_check.name), "verdict": line(run.last_check.verdict)},
-        "startedAt": run.started_at,
-        "activeAt": int(run.active_at),  # finer than a person reads it would be news many times a second
-        "endedAt": run.ended_at,
-        "waitsUntil": run.waits_until,
+        "check": None if check is None else {"name": line(check.name), "verdict": line(check.verdict)},
+        "activeAt": int(run.active_at),  # fractions of a second would be news many times a second
         "reason": line(reason_of(run)),
-        "concerns": [line(concern) for concern in run.concerns],
         "parent": run.parent_id,
     }
 
 
 def timeline_data(timeline: Timeline, iterations: Iterable[IterationView], *, live: bool) -> dict[str, Any]:
     figures = timeline.figures
+    rates = [rate._asdict() | {"name": line(rate.name)} for rate in figures.check_rates]
     return {
         "iterations": [iteration_data(each, live=live) for each in iterations],
-        "notes": [
-            {"at": note.at, "iteration": note.iteration, "kind": note.kind, "text": line(note.text)}
-            for note in timeline.notes[-20:]
-        ],
+        "notes": [note._asdict() | {"text": line(note.text)} for note in timeline.notes[-20:]],
         "header": [line(note) for note in timeline.started.notes] if timeline.started is not None else [],
-        "figures": {
-            "judged": figures.judged,
-            "attempts": figures.attempts,
-            "denied": figures.denied,
-            "cost": figures.cost_usd,
-            "seconds": figures.seconds,
-            "rates": [
-                {"name": line(rate.name), "passed": rate.passed, "ran": rate.ran}
-                for rate in figures.check_rates
-            ],
-        },
+        "figures": _fields(figures, _FIGURES) | {"cost": figures.cost_usd, "rates": rates},
     }
 
 
 def iteration_data(each: IterationView, *, live: bool) -> dict[str, Any]:
     wording = describe_iteration(each, live=live)
-    return {
-        "iteration": each.iteration,
-        "attempt": each.attempt,
-        "startedAt": each.started_at,
-        "step": line(each.step),
-        "decision": each.decision,
+    actions = [
+        {"name": line(action.name), "ok": action.ok, "message": line(action.message)}
+        for action in each.actions
+    ]
+    return _fields(each, _ITERATION) | {
         "words": line(wording.words),
         "tone": wording.tone.value,
-        "reason": line(each.reason),
-        "claimed": each.claimed,
-        "proven": each.proven,
-        "denied": each.denied,
-        "claims": [line(claim) for claim in each.claims],
-        "fault": line(each.fault),
-        "tools": each.tools,
-        "toolErrors": each.tool_errors,
         "cost": each.spend.cost_usd,
         "tokens": each.spend.usage.total,
-        "seconds": each.seconds,
         "commit": each.commit[:12],
         "checks": [check_data(check) for check in each.checks],
-        "actions": [
-            {"name": line(action.name), "ok": action.ok, "message": line(action.message)}
-            for action in each.actions
-        ],
+        "actions": actions,
     }
 
 
 def check_data(check: CheckResult) -> dict[str, Any]:
-    return {
-        "name": line(check.name),
-        "verdict": check.verdict.value,
-        "required": check.required,
-        "command": line(check.command),
-        "exitCode": check.exit_code,
-        "seconds": check.seconds,
-        "reason": line(check.reason),
-        "sha256": check.output_sha256[:64],
-        "lines": [line(text) for text in check.last_lines[-10:]],
-    }
+    lines = [line(text) for text in check.last_lines[-10:]]
+    return _fields(check, _CHECK) | {"sha256": check.output_sha256[:64], "lines": lines}
 
 
 # --- boards ---
@@ -172,20 +161,7 @@ def board_data(board: Board) -> dict[str, Any]:
 
 
 def card_data(card: Card) -> dict[str, Any]:
-    return {
-        "kind": card.kind.value,
-        "id": line(card.id),
-        "title": line(card.title),
-        "status": line(card.status),
-        "role": line(card.role),
-        "iteration": card.iteration,
-        "maximum": card.maximum,
-        "rounds": card.rounds,
-        "note": line(card.note),
-        "priority": card.priority,
-        "run": card.run_id,
-        "can": [ask.value for ask in card.asks],
-    }
+    return _fields(card, _CARD) | {"run": card.run_id, "can": [ask.value for ask in card.asks]}
 
 
 def detail_data(detail: CardDetail) -> dict[str, Any]:
@@ -195,37 +171,14 @@ def detail_data(detail: CardDetail) -> dict[str, Any]:
         "description": block(detail.description),
         "criteria": [line(text) for text in detail.criteria],
         "dependsOn": [line(text) for text in detail.depends_on],
-        "completion": [
-            {
-                "role": line(each.role),
-                "method": line(each.method),
-                "promise": line(each.promise),
-                "description": line(each.description),
-                "maximum": each.maximum,
-            }
-            for each in detail.completion
-        ],
-        "history": [
-            {
-                "at": each.at,
-                "role": line(each.role),
-                "iteration": each.iteration,
-                "what": line(each.what),
-                "verdict": line(each.verdict),
-                "reason": line(each.reason),
-                "run": each.run_id,
-            }
-            for each in detail.history
-        ],
+        "completion": [_fields(each, _STAGE) for each in detail.completion],
+        "history": [_fields(each, _HISTORY) | {"run": each.run_id} for each in detail.history],
     }
 
 
 def changes_data(changes: Changes) -> dict[str, Any]:
     return {
-        "files": [
-            {"path": line(file.path), "added": file.added, "removed": file.removed}
-            for file in changes.files[:1000]
-        ],
+        "files": [file._asdict() | {"path": line(file.path)} for file in changes.files[:1000]],
         "commits": [{"id": each.id, "subject": line(each.subject)} for each in changes.commits],
         "patch": clean(changes.patch),
         "isCut": changes.is_cut,
@@ -238,16 +191,11 @@ def changes_data(changes: Changes) -> dict[str, Any]:
 
 
 def event_data(event: FeedEvent, claims: Sequence[str] = ()) -> dict[str, Any]:
-    """Of any version of ralph: what is not known is shown by its kind alone.
+    """An event of any version of ralph; an unknown one is shown by its kind alone.
 
-    ``claims`` are those of the iteration: a decision is worded by them.
+    ``claims`` are those of the iteration: the words for a decision depend on them.
     """
-    shown: dict[str, Any] = {
-        "seq": event.seq,
-        "at": event.at,
-        "iteration": event.iteration,
-        "kind": line(event.kind),
-    }
+    shown = _fields(event, _EVENT)
     try:
         record = json.loads(event.data)
     except (ValueError, RecursionError):
@@ -265,14 +213,14 @@ def event_data(event: FeedEvent, claims: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _acted(items: Sequence[Any]) -> dict[str, Any]:
-    """Neighbouring pieces of one text become one: an agent may send each word by itself."""
+    """Join the pieces of one text: an agent may send each word by itself."""
     told: list[dict[str, Any]] = []
     left = MOST_CHARS
     for number, item in enumerate(items):
         if not isinstance(item, dict):
             continue
         kind = str(item.get("kind"))
-        shown = {"kind": kind, **_told(item, _TOLD.get(kind, {}))}
+        shown = {"kind": kind, **_known(item, _SHOWN.get(kind, {}))}
         if kind == "text" and told and _is_continued(told[-1], shown):
             told[-1]["text"] += shown["text"]
             told[-1]["open"] = item.get("final") is False
@@ -286,7 +234,7 @@ def _acted(items: Sequence[Any]) -> dict[str, Any]:
     return {"items": _cleaned(told), "omitted": 0}
 
 
-def _told(item: dict[str, Any], fields: dict[str, type]) -> dict[str, Any]:
+def _known(item: dict[str, Any], fields: dict[str, type]) -> dict[str, Any]:
     """The known fields, each of its own type."""
     return {
         name: value if isinstance(value := item.get(name), kind) else kind() for name, kind in fields.items()
@@ -315,7 +263,7 @@ def _bounded(value: Any, most: int, depth: int = 0) -> Any:
         case float() if value != value or value in (float("inf"), float("-inf")):
             return None
         case int() if abs(value) >= 2**53:
-            return float(value) if abs(value) < 10**300 else None  # a browser has no greater whole numbers
+            return float(value) if abs(value) < 10**300 else None  # browsers have no greater integers
         case int() | float() | None:
             return value
         case _:
