@@ -34,7 +34,7 @@ def test_the_how_to_works_as_written(project: Project) -> None:
     assert re.fullmatch(r"SUM-1 +done +1 +0 +merged as [0-9a-f]{12}", row)
 
 
-def test_the_method_of_ones_own_works_as_written(project: Project) -> None:
+def test_your_own_method_works_as_written(project: Project) -> None:
     tasks = TaskProject(project)
     (code,) = blocks("writing-a-check.md", "python")
     (tasks.programs / "my_methods.py").write_text(code)
