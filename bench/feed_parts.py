@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.record_parts import ACTED, CHECK
-from ralph.adapters.processes.identity import this_process
+from ralph.adapters.processes.process_table import this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.domain.loop.events import IterationStarted

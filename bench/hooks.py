@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from tests.plan_documents import story_json, tasks_json
+
 from bench.child import cost_of, interleaved
 from bench.project import new_project
 from bench.row import Bar, Row, as_ratio
 from ralph.interfaces.hooks.build import TARGET
-from ralph.testing.plan_documents import story_json, tasks_json
 
 ROUNDS = 15
 FEW_STORIES = 10

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from ralph.adapters.processes.identity import this_process
+from ralph.adapters.processes.process_table import this_process
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.database import open_state_database

@@ -18,7 +18,7 @@ import json, sys, time
 from ralph.domain.plan.story import mode_for
 from ralph.domain.plan.correction import correct
 from ralph.domain.plan.document import TasksDocument, read_document
-from ralph.testing.plan_documents import story_json, tasks_json
+from tests.plan_documents import story_json, tasks_json
 
 number = int(sys.argv[1])
 stories = [story_json(f"US-{n}", dependsOn=[f"US-{n - 1}"] if n else []) for n in range(number)]

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ralph.adapters.processes.identity import this_process
+from ralph.adapters.processes.process_table import this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.wire import encode_event, encode_state

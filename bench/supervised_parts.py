@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.child_runs import registered_child
 from ralph.domain.holder import Owner
 

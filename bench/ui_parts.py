@@ -101,7 +101,7 @@ def _shown(app: App[None]) -> str:
 def write(folder: Path) -> dict[str, float]:
     """As a run would, in bursts, at the given rate."""
     from bench.record_parts import ACTED
-    from ralph.adapters.processes.identity import this_process
+    from ralph.adapters.processes.process_table import this_process
     from ralph.adapters.storage.database import open_state_database
     from ralph.adapters.storage.journal import SqliteJournal
     from ralph.domain.agent.events import Text

@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from ralph.adapters.storage.modes import ModeCheck
+    from ralph.adapters.storage.claims import ModeCheck
     from ralph.adapters.storage.state_files import StateLocation
     from ralph.config.loading import load as load_settings
     from ralph.config.root import find_root
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     Plan, plan_run, assembled = Launch, prepare_run, assemble
 
 _HOMES = {
-    "ralph.adapters.storage.modes": ("ModeCheck",),
+    "ralph.adapters.storage.claims": ("ModeCheck",),
     "ralph.adapters.storage.state_files": ("StateLocation",),
     "ralph.config.loading": ("load_settings",),
     "ralph.config.root": ("find_root",),

@@ -359,7 +359,7 @@ def test_the_state_manager_has_two_places(
 def test_a_program_under_a_run_leaves_the_runs_own_loop_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     program = """
         from pathlib import Path
-        from ralph.adapters.processes.identity import started_of, this_process
+        from ralph.adapters.processes.process_table import started_of, this_process
         from ralph.adapters.storage.claims import Claims
         from ralph.adapters.storage.database import open_state_database
         database = open_state_database(Path(".ralph"))

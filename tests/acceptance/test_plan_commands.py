@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ralph.testing.plan_documents import story_json, tasks_json
+from tests.plan_documents import story_json, tasks_json
 
 from .conftest import Project
 

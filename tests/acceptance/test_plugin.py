@@ -14,7 +14,7 @@ import pytest
 
 import ralph
 from ralph.interfaces.hooks.build import TARGET
-from ralph.testing.plan_documents import story_json, tasks_json
+from tests.plan_documents import story_json, tasks_json
 
 from .conftest import Project
 

@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 import pytest
 
-from ralph.testing.plan_documents import story_json, tasks_json
+from tests.plan_documents import story_json, tasks_json
 
 from .conftest import DONE, PROMPT, Project
 

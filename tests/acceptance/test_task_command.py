@@ -13,7 +13,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.tasks.task import TaskStatus

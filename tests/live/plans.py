@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ralph.interfaces.hooks.build import TARGET
-from ralph.testing.plan_documents import story_json, tasks_json
 from tests.live.model import Step
+from tests.plan_documents import story_json, tasks_json
 
 from .harness import LiveProject, ended
 

@@ -7,12 +7,12 @@ import sqlite3
 from pathlib import Path
 from typing import Self
 
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.adapters.storage.run_request import RunRequest, save_request
-from ralph.adapters.storage.task_history import TaskHistory
+from ralph.adapters.storage.run_files import RunRequest, save_request
+from ralph.adapters.storage.task_history import verification_statement
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.agent.events import (
     Reasoning,
@@ -251,23 +251,21 @@ def add_tasks(database: sqlite3.Connection) -> None:
     store.change("T-3", lambda task: count_iteration(task, "reviewer"), at=NOW - 800)
     store.change("T-5", _done, at=NOW - 700)
     store.change("T-6", cancel, at=NOW - 600)
-    history = TaskHistory(database, Path("ralph.db"))
     for number, (verified, reason) in enumerate(
         ((False, "1 failed, 41 passed"), (False, "no promise found"))
     ):
-        history.add_verification(
-            VerificationRecord(
-                task_id="T-1",
-                role="coder",
-                iteration=number + 1,
-                method="external",
-                promise_found=not number,
-                verified=verified,
-                reason=reason,
-                at=NOW - 880 + number,
-                run_id=RUN,
-            )
+        record = VerificationRecord(
+            task_id="T-1",
+            role="coder",
+            iteration=number + 1,
+            method="external",
+            promise_found=not number,
+            verified=verified,
+            reason=reason,
+            at=NOW - 880 + number,
+            run_id=RUN,
         )
+        database.execute(*verification_statement(record))
 
 
 def _done(task: Task) -> Task:

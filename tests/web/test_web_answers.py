@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.loop.events import IterationStarted
 from ralph.domain.loop.evidence import Verdict

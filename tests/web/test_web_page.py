@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.agent.events import Text, TodoChanged, TodoItem, TodoStatus, ToolEnded, ToolStarted
 from ralph.domain.loop.events import AgentActed, IterationStarted

@@ -8,10 +8,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ralph.adapters.clock import SystemClock
-from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.claims import Claims
+from ralph.adapters.processes.process_table import started_of, this_process
+from ralph.adapters.storage.claims import Claims, ModeCheck, ModeRegistry
 from ralph.adapters.storage.database import open_state_database
-from ralph.adapters.storage.modes import ModeCheck, ModeRegistry
 from ralph.config.root import STATE_FOLDER, find_root
 from ralph.domain.holder import Mode
 from ralph.errors import UsageError

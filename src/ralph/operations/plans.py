@@ -19,8 +19,7 @@ from ralph.adapters.documents.plan_files import (
     plan_folder,
     require_plan,
 )
-from ralph.adapters.documents.plan_start import MadePlan, make_plan
-from ralph.adapters.documents.plan_templates import is_scaffold
+from ralph.adapters.documents.plan_start import MadePlan, is_scaffold, make_plan
 from ralph.adapters.files import read_whole, write_atomic
 from ralph.config.loading import load
 from ralph.config.profile_settings import ReviewedSettings
@@ -116,7 +115,7 @@ def without_a_run(root: Root) -> Iterator[None]:
     if not (folder / "ralph.db").exists():
         yield
         return
-    from ralph.adapters.processes.identity import started_of, this_process
+    from ralph.adapters.processes.process_table import started_of, this_process
     from ralph.adapters.storage.claims import Claims
     from ralph.adapters.storage.database import open_state_database
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ralph.adapters.clock import SystemClock
-from ralph.adapters.storage.loop_state_file import iso_time, loop_state_file
-from ralph.adapters.storage.state_files import StateFile
+from ralph.adapters.storage.state_files import StateFile, iso_time, loop_state_file
 from ralph.config.root import find_root
 from ralph.domain.holder import Mode
 from ralph.domain.promise.loop_state import (

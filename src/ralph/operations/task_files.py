@@ -48,8 +48,7 @@ class TaskText:
 
 def read_tasks(name: str, known: Known, *, spec_id: str = "", text: str | None = None) -> TaskText:
     """``text`` replaces the file's content. Raises UsageError if it cannot be read at all."""
-    from ralph.adapters.documents.document import BadDocument
-    from ralph.adapters.documents.task_file import read_file, read_text
+    from ralph.adapters.documents.task_file import BadDocument, read_file, read_text
 
     shown = "standard input" if name == "-" else name
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.tasks import TaskStore

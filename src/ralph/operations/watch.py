@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from ralph.adapters.files import read_plain
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.storage.board_reader import BoardRules
 from ralph.adapters.storage.feed import Feed
-from ralph.adapters.storage.restored_events import restore
-from ralph.adapters.storage.run_request import load_request
+from ralph.adapters.storage.run_files import load_request
+from ralph.adapters.storage.wire import restore
 from ralph.adapters.workspace.changes import GitChanges
 from ralph.domain.loop.budget import Budget
 from ralph.domain.views.feed import Head

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ralph.adapters.processes.ladder import USUAL, Ladder
-from ralph.adapters.storage.run_request import RunRequest
+from ralph.adapters.storage.run_files import RunRequest
 from ralph.config.loading import Loaded, effective
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ralph.adapters.documents.plan_files import LARGEST_BYTES, TRUSTED, write_errors
 from ralph.adapters.files import read_whole
-from ralph.adapters.storage.run_request import load_request
+from ralph.adapters.storage.run_files import load_request
 from ralph.engine.plans.ports import TrustedPlan, trusted_plan_from
 from ralph.errors import StoreError
 

@@ -11,16 +11,16 @@ from pathlib import Path
 from time import gmtime, strftime
 
 from ralph.adapters.agents.registry import split_flags
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.processes.redaction import Redactor, redact_argv
 from ralph.adapters.processes.watcher import end_run_processes, start_watcher
 from ralph.adapters.storage.child_runs import ChildRuns, registered_child
 from ralph.adapters.storage.claims import Claims
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
-from ralph.adapters.storage.interrupted import interrupted_run
+from ralph.adapters.storage.earlier_runs import interrupted_run
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.adapters.storage.run_request import save_flags, save_request
+from ralph.adapters.storage.run_files import save_flags, save_request
 from ralph.domain.holder import Mode
 from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import Clock
@@ -54,7 +54,7 @@ class Record:
         return self.controls.path
 
     def write_receipt(self) -> None:
-        from ralph.adapters.storage.receipts import write_receipt
+        from ralph.adapters.storage.run_files import write_receipt
 
         with suppress(RalphError):  # if the record cannot be written, that is being told already
             self.journal.flush()

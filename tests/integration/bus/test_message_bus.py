@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.bus.loop_posts import LoopPosts
+from ralph.adapters.bus.listeners import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import IterationStarted, RunEnded, RunStarted

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ralph.adapters.bus.listeners import Postman
 from ralph.adapters.bus.message_bus import MessageBus, new_message
 from ralph.adapters.bus.outbox import Outbox
-from ralph.adapters.bus.postman import Postman
 from ralph.domain.agent.events import Usage
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded

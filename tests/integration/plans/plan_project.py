@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.plan_documents import document_in, tasks_json
+
 from ralph.adapters.checks.commands import ShellCommands
 from ralph.adapters.documents.plan_files import PlanFiles
-from ralph.adapters.documents.plan_templates import fresh_plan
+from ralph.adapters.documents.plan_start import fresh_plan
 from ralph.adapters.files import write_atomic
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
@@ -33,7 +35,6 @@ from ralph.engine.ports import AgentRequest, Check
 from ralph.engine.stop_token import StopToken
 from ralph.testing.fake_clock import FakeClock
 from ralph.testing.memory_journal import MemoryJournal
-from ralph.testing.plan_documents import document_in, tasks_json
 from ralph.testing.scripted_agent import ScriptedAgent, Turn
 
 Does = Callable[[AgentRequest], None]

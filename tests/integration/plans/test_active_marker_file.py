@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.documents.active_marker_file import remove_marker, write_marker
+from ralph.adapters.documents.plan_files import remove_marker, write_marker
 from ralph.adapters.files import write_atomic
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker, active_marker_from
 

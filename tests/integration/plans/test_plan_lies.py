@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from tests.plan_documents import story_json
 
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.session_report import Transient
 from ralph.engine.ports import AgentRequest
 from ralph.errors import StoreError
-from ralph.testing.plan_documents import story_json
 from ralph.testing.scripted_agent import Turn
 
 from .plan_project import PlanProject

@@ -7,12 +7,12 @@ import os
 from typing import Any
 
 import pytest
+from tests.plan_documents import story_json
 
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.session_report import Transient
 from ralph.domain.plan.correction import AT_CAP
 from ralph.engine.ports import AgentRequest
-from ralph.testing.plan_documents import story_json
 from ralph.testing.scripted_agent import Turn
 
 from .plan_project import PlanProject

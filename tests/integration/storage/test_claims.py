@@ -16,10 +16,9 @@ from sqlite3 import Connection
 
 import pytest
 
-from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.claims import Claims
+from ralph.adapters.processes.process_table import started_of, this_process
+from ralph.adapters.storage.claims import Claims, ModeRegistry
 from ralph.adapters.storage.database import open_database
-from ralph.adapters.storage.modes import ModeRegistry
 from ralph.domain.holder import Mode, Owner
 from ralph.errors import StoreError, WorkspaceBusy
 
@@ -30,7 +29,7 @@ RACER = textwrap.dedent(
     import sys, time
     from contextlib import closing
     from pathlib import Path
-    from ralph.adapters.processes.identity import started_of, this_process
+    from ralph.adapters.processes.process_table import started_of, this_process
     from ralph.adapters.storage.claims import Claims
     from ralph.adapters.storage.database import open_database
     from ralph.domain.holder import Mode
@@ -350,7 +349,7 @@ def test_the_registry_names_the_mode_in_the_way(claims: Claims, database: Connec
 def test_this_process_is_told_from_its_child() -> None:
     me = this_process()
     assert started_of(me.pid) == me.process_started
-    program = "from ralph.adapters.processes.identity import *; me = this_process(); print(me.pid, me.boot_id, me.host)"
+    program = "from ralph.adapters.processes.process_table import *; me = this_process(); print(me.pid, me.boot_id, me.host)"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     pid, *rest = said.split()
     assert rest == [me.boot_id, me.host]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.storage.database import open_state_database
-from ralph.adapters.storage.interrupted import interrupted_run
+from ralph.adapters.storage.earlier_runs import interrupted_run
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.domain.holder import Owner
 

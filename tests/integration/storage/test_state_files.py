@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 
-from ralph.adapters.storage.loop_state_file import LoopStateListener, loop_state_file
-from ralph.adapters.storage.state_files import StateFile, global_folder, local_folder
+from ralph.adapters.storage.state_files import (
+    LoopStateListener,
+    StateFile,
+    global_folder,
+    local_folder,
+    loop_state_file,
+)
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import IterationStarted, RunEnded, Warned
 from ralph.domain.loop.session_report import Spend

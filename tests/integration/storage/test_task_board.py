@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
+from ralph.adapters.storage.board_reader import MOST_CARDS
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.adapters.storage.task_cards import MOST_CARDS
-from ralph.adapters.storage.task_history import TaskHistory
+from ralph.adapters.storage.task_history import verification_statement
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
@@ -102,20 +102,19 @@ def test_a_cards_detail_has_criteria_and_history(
     folder: Path, database: sqlite3.Connection, store: TaskStore
 ) -> None:
     store.add([Task(id="T-1", title="totals", description="the sums", completion_spec=SPEC)], at=1.0)
-    TaskHistory(database, folder / "ralph.db").add_verification(
-        VerificationRecord(
-            task_id="T-1",
-            at=5.0,
-            role="coder",
-            iteration=1,
-            method="external",
-            promise_found=True,
-            verified=False,
-            reason="exit code 1",
-            seconds=1.0,
-            run_id="r1",
-        )
+    record = VerificationRecord(
+        task_id="T-1",
+        at=5.0,
+        role="coder",
+        iteration=1,
+        method="external",
+        promise_found=True,
+        verified=False,
+        reason="exit code 1",
+        seconds=1.0,
+        run_id="r1",
     )
+    database.execute(*verification_statement(record))
     with open_feed(folder) as feed:
         detail = feed.card(CardKind.TASK, "T-1")
         assert feed.card(CardKind.TASK, "T-9") is None

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ralph.adapters.signals.tag import TagProbe
+from ralph.adapters.signals.probes import TagProbe
 from ralph.domain.loop.assignment import Assignment, Blocked, Offer
 from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Decision, Outcome, Rules

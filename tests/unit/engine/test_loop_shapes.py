@@ -8,8 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from ralph.adapters.signals.marker_file import MarkerFileProbe
-from ralph.adapters.signals.tag import TagProbe
+from ralph.adapters.signals.probes import MarkerFileProbe, TagProbe
 from ralph.domain.loop.assignment import Assignment, Drained, Offer
 from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.claims import Claim

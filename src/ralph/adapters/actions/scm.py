@@ -1,6 +1,6 @@
 """The setting ``scm``: after every green iteration, commit with a message from the agent, push, or run other tasks.
 
-This runs the *user's* command on purpose, with the user's configuration: it is not ralph's own git."""
+This runs the *user's* command on purpose, with the user's configuration: it is not ralph's own git. // Commits what an accepted session left uncommitted: work is never discarded, and the next role sees all of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Protocol
 
 from ralph.adapters.files import write_atomic
 from ralph.domain.agent.commit_message import COMMIT_PROMPT, commit_message
@@ -28,7 +29,7 @@ from ralph.engine.ports import (
     Timeouts,
     Trigger,
 )
-from ralph.errors import ConfigError, StoreError
+from ralph.errors import ConfigError, GitFailed, StoreError
 
 OUTPUT_KEPT = 2_000
 LISTED = 10_000_000  # characters of file names
@@ -239,3 +240,26 @@ class ScmAction:
 def _failed(task: str, ran: _Ran) -> str:
     said = ran.output.encode(errors="surrogateescape").decode(errors="replace")
     return f"{task} failed: {said or f'exit code {ran.code}'}"
+
+
+class Committer(Protocol):
+    async def commit_all(self, message: str) -> str: ...
+
+
+class CommitLeftovers:
+    """After an assignment was accepted."""
+
+    name = "commit"
+    trigger = Trigger.ON_ACCEPT
+
+    def __init__(self, git: Committer) -> None:
+        self._git = git
+
+    async def run(self, judging: Judging) -> ActionResult:
+        try:
+            commit = await self._git.commit_all(
+                f"{judging.assignment.key}: what the session left uncommitted"
+            )
+        except GitFailed as error:
+            return ActionResult(False, error.message)
+        return ActionResult(ok=True, message=f"committed {commit[:12]}" if commit else "nothing to commit")

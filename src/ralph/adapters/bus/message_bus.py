@@ -1,4 +1,4 @@
-"""One bus: a file that many processes append to. Nothing is lost, torn or mixed, whoever dies meanwhile."""
+"""One bus: a file that many processes append to. No message is lost, torn or mixed, even if a writer dies."""
 
 from __future__ import annotations
 
@@ -28,26 +28,13 @@ _LONGEST_LOOK = 0.05
 
 
 def new_message(
-    kind: str,
-    body: str,
-    *,
-    project: str,
-    task: str,
-    run: str,
-    parents: tuple[str, ...] = (),
-    now: float,
+    kind: str, body: str, *, project: str, task: str, run: str, parents: tuple[str, ...] = (), now: float
 ) -> BusMessage:
-    """Not posted yet. Raises UsageError for one that makes no sense."""
+    """Not posted yet. Raises UsageError for an invalid one."""
     at = round(now, 6)
+    about = {"project": project, "task": task, "run": run}
     message = BusMessage(
-        id=message_id(at, os.urandom(4)),
-        time=at,
-        type=kind,
-        body=body,
-        project=project,
-        task=task,
-        run=run,
-        parents=parents,
+        id=message_id(at, os.urandom(4)), time=at, type=kind, body=body, parents=parents, **about
     )
     if problem := problem_with(message):
         raise UsageError(problem[0], hint=problem[1])
@@ -74,7 +61,7 @@ class MessageBus:
         run: str = "",
         parents: tuple[str, ...] = (),
     ) -> BusMessage:
-        """Append a message. Raises UsageError for one that makes no sense, StoreError if it cannot be written."""
+        """Append a message. Raises UsageError for an invalid one, StoreError if it cannot be written."""
         message = new_message(
             kind, body, project=project, task=task, run=run, parents=parents, now=self._now()
         )
@@ -82,12 +69,12 @@ class MessageBus:
         return message
 
     def forward(self, message: BusMessage) -> None:
-        """Append a message that was made elsewhere, and found to be in order."""
+        """Append a valid message that was made elsewhere."""
         with _bus_errors(self.path):
             self._append(render_message(message))
 
     def read(self, offset: int = 0, *, limit: int | None = None) -> BusReading:
-        """What is on the bus from ``offset`` on, at most ``limit`` bytes of it. One that nobody has posted to is empty."""
+        """The messages from ``offset`` on, at most ``limit`` bytes. A bus that nobody has posted to is empty."""
         try:
             with _bus_errors(self.path):
                 descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -97,11 +84,11 @@ class MessageBus:
             raise
         with _bus_errors(self.path), _closing(descriptor):
             _require_file(descriptor, self.path)
-            # Without the lock the newest message may look torn only because somebody is writing it.
+            # Without the lock the newest message may look torn only because it is being written.
             is_locked = _lock(descriptor, shared=True, seconds=READ_LOCK_SECONDS)
             size = os.fstat(descriptor).st_size
             if offset > size:
-                offset = 0  # somebody replaced the file by a shorter one
+                offset = 0  # the file was replaced by a shorter one
             is_cut = limit is not None and size - offset > limit
             data = _read_from(descriptor, offset, limit if is_cut else None)
         if is_cut:
@@ -112,7 +99,7 @@ class MessageBus:
         return reading
 
     def read_piece(self, offset: int) -> BusReading:
-        """No more than can be held in memory without a thought."""
+        """No more than memory can easily hold."""
         return self.read(offset, limit=PIECE_BYTES)
 
     def end(self) -> int:
@@ -123,9 +110,9 @@ class MessageBus:
             return 0
 
     def _append(self, block: bytes) -> None:
-        with self._opened() as descriptor:
+        with self._open() as descriptor:
             size = os.fstat(descriptor).st_size
-            # Whoever died in the middle of a message left half a line: ours begins on a line of its own.
+            # A writer that died in the middle of a message left half a line: ours begins on a line of its own.
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
                 block = b"\n" + block
             try:
@@ -133,14 +120,14 @@ class MessageBus:
                 while written < len(block):
                     written += os.write(descriptor, block[written:])
             except BaseException:
-                with contextlib.suppress(OSError):  # all or nothing, also on a full disk
+                with contextlib.suppress(OSError):  # all or nothing, even on a full disk
                     os.ftruncate(descriptor, size)
                 raise
 
     @contextmanager
-    def _opened(self) -> Iterator[int]:
-        """Open for appending and locked."""
-        # Not through a link: an agent could make it lead anywhere.
+    def _open(self) -> Iterator[int]:
+        """Open for appending, and locked."""
+        # Not through a link: an agent could point it anywhere.
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         while True:
             with _closing(os.open(self.path, flags, 0o666)) as descriptor:
@@ -153,7 +140,7 @@ class MessageBus:
                     return
 
     def _is_still(self, descriptor: int) -> bool:
-        """While we waited for the lock somebody may have put another file there."""
+        """The file may have been replaced while we waited for the lock."""
         try:
             there = self.path.stat()
         except FileNotFoundError:
@@ -163,7 +150,7 @@ class MessageBus:
 
 
 def _lock(descriptor: int, *, shared: bool, seconds: float) -> bool:
-    """False if somebody else held it for all that time, or the file system has no locks."""
+    """False if another process held it all that time, or the file system has no locks."""
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     give_up = time.monotonic() + seconds
     pause = _LOOK_AGAIN
@@ -188,7 +175,7 @@ def _closing(descriptor: int) -> Iterator[int]:
     try:
         yield descriptor
     finally:
-        os.close(descriptor)  # and with it the lock goes
+        os.close(descriptor)  # releases the lock, too
 
 
 def _read_from(descriptor: int, offset: int, limit: int | None) -> bytes:
@@ -202,20 +189,20 @@ def _read_from(descriptor: int, offset: int, limit: int | None) -> bytes:
 
 
 def _cut_short(data: bytes, offset: int) -> BusReading:
-    """What whole messages are in a piece that more follows on."""
+    """The whole messages in a piece that is not the end of the bus."""
     reading = parse_bus(data[: data.rfind(b"\n") + 1], offset=offset)
     reading.torn_tail = None
     reading.has_more = True
-    if reading.settled == offset:  # no message is as long as that: it is no message
+    if reading.settled == offset:  # no message is that long
         reading.settled = offset + len(data)
-        reading.problems.append(BusProblem(offset, f"{len(data)} bytes that are no message were skipped"))
+        reading.problems.append(BusProblem(offset, f"{len(data)} bytes that are not a message were skipped"))
     return reading
 
 
 def _require_file(descriptor: int, path: Path) -> None:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         message = f"the message bus {path} is not a file"
-        raise StoreError(message, hint="move away what is in its place; ralph makes a new one")
+        raise StoreError(message, hint="move it away; ralph makes a new one")
 
 
 @contextmanager
@@ -225,11 +212,11 @@ def _bus_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.ELOOP:
             message = f"the message bus {path} is a symbolic link"
-            hint = "move it away; ralph writes to a file of its own only"
+            hint = "move it away; ralph writes only to a file of its own"
         elif error.errno == errno.EISDIR:
             message = f"the message bus {path} is a directory"
             hint = "move it away; ralph makes a file there"
         else:
             message = f"cannot use the message bus {path}: {error.strerror or error}"
-            hint = "check that its folder is there and may be written to, and the free space"
+            hint = "check that its folder exists and is writable, and the free space"
         raise StoreError(message, hint=hint) from error

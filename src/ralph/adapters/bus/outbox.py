@@ -1,11 +1,10 @@
-"""Messages for the project's bus from where it cannot be written to: a sandbox. Each is a file in the task folder."""
+"""Messages for the project's bus from inside a sandbox, which cannot write to it. Each is a file in the task folder."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,63 +20,52 @@ MAX_AT_ONCE = 1_000
 
 @dataclass(slots=True)
 class Emptied:
-    """What became of the files in an outbox: how many were handed on, and how many were no messages."""
+    """What became of the files in an outbox: how many were forwarded, and how many were not messages."""
 
-    handed_on: int = 0
+    forwarded: int = 0
     refused: int = 0
 
 
 class Outbox:
-    """Whoever is inside puts, the run outside takes: it believes neither the folder nor the files to be what they seem."""
+    """The agent inside puts, the run outside takes, and trusts neither the folder nor the files."""
 
     def __init__(self, task_folder: Path) -> None:
         self._folder = task_folder / OUTBOX
 
     def put(self, message: BusMessage) -> None:
-        """Whole or not at all: it has its name only when everything is written."""
+        """Whole or not at all."""
         try:
             self._folder.mkdir(exist_ok=True)
             write_atomic(self._folder / f"{message.id}.md", render_message(message))
         except OSError as error:
             problem = f"cannot leave a message in {self._folder}: {error.strerror or error}"
-            raise StoreError(
-                problem, hint="check that the task folder is there, and the free space"
-            ) from error
+            raise StoreError(problem, hint="check that the task folder exists, and the free space") from error
 
-    def empty(self, hand_on: Callable[[BusMessage], None]) -> Emptied:
-        """Oldest first. What ``hand_on`` raises leaves that message, and those behind it, for the next time."""
+    def empty(self, forward: Callable[[BusMessage], None]) -> Emptied:
+        """Oldest first. If ``forward`` raises, that message and all later ones stay for the next time."""
         emptied = Emptied()
-        with self._opened() as folder:
-            if folder is None:
-                return emptied
+        try:
+            folder = open_folder(self._folder)  # by descriptor: only what is really in it is removed
+        except OSError:
+            return emptied
+        try:
             names = os.listdir(folder)  # noqa: PTH208 - of a descriptor
             for name in sorted(name for name in names if name.endswith(".md"))[:MAX_AT_ONCE]:
                 message = _message(name, folder)
                 if message is None:
                     emptied.refused += 1
                 else:
-                    hand_on(message)
-                    emptied.handed_on += 1
+                    forward(message)
+                    emptied.forwarded += 1
                 with contextlib.suppress(OSError):
                     os.unlink(name, dir_fd=folder)
-        return emptied
-
-    @contextmanager
-    def _opened(self) -> Iterator[int | None]:
-        """By descriptor: what is removed from it must lie in it."""
-        try:
-            folder = open_folder(self._folder)
-        except OSError:
-            yield None
-            return
-        try:
-            yield folder
         finally:
             os.close(folder)
+        return emptied
 
 
 def _message(name: str, folder: int) -> BusMessage | None:
-    """None: it is not one message, whole, alone and in order."""
+    """None: the file is not exactly one valid message."""
     data = read_whole(name, MAX_FILE_BYTES, follow=False, folder=folder)
     if data is None:
         return None

@@ -1,0 +1,1 @@
+"""How the user stops and pauses a run."""

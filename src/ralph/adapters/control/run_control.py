@@ -1,4 +1,4 @@
-"""The user's hand on a run, from this terminal and from others."""
+"""Stops and pauses a run on request, from this terminal and from others."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ralph.engine.stop_token import StopToken
 from ralph.errors import RalphError
 
 LOOK_EVERY = 0.25
-"""Seconds: a request from another terminal is heard within this time, also while the run waits for a limit."""
+"""Seconds: a request from another terminal is heard within this time, even while the run waits for a limit."""
 
 GIVE_UP_AFTER = 5
-"""Looks in a row that failed."""
+"""Failed looks in a row."""
 
 
 class Requests(Protocol):
-    """Where requests come from; ``hear`` gives stop, stop_now, pause and unpause in the order they were asked."""
+    """Where requests come from; ``hear`` returns stop, stop_now, pause and unpause in the order they were made."""
 
     def version(self) -> int: ...
 
@@ -27,7 +27,7 @@ class Requests(Protocol):
 
 
 class RunControl(StopToken):
-    """Stops like a StopToken; ``watch`` listens to the requests. A pause takes effect between two sessions."""
+    """Stops like a StopToken; ``watch`` listens for requests. A pause takes effect between two sessions."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class RunControl(StopToken):
                     seen = version
                 failures = 0
             except RalphError:
-                # A record that is locked for a while is no reason to be deaf for the rest of the night.
+                # A record that is locked for a while must not leave the run deaf for the rest of the night.
                 failures += 1
                 if failures == GIVE_UP_AFTER:
                     raise
@@ -63,7 +63,7 @@ class RunControl(StopToken):
     def _take(self, asked: str, publish: Publish) -> None:
         match asked:
             case "stop":
-                # Asked twice from outside is not "now": that has a request of its own.
+                # A second stop from outside does not mean "now": that is a request of its own.
                 publish(StopRequested(now=self.request() if not self.stopping else False))
             case "stop_now":
                 publish(StopRequested(now=self.request(now=True)))
@@ -75,3 +75,33 @@ class RunControl(StopToken):
                 publish(RunUnpaused())
             case _:
                 pass
+
+
+class PartControl(RunControl):
+    """For a run that is part of another: stops and pauses with ``whole``, and can be stopped by itself."""
+
+    def __init__(self, clock: Clock, whole: RunControl) -> None:
+        super().__init__(clock)
+        self._whole = whole
+        asyncio.ensure_future(whole.stop_now()).add_done_callback(self._end_now)
+
+    def _end_now(self, whole: asyncio.Future[object]) -> None:
+        if not whole.cancelled():
+            self.request(now=True)
+
+    @property
+    def stopping(self) -> bool:
+        return super().stopping or self._whole.stopping
+
+    async def checkpoint(self) -> bool:
+        await self._whole.checkpoint()
+        return await super().checkpoint() or self._whole.stopping
+
+    async def stop_requested(self) -> None:
+        own = asyncio.ensure_future(super().stop_requested())
+        others = asyncio.ensure_future(self._whole.stop_requested())
+        try:
+            await asyncio.wait({own, others}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            own.cancel()
+            others.cancel()

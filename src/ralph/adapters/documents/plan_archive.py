@@ -1,4 +1,4 @@
-"""Putting a finished plan away, without a commit."""
+"""Archives a plan, without a commit."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.documents.plan_files import (
-    LARGEST_BYTES,
-    PRD,
-    PROGRESS,
-    TASKS,
-    Write,
-    make_way,
-)
-from ralph.adapters.documents.plan_templates import fresh_plan, is_scaffold
+from ralph.adapters.documents.plan_files import LARGEST_BYTES, PRD, PROGRESS, TASKS, Write, make_way
+from ralph.adapters.documents.plan_start import fresh_plan, is_scaffold
 from ralph.adapters.files import read_whole
 from ralph.domain.plan.document import TasksDocument, parse_tasks, read_document
 from ralph.domain.plan.summary import plan_summary
@@ -24,18 +17,18 @@ from ralph.errors import StoreError, UsageError
 
 ARCHIVE = "ralph-archive"
 MOVED = (PRD, PROGRESS, TASKS)
-"""tasks.json last: as long as it is there, there is a plan, and whoever was interrupted can archive it again."""
+"""tasks.json last: while it exists there is a plan, which can be archived again after an interruption."""
 SUMMARY = "summary.md"
 LONGEST_LABEL = 80
 
 
 class NothingToArchive(UsageError):
-    """There is no plan, or nobody has written anything into it."""
+    """There is no plan, or it is still empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """``paths``: everything that was written or moved, seen from the root."""
+    """``paths``: everything that was written or moved, relative to the root."""
 
     folder: Path
     paths: tuple[str, ...]
@@ -52,15 +45,15 @@ def archive_plan(
     write: Write,
     then: Callable[[], None] = lambda: None,
 ) -> Archived:
-    """Moves the plan into ``ralph-archive/<date>-<branch or label>/``, writes summary.md, and starts afresh.
+    """Move the plan into ``ralph-archive/<date>-<branch or label>/``, write summary.md, and start an empty plan.
 
-    ``then`` belongs to it: whatever fails, there too, everything is put back.
+    Calls ``then`` last. If anything fails, ``then`` included, everything is put back.
     """
     contents = {name: read_whole(folder / name, LARGEST_BYTES, follow=False) for name in MOVED}
     present = {name: data for name, data in contents.items() if data is not None}
     if TASKS not in present:
-        message = f"there is nothing to archive: {folder / TASKS} is no readable file"
-        raise NothingToArchive(message, hint="ralph plan new makes a plan")
+        message = f"there is nothing to archive: {folder / TASKS} is not a readable file"
+        raise NothingToArchive(message, hint="`ralph plan new` makes a plan")
     text = {name: data.decode(errors="replace") for name, data in present.items()}
     if _is_blank(text[TASKS]) and is_scaffold(text.get(PRD, "")):
         message = f"there is nothing to archive: the plan in {folder} is still the empty template"
@@ -73,7 +66,7 @@ def archive_plan(
     fresh = fresh_plan(project=root.name, date=date, name=None)
     try:
         target.mkdir(parents=True)
-        # All of it is in the archive before anything is reset: a crash loses nothing.
+        # Everything is in the archive before anything is reset: a crash loses nothing.
         for name, data in present.items():
             write(target / name, data)
         write(target / SUMMARY, summary)
@@ -99,7 +92,7 @@ def archive_plan(
 
 
 def _undo(folder: Path, before: Mapping[str, bytes], target: Path, write: Write) -> None:
-    """The plan as it was, and no archive of it. What cannot be put back stays in the archive."""
+    """Restore the plan and remove the archive. What cannot be restored stays in the archive."""
     try:
         for name in MOVED:
             if name not in before:
@@ -107,7 +100,7 @@ def _undo(folder: Path, before: Mapping[str, bytes], target: Path, write: Write)
             elif read_whole(folder / name, LARGEST_BYTES, follow=False) != before[name]:
                 write(folder / name, before[name])
     except OSError as error:
-        message = f"cannot put {folder} back as it was: {error.strerror or error}"
+        message = f"cannot restore {folder}: {error.strerror or error}"
         raise StoreError(message, hint=f"the plan's files are in {target}: copy them back") from None
     with suppress(OSError):
         for name in (*before, SUMMARY):

@@ -1,6 +1,6 @@
-"""The files of a plan: ``ralph/{prd.md,tasks.json,progress.txt,prompt.md}``, read with care and written whole.
+"""The files of a plan, ``ralph/{prd.md,tasks.json,progress.txt,prompt.md}``, and the marker ``.ralph-active``.
 
-An agent with a shell may have put anything in their place: a link, a pipe, a folder, a file without end.
+They are read with care and written whole: an agent may have put a link, a pipe or an endless file in their place.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from stat import S_ISDIR
 
 from ralph.adapters.files import read_whole
+from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker
 from ralph.domain.plan.document import LARGEST_CHARS
 from ralph.errors import StoreError, UsageError
 
@@ -32,20 +33,20 @@ Write = Callable[[Path, str | bytes], None]
 
 
 def plan_folder(root: Path, ralph_dir: Path | None) -> Path:
-    """The plan's folder; it must be inside the project, links included."""
+    """The plan's folder; it must be inside the project, even through links."""
     folder = root / (ralph_dir or DEFAULT_FOLDER)
     resolved, top = folder.resolve(), root.resolve()
     if not resolved.is_relative_to(top) or resolved == top:
         message = f"the plan directory {folder} is not inside the project {root}"
-        raise UsageError(message, hint="give --ralph-dir a directory of its own in the project")
+        raise UsageError(message, hint="give --ralph-dir a directory inside the project")
     if resolved.exists() and not resolved.is_dir():
         message = f"the plan directory {folder} is not a directory"
-        raise UsageError(message, hint="give --ralph-dir another one, or move that file away")
+        raise UsageError(message, hint="choose another with --ralph-dir, or move that file away")
     return resolved
 
 
 def require_plan(root: Path, ralph_dir: Path | None) -> Path:
-    """The folder of a plan that is there."""
+    """The folder of an existing plan."""
     folder = plan_folder(root, ralph_dir)
     if not (folder / TASKS).exists() and not (folder / TASKS).is_symlink():
         message = f"there is no plan: {folder / TASKS} does not exist"
@@ -55,9 +56,9 @@ def require_plan(root: Path, ralph_dir: Path | None) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class PlanFiles:
-    """``aside``: a folder of the run's own for what was undone; None: nothing is kept.
+    """``aside``: the run's own folder, for copies of what was undone; None: nothing is kept.
 
-    ``remembered``: the file in which an earlier run kept what it trusted of this plan; None: this run's own, if any.
+    ``remembered``: the file in which an earlier run recorded what it trusted of this plan; None: this run's, if any.
     """
 
     root: Path
@@ -105,7 +106,7 @@ class PlanFiles:
         data = read_whole(self.path / PROGRESS, LARGEST_BYTES, follow=False)
         if data is None:
             return ""
-        if len(data) > 2 * PROGRESS_END_BYTES:  # its two ends are all that is ever looked at
+        if len(data) > 2 * PROGRESS_END_BYTES:  # only its two ends are ever used
             data = data[:PROGRESS_END_BYTES] + b"\n" + data[-PROGRESS_END_BYTES:]
         return data.decode(errors="replace")
 
@@ -156,7 +157,7 @@ class PlanFiles:
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Turn what goes wrong in the block into a StoreError about a file that cannot be written."""
+    """Turn an OSError in the block into a StoreError about a file that cannot be written."""
     try:
         yield
     except OSError as error:
@@ -165,7 +166,7 @@ def write_errors(path: Path) -> Iterator[None]:
 
 
 def make_way(path: Path) -> None:
-    """Nothing is at ``path`` afterwards; a folder that was there keeps its content under another name."""
+    """Remove what is at ``path``; a folder keeps its content under another name."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -177,3 +178,17 @@ def make_way(path: Path) -> None:
     while (other := path.with_name(f"{path.name}.displaced-{number}")).exists():
         number += 1
     path.rename(other)
+
+
+def write_marker(root: Path, marker: ActiveMarker, write: Write) -> None:
+    path = root / MARKER_FILE
+    with write_errors(path):
+        if path.is_symlink() or path.is_dir():
+            make_way(path)
+        write(path, marker.text())
+
+
+def remove_marker(root: Path) -> None:
+    path = root / MARKER_FILE
+    with write_errors(path):
+        make_way(path)

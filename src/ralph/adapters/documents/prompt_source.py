@@ -1,4 +1,4 @@
-"""Where the prompt of a run comes from."""
+"""Reads prompts from files: the prompt of a run, the instructions of a role."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from ralph.adapters.files import read_plain
 from ralph.errors import ConfigError, UsageError
 
 MOST_BYTES = 100_000_000
+LARGEST_ROLE_PROMPT = 200_000
+"""Bytes: it goes into every prompt of the role."""
 
 
 def read_prompt_file(path: Path) -> str:
-    """The prompt in a file, whole; says what is wrong with the file otherwise."""
+    """The whole file. Raises UsageError."""
     try:
-        # A pipe could be read once only, and might never end.
+        # A pipe could be read only once, and might never end.
         if path.exists() and not path.is_file() and not path.is_dir():
             message = f"prompt file is not a regular file: {path}"
             raise UsageError(
@@ -40,12 +42,8 @@ def read_prompt_file(path: Path) -> str:
     return text
 
 
-LARGEST_ROLE_PROMPT = 200_000
-"""Bytes: it goes into every prompt of the role."""
-
-
 def read_role_prompt(path: Path, setting: str) -> str:
-    """The instructions of a role that ``setting`` names a file for. Raises ConfigError."""
+    """The instructions of a role, from the file that ``setting`` names. Raises ConfigError."""
     hint = f"write the file, or change {setting} in .ralph/settings.json"
     try:
         data = read_plain(path, LARGEST_ROLE_PROMPT + 1)

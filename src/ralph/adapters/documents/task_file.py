@@ -1,38 +1,78 @@
-"""Reading a file of tasks, and writing one."""
+"""Reads a file of tasks, YAML or JSON, as plain values with the line of each; and writes one."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ralph.adapters.documents.document import LARGEST, BadDocument, Document, read_json
 from ralph.domain.tasks.task import Task
+from ralph.domain.text.reader import KeyPath, Problem
+from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.errors import UsageError
+
+LARGEST = 20_000_000
+"""Bytes: ten thousand tasks with every role spelled out."""
+MOST_VALUES = 2_000_000
+"""A few lines of YAML can expand to more values than any memory holds."""
+
 
 STDIN = "-"
 _FENCED = re.compile(r"(\s*)```[a-z]*\n(.*\n)```\s*", re.DOTALL)
 
 
+class BadDocument(ValueError):
+    """It cannot be read at all. ``str()`` says what is wrong; ``line`` is None where that is not known."""
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """``value`` is made of dict, list, str, int, float, bool and None only; ``problems`` are keys that appear twice."""
+
+    value: object
+    line_of: Callable[[KeyPath], int]
+    problems: tuple[Problem, ...] = ()
+
+
+def repeated_key(path: KeyPath, first_line: int) -> Problem:
+    return Problem(path, f"appears twice, first on line {first_line}")
+
+
+def read_json(text: str) -> Document:
+    """Raises BadDocument."""
+    try:
+        found = parse_json(text)
+    except BadJson as error:
+        place = f"column {error.column}: " if error.line is not None else ""
+        message = f"{place}{error.message}"
+        raise BadDocument(message, line=error.line) from None
+    problems = tuple(repeated_key(one.path, one.first_line) for one in found.repeated)
+    return Document(found.value, found.line_of, problems)
+
+
 def read_file(name: str) -> Document:
-    """YAML or JSON, whatever the name says; ``-`` is standard input. Raises BadDocument, and UsageError if there is
-    no such file."""
+    """``-`` is standard input. Raises BadDocument, and UsageError if the file cannot be read."""
     return read_text(_text(_bytes(name)), is_json=name.lower().endswith(".json"))
 
 
 def read_text(text: str, *, is_json: bool = False) -> Document:
-    """JSON if it begins like it, or must be: its errors are clearer than YAML's about the same text."""
-    if fenced := _FENCED.fullmatch(text):  # models put one around it even when asked not to
-        text = f"{fenced[1]}\n{fenced[2]}"  # the fence's line stays, so that the others keep their numbers
+    """JSON if it looks like it: its errors are clearer than YAML's about the same text."""
+    if fenced := _FENCED.fullmatch(text):  # models add a fence even when asked not to
+        text = f"{fenced[1]}\n{fenced[2]}"  # the fence's line stays: the others keep their numbers
     if not text.strip():
         message = "the file is empty"
         raise BadDocument(message)
     if is_json:
         return read_json(text)
-    from ralph.adapters.documents.yaml_document import read_yaml  # a library to load: JSON needs none
+    from ralph.adapters.documents.yaml_document import read_yaml  # loads a library that JSON does not need
 
     if text.lstrip()[0] not in "{[":
         return read_yaml(text)
@@ -40,7 +80,7 @@ def read_text(text: str, *, is_json: bool = False) -> Document:
         return read_json(text)
     except BadDocument as error:
         try:
-            return read_yaml(text)  # which has lists and mappings in brackets too
+            return read_yaml(text)  # YAML has lists and mappings in brackets, too
         except BadDocument:
             raise error from None
 
@@ -75,7 +115,7 @@ def _text(data: bytes) -> str:
 
 
 def definition(task: Task) -> dict[str, Any]:
-    """What somebody would have to write to make this task: no state, and nothing that is empty."""
+    """What one would write to add this task: no state, and nothing that is empty."""
     data = task.to_dict()
     spec = task.completion_spec
     entry: dict[str, Any] = {"id": task.id}
@@ -100,7 +140,7 @@ def as_yaml(tasks: Sequence[Task]) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Texts of several lines as blocks, as a person would write them."""
+        """Writes texts of several lines as blocks, as a person would."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True

@@ -1,4 +1,4 @@
-"""Making a task folder, and clearing what an earlier run left in it."""
+"""Makes a task folder, and clears the marker that an earlier run left in it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ralph.errors import StoreError
 
 
 def make_task_folder(folder: Path) -> None:
-    """There and writable, or a StoreError: an agent that cannot write DONE would never be done."""
+    """Raises StoreError unless it is writable: an agent that cannot write DONE would never be done."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        message = f"the task folder {folder} cannot be made: something else of that name is in the way"
+        message = f"the task folder {folder} cannot be made: something else has that name"
         raise StoreError(message, hint="move it away, or choose another folder with --task-dir") from error
     except OSError as error:
         message = f"the task folder {folder} cannot be made: {error.strerror or error}"
@@ -24,7 +24,7 @@ def make_task_folder(folder: Path) -> None:
 
 
 def clear_marker(marker: Path) -> bool:
-    """True if a marker of an earlier run was there and has been removed."""
+    """True if there was one."""
     if not marker.is_symlink() and not marker.is_file():
         return False
     try:

@@ -1,14 +1,18 @@
-"""YAML from its events, so that depth and size are bounded whatever the file does; every value knows its line."""
+"""YAML, read from its events: depth and size are bounded for any file, and every value knows its line.
+
+Plain scalars follow YAML 1.2: ``no``, ``010`` and ``1:30`` are text.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import yaml
 
-from ralph.adapters.documents.document import MOST_VALUES, BadDocument, Document, repeated_key
-from ralph.adapters.documents.yaml_scalars import plain_value
+from ralph.adapters.documents.task_file import MOST_VALUES, BadDocument, Document, repeated_key
 from ralph.domain.text.reader import KeyPath, Problem
 from ralph.domain.text.strict_json import DEEPEST
 
@@ -20,6 +24,13 @@ _HINTS = {
     "found character that cannot start any token": "tabs cannot indent YAML, and @ and ` need quotes",
     "mapping values are not allowed": "a text with a colon needs quotes",
 }
+_INT = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
+_FLOAT = re.compile(r"[-+]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][-+]?\d+)([eE][-+]?\d+)?")
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
 
 
 class _Place(NamedTuple):
@@ -30,7 +41,7 @@ class _Place(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A value that is read, how many values it consists of, and where it is."""
+    """A value, how many values it consists of, and where it is."""
 
     value: object
     size: int
@@ -39,7 +50,7 @@ class _Part(NamedTuple):
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping that is not read to its end yet."""
+    """A list or mapping that is still being read."""
 
     line: int
     is_list: bool
@@ -51,6 +62,10 @@ class _Open:
     size: int = 1
     key: str | None = None
     key_line: int = 0
+
+    @property
+    def awaits_key(self) -> bool:
+        return not self.is_list and self.key is None
 
 
 def read_yaml(text: str) -> Document:
@@ -69,7 +84,7 @@ def read_yaml(text: str) -> Document:
 
 
 class _Composer:
-    """Puts events together; no recursion."""
+    """Builds values from events, without recursion."""
 
     def __init__(self) -> None:
         self.root: _Part | None = None
@@ -88,26 +103,21 @@ class _Composer:
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 self._end()
             case yaml.DocumentStartEvent() if self.root is not None:
-                message = "a second document begins here: put all tasks into one list"
-                raise BadDocument(message, line=_line(event))
+                raise _bad(_line(event), "a second document begins here: put all tasks into one list")
             case _:
                 pass
 
     def _scalar(self, event: Any) -> None:
         line = _line(event)
-        parent = self._open[-1] if self._open else None
-        if parent is not None and not parent.is_list and parent.key is None:
+        if self._open and self._open[-1].awaits_key:
             if event.anchor:
                 self._anchors[event.anchor] = _Part(event.value, 1, _Place(line))
-            self._key(parent, event.value, line)
+            self._key(self._open[-1], event.value, line)
             return
-        value = (
-            _read_tagged(event)
-            if event.tag
-            else plain_value(event.value)
-            if event.implicit[0]
-            else event.value
-        )
+        if event.tag:
+            value = _read_tagged(event)
+        else:
+            value = plain_value(event.value) if event.implicit[0] else event.value
         self._close(_Part(value, 1, _Place(line)), event.anchor)
 
     def _key(self, parent: _Open, key: str, line: int) -> None:
@@ -119,14 +129,11 @@ class _Composer:
     def _alias(self, event: Any) -> None:
         part = self._anchors.get(event.anchor)
         if part is None:
-            message = f"*{event.anchor} refers to nothing that is complete before it"
-            raise BadDocument(message, line=_line(event))
-        parent = self._open[-1] if self._open else None
-        if parent is not None and not parent.is_list and parent.key is None:
+            raise _bad(_line(event), f"*{event.anchor} refers to nothing that is complete before it")
+        if self._open and self._open[-1].awaits_key:
             if not isinstance(part.value, str):
-                message = f"*{event.anchor} is not text and cannot be a key"
-                raise BadDocument(message, line=_line(event))
-            self._key(parent, part.value, _line(event))
+                raise _bad(_line(event), f"*{event.anchor} is not text and cannot be a key")
+            self._key(self._open[-1], part.value, _line(event))
             return
         self._close(part, None)
 
@@ -134,15 +141,11 @@ class _Composer:
         is_list = isinstance(event, yaml.SequenceStartEvent)
         line = _line(event)
         if event.tag and event.tag not in (f"{_PREFIX}seq", f"{_PREFIX}map", "!"):
-            message = f"the tag {event.tag} is not allowed"
-            raise BadDocument(message, line=line)
+            raise _bad(line, f"the tag {event.tag} is not allowed")
         if len(self._open) >= DEEPEST:
-            message = f"nested deeper than {DEEPEST} levels"
-            raise BadDocument(message, line=line)
-        parent = self._open[-1] if self._open else None
-        if parent is not None and not parent.is_list and parent.key is None:
-            message = "a list or mapping cannot be a key"
-            raise BadDocument(message, line=line)
+            raise _bad(line, f"nested deeper than {DEEPEST} levels")
+        if self._open and self._open[-1].awaits_key:
+            raise _bad(line, "a list or mapping cannot be a key")
         self._open.append(_Open(line, is_list, event.anchor))
 
     def _end(self) -> None:
@@ -159,8 +162,7 @@ class _Composer:
         parent = self._open[-1]
         parent.size += part.size
         if parent.size > MOST_VALUES:
-            message = f"stands for more than {MOST_VALUES:,} values"
-            raise BadDocument(message, line=part.place.line)
+            raise _bad(part.place.line, f"expands to more than {MOST_VALUES:,} values")
         if parent.is_list:
             parent.places[len(parent.items)] = part.place
             parent.items.append(part.value)
@@ -185,8 +187,7 @@ def _merge_into(done: _Open) -> _Part:
         several = part.value if isinstance(part.value, list) else [part.value]
         for index, one in enumerate(several):
             if not isinstance(one, dict):
-                message = "<< takes a mapping, or a list of mappings"
-                raise BadDocument(message, line=part.place.line)
+                raise _bad(part.place.line, "<< takes a mapping, or a list of mappings")
             inside = part.place.inside or {}
             source = (inside[index].inside or {}) if isinstance(part.value, list) else inside
             values = one | values
@@ -197,22 +198,16 @@ def _merge_into(done: _Open) -> _Part:
 def _read_tagged(event: Any) -> object:
     kind = event.tag.removeprefix(_PREFIX)
     value = plain_value(event.value)
-    types: dict[str, tuple[type, ...]] = {
-        "int": (int,),
-        "float": (float, int),
-        "bool": (bool,),
-        "null": (type(None),),
-    }
+    types = {"int": (int,), "float": (float, int), "bool": (bool,), "null": (type(None),)}
     if kind in ("str", "!"):
         return event.value
     if kind in types and isinstance(value, types[kind]):
         return value
-    message = f"the tag {event.tag} is not allowed"
-    raise BadDocument(message, line=_line(event))
+    raise _bad(_line(event), f"the tag {event.tag} is not allowed")
 
 
 def _line_of(place: _Place, path: KeyPath) -> int:
-    """Of the value, else of the nearest thing around it."""
+    """Of the value, or else of the innermost value around it."""
     line = place.line
     for step in path:
         following = (place.inside or {}).get(step)
@@ -226,14 +221,27 @@ def _line(event: Any) -> int:
     return int(event.start_mark.line) + 1
 
 
+def _bad(line: int, message: str) -> BadDocument:
+    return BadDocument(message, line=line)
+
+
 def _explain(error: yaml.YAMLError) -> BadDocument:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    what = (
-        getattr(error, "problem", None) or getattr(error, "context", None) or getattr(error, "reason", None)
-    )
-    message = str(what or "is not YAML")
-    hint = next((hint for begin, hint in _HINTS.items() if message.startswith(begin)), "")
+    what = (getattr(error, name, None) for name in ("problem", "context", "reason"))
+    message = str(next(filter(None, what), "is not YAML"))
+    if hint := next((hint for begin, hint in _HINTS.items() if message.startswith(begin)), ""):
+        message += f" ({hint})"
     if mark is None:
-        return BadDocument(f"{message} ({hint})" if hint else message)
-    message = f"column {mark.column + 1}: {message}"
-    return BadDocument(f"{message} ({hint})" if hint else message, line=mark.line + 1)
+        return BadDocument(message)
+    return BadDocument(f"column {mark.column + 1}: {message}", line=mark.line + 1)
+
+
+def plain_value(text: str) -> str | int | float | bool | None:
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] in "+-.0123456789":
+        if _INT.fullmatch(text):
+            return int(text)
+        if _FLOAT.fullmatch(text) and math.isfinite(number := float(text)):
+            return number
+    return text

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Seconds each signal is given to work before the next one; a step of 0 is left out.
+    """Seconds that each signal gets before the next one; a step of 0 is left out.
 
-    ``kill`` is how long the system may take to bury what was killed before we give up on it.
+    ``kill`` is how long the system may take to end a killed process before we give up on it.
     """
 
     interrupt: float = 2.0
@@ -19,15 +19,12 @@ class Ladder:
 
     @property
     def steps(self) -> tuple[tuple[signal.Signals, float], ...]:
-        steps = (
-            (signal.SIGINT, self.interrupt),
-            (signal.SIGTERM, self.terminate),
-            (signal.SIGKILL, self.kill),
-        )
-        return tuple((number, seconds) for number, seconds in steps if seconds > 0)
+        signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+        seconds = (self.interrupt, self.terminate, self.kill)
+        return tuple(step for step in zip(signals, seconds, strict=True) if step[1] > 0)
 
 
 USUAL = Ladder()
 
 QUICK = Ladder(interrupt=0.0, terminate=0.5)
-"""For a tree nobody waits for any more: the run was cancelled, or its output cannot be taken."""
+"""For a tree that nobody waits for any more: the run was cancelled, or its output cannot be taken."""

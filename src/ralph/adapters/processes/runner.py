@@ -1,4 +1,4 @@
-"""Births, watches and buries processes. Nothing else in ralph starts one, except its watcher beside it."""
+"""How a process that does not end by itself is made to end. // Births, watches and buries processes. Nothing else in ralph starts one, except its watcher beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ralph.adapters.processes.environment import clean_environment
 from ralph.adapters.processes.ladder import QUICK, USUAL, Ladder
 from ralph.adapters.processes.output import LogFile, Sink
 from ralph.adapters.processes.redaction import Redactor
-from ralph.adapters.processes.starting import PIPE_SIZE, CannotStart, Started, start
+from ralph.adapters.processes.spawn import PIPE_SIZE, CannotStart, Started, start
 from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, Exit, Running, Timeouts
 from ralph.errors import RalphError

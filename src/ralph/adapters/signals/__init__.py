@@ -1,0 +1,1 @@
+"""Probes: where claims of the agent are found."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.supervision.message import in_one_line
@@ -13,58 +14,50 @@ from ralph.errors import RalphError
 MAX_COMPLAINTS = 20
 
 
+@dataclass(eq=False, slots=True)
 class BusMessageProbe:
-    """Looks for messages of one type that came since the last look. A child run's messages are its own affair.
+    """Looks for messages of one type since the last look. Messages of a child run do not count.
 
-    ``read`` reads the bus from an offset on. What cannot be read claims nothing, and is complained of.
+    ``read`` reads the bus from an offset on. What cannot be read claims nothing and is reported.
     """
 
-    def __init__(
-        self,
-        read: Callable[[int], BusReading],
-        kind: str,
-        claim: Claim,
-        *,
-        run: str,
-        complain: Callable[[str], None],
-        offset: int = 0,
-    ) -> None:
-        self._read = read
-        self._kind = kind
-        self._claim = claim
-        self._run = run
-        self._complain = complain
-        self._offset = offset
-        self._told: set[str] = set()
+    read: Callable[[int], BusReading]
+    kind: str
+    claim: Claim
+    _: KW_ONLY
+    run: str
+    complain: Callable[[str], None]
+    offset: int = 0
+    _complaints: set[str] = field(init=False, default_factory=set)
 
     async def look(self, judging: Judging) -> Sequence[Signal]:
         return self.signals()
 
     def signals(self) -> tuple[Signal, ...]:
-        """Each message is found once. Piece by piece: an agent may have written more than would be good to hold."""
+        """Finds each message once. Reads piece by piece: an agent may have written more than memory should hold."""
         found: list[Signal] = []
         has_more = True
         while has_more:
             try:
-                reading = self._read(self._offset)
+                reading = self.read(self.offset)
             except RalphError as error:
-                self._tell(error.message)
+                self._complain_once(error.message)
                 break
             for problem in reading.problems:
-                self._tell(f"task message bus: {problem.text}")
-            self._offset = reading.settled
+                self._complain_once(f"task message bus: {problem.text}")
+            self.offset = reading.settled
             found += self._claims_in(reading)
             has_more = reading.has_more
         return tuple(found)
 
     def _claims_in(self, reading: BusReading) -> Iterator[Signal]:
         return (
-            Signal(self._claim, f"bus {self._kind}", in_one_line(message.body))
+            Signal(self.claim, f"bus {self.kind}", in_one_line(message.body))
             for message in reading.messages
-            if message.type.casefold() == self._kind.casefold() and message.run in ("", self._run)
+            if message.type.casefold() == self.kind.casefold() and message.run in ("", self.run)
         )
 
-    def _tell(self, message: str) -> None:
-        if message not in self._told and len(self._told) < MAX_COMPLAINTS:
-            self._told.add(message)
-            self._complain(message)
+    def _complain_once(self, message: str) -> None:
+        if message not in self._complaints and len(self._complaints) < MAX_COMPLAINTS:
+            self._complaints.add(message)
+            self.complain(message)

@@ -1,25 +1,27 @@
-"""The DONE file of seed 003: a claim by its presence, looked for before, while and after the agent runs."""
+"""The DONE file of profile supervised: a claim by its presence, before, while and after the agent runs."""
 
 from __future__ import annotations
 
+import asyncio
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ralph.adapters.signals.folder_watch import FolderWatch
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.supervision.task_folder import rejected_name
-from ralph.engine.ports import Judging
-from ralph.errors import StoreError
+from ralph.engine.ports import Judging, Running
+from ralph.errors import RalphError, StoreError
 
 
 class DoneFile:
-    """A probe, and what else there is to do with the file. What it says is not read."""
+    """A probe, and what else is done with the file. Its content is not read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def exists(self) -> bool:
-        """A link that leads nowhere is no file. Raises StoreError for a directory, or if nobody can tell."""
+        """A link that leads nowhere does not count. Raises StoreError for a directory, or if it cannot be seen."""
         try:
             mode = self.path.stat().st_mode
         except FileNotFoundError:
@@ -29,17 +31,15 @@ class DoneFile:
             raise StoreError(message, hint="make the task folder readable, and DONE a plain file") from error
         if stat.S_ISDIR(mode):
             message = f"DONE is a directory: {self.path}"
-            raise StoreError(
-                message, hint="remove it; the agent says that it is done with a file of that name"
-            )
+            raise StoreError(message, hint="remove it; an agent that is done writes a file of that name")
         return True
 
     def leads_nowhere(self) -> bool:
-        """Somebody meant something by it, so it should not be passed over in silence."""
+        """It was made for a reason, so it is worth a warning."""
         return self.path.is_symlink() and not self.path.exists()
 
     def reject(self) -> Path | None:
-        """Out of the way, but kept: the guardrails denied it. None: somebody has taken it away meanwhile."""
+        """Keep it under another name: the guardrails denied it. None: it was removed meanwhile."""
         try:
             taken = {entry.name for entry in self.path.parent.iterdir()}
             aside = self.path.with_name(rejected_name(taken))
@@ -53,3 +53,43 @@ class DoneFile:
 
     async def look(self, judging: Judging) -> Sequence[Signal]:
         return (Signal(Claim.DONE, f"file {self.path.name}"),) if self.exists() else ()
+
+
+class DoneWatch:
+    """An attendant: some agents write DONE and then continue, or hang.
+
+    Once DONE is there the agent has ``grace`` seconds to finish; if it is removed the deadline is lifted. ``on_seen``
+    is called each time it appears.
+    """
+
+    def __init__(
+        self, done: DoneFile, *, grace: float, poll_interval: float, on_seen: Callable[[], None]
+    ) -> None:
+        self._done = done
+        self._grace = grace
+        self._poll_interval = poll_interval
+        self._on_seen = on_seen
+
+    async def attend(self, running: Running) -> None:
+        clock = asyncio.get_running_loop()
+        deadline: float | None = None
+        with FolderWatch(self._done.path.parent) as folder:
+            while True:
+                is_there = self._is_there()
+                if is_there and deadline is None:
+                    deadline = clock.time() + self._grace
+                    running.finish_within(self._grace)
+                    self._on_seen()
+                elif not is_there and deadline is not None:
+                    deadline = None
+                    running.finish_within(None)
+                elif deadline is not None and clock.time() >= deadline:
+                    # It still runs because another attendant, which saw it begin a turn, lifted the deadline.
+                    running.finish_within(0)
+                await folder.changed(within=self._poll_interval)
+
+    def _is_there(self) -> bool:
+        try:
+            return self._done.exists()
+        except RalphError:  # raised again after the session, where it can end the run
+            return False

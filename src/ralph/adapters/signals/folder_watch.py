@@ -1,4 +1,4 @@
-"""Being told when something comes or goes in a folder: inotify on Linux; elsewhere one looks now and then."""
+"""Notices when something in a folder comes or goes: inotify on Linux, polling elsewhere."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class FolderWatch:
         self._news = asyncio.Event()
 
     async def changed(self, *, within: float) -> None:
-        """Returns when something changed, or after ``within`` seconds: a network file system tells nobody."""
-        # Not wait_for: in 3.11 it swallows a cancellation that comes together with the news.
+        """Returns when something changed, or after ``within`` seconds: a network file system sends no events."""
+        # Not wait_for: in 3.11 it swallows a cancellation that arrives together with an event.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self._news.wait()
@@ -49,7 +49,7 @@ class FolderWatch:
 
 
 def _start_watching(folder: Path) -> int | None:
-    """None where the system has no such thing, or no more of it to give."""
+    """None where the system has no inotify, or no more watches to give."""
     library = _library()
     if library is None:
         return None

@@ -2,22 +2,121 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ralph.adapters.files import read_plain
-from ralph.adapters.storage.task_cards import TaskCards
+from ralph.adapters.storage.database import StartedOf
+from ralph.adapters.storage.task_rows import COLUMNS, task_of
+from ralph.domain.holder import Owner
 from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.text.strict_json import parse_json
-from ralph.domain.views.board import Board, CardDetail, CardKind, stories_in, story_board, story_detail
+from ralph.domain.views.board import (
+    Board,
+    CardDetail,
+    CardKind,
+    HistoryEntry,
+    stories_in,
+    story_board,
+    story_detail,
+    task_board,
+    task_detail,
+)
+from ralph.domain.views.runs import is_alive
+from ralph.domain.views.tasks import TaskView, view_of
+from ralph.errors import StoreError
+
+Query = Callable[..., list[tuple[Any, ...]]]
 
 MOST_PLAN_BYTES = 8 * 1024 * 1024
+MOST_CARDS = 500
+MOST_HISTORY = 200
+_STATUSES = frozenset(TaskStatus)
+
+_TASKS = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608 (our own words)
+# Open tasks matter most, then those that changed last; a board of thousands is no board.
+_SHOWN = f"{_TASKS} ORDER BY status = 'open' DESC, updated_at DESC, priority, number LIMIT ?"
+_UNFINISHED = (
+    "SELECT id, status FROM tasks WHERE status <> 'done' AND id IN (SELECT needs_id FROM task_dependencies)"
+)
+_CLAIMS = "SELECT task_id, run_id, pid, process_started, boot_id, host FROM task_claims"
+_VERIFICATIONS = """SELECT at, role, iteration, method, verified, reason, run_id FROM verifications
+    WHERE task_id = ? ORDER BY seq DESC LIMIT ?"""
+_EVENTS = "SELECT at, kind, text FROM task_events WHERE task_id = ? ORDER BY seq DESC LIMIT ?"
+
+
+class TaskCards:
+    """Reads a record that has tasks; ``roles`` are the project's, in the order of its pipeline."""
+
+    def __init__(
+        self, query: Query, *, here: Owner, started_of: StartedOf, roles: CompletionDefaults | None = None
+    ) -> None:
+        self._query = query
+        self._here = here
+        self._started_of = started_of
+        self._roles = roles or CompletionDefaults()
+
+    def board(self) -> Board | None:
+        """None: there are no tasks."""
+        count = self._query("SELECT count(*) FROM tasks")[0][0]
+        if not count:
+            return None
+        views = self._views(_SHOWN, MOST_CARDS)
+        return task_board(views, self._roles, hidden=count - len(views))
+
+    def detail(self, task_id: str) -> CardDetail | None:
+        views = self._views(f"{_TASKS} WHERE id = ?", task_id)
+        return task_detail(views[0], self._roles, self._history(task_id)) if views else None
+
+    def _views(self, query: str, *values: object) -> list[TaskView]:
+        unfinished = {
+            name: TaskStatus(status) for name, status in self._query(_UNFINISHED) if status in _STATUSES
+        }
+        claims = {
+            task_id: run_id
+            for task_id, run_id, *owner in self._query(_CLAIMS)
+            if is_alive(Owner(*owner), here=self._here, started_of=self._started_of)
+        }
+        tasks = (_readable(row) for row in self._query(query, *values))
+        return [view_of(task, unfinished, claims.get(task.id)) for task in tasks if task is not None]
+
+    def _history(self, task_id: str) -> tuple[HistoryEntry, ...]:
+        """Newest first."""
+        entries = [
+            HistoryEntry(
+                at=at,
+                role=role,
+                iteration=iteration,
+                what=method,
+                verdict="passed" if verified else "failed",
+                reason=reason,
+                run_id=run_id,
+            )
+            for at, role, iteration, method, verified, reason, run_id in self._query(
+                _VERIFICATIONS, task_id, MOST_HISTORY
+            )
+        ]
+        entries += [
+            HistoryEntry(at=at, what=kind, reason=text)
+            for at, kind, text in self._query(_EVENTS, task_id, MOST_HISTORY)
+        ]
+        return tuple(sorted(entries, key=lambda entry: entry.at, reverse=True)[:MOST_HISTORY])
+
+
+def _readable(row: tuple[Any, ...]) -> Task | None:
+    """A damaged row, or one that a later ralph wrote, must not hide the others."""
+    try:
+        return task_of(row)
+    except StoreError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class BoardRules:
-    """What the project's settings say about its boards. ``problem``: why these may not be what it wants."""
+    """What the project's settings say about its boards. ``problem``: why the settings could not be used."""
 
     plan_folder: Path
     roles: CompletionDefaults = CompletionDefaults()
@@ -29,7 +128,7 @@ class BoardRules:
 
 
 class BoardReader:
-    """Reads again each time it is asked: the agent itself edits the plan. ``tasks`` None: the record has none."""
+    """Reads again on each call: the agent itself edits the plan. ``tasks`` None: the record has none."""
 
     def __init__(self, tasks: TaskCards | None, rules: BoardRules) -> None:
         self._tasks = tasks

@@ -1,8 +1,8 @@
 """The runs that a run's agent has started, directly or not, and which of them are still active.
 
-A child of the same project has a row in the same database. One that has its record elsewhere, in another project, leaves
-a small file in its parent's run folder for as long as it runs; one in a sandbox leaves it in the task folder, the only
-place of its parent's that it can write to, and ends with the sandbox.
+A child in the same project has a row in the same database. A child in another project leaves a small file in its
+parent's run folder while it runs. A child in a sandbox leaves that file in the task folder, the only folder of its
+parent that it can write to, and ends with the sandbox.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ralph.adapters.files import open_folder, read_plain, write_atomic
-from ralph.adapters.storage.database import store_errors
+from ralph.adapters.storage.database import StartedOf, store_errors
 from ralph.domain.holder import Owner, is_stale
 
 RUN_FOLDER_VARIABLE = "RUN_FOLDER"
@@ -25,7 +25,7 @@ TASK_FOLDER_VARIABLE = "TASK_FOLDER"
 CHILDREN_FOLDER = "children"
 MAX_FILE_BYTES = 10_000
 
-# UNION, not UNION ALL: it ends even if somebody made the line a circle.
+# UNION, not UNION ALL: it ends even if the line of parents was made a circle.
 ACTIVE = """WITH RECURSIVE family (id) AS (
         SELECT id FROM runs WHERE parent_id = ?
         UNION SELECT runs.id FROM runs JOIN family ON runs.parent_id = family.id
@@ -42,7 +42,7 @@ class ChildRun:
 
 
 class ChildRuns:
-    """The children of one run. One whose process is gone does not count."""
+    """The children of one run. A child whose process has died does not count."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ChildRuns:
         run_id: str,
         *,
         here: Owner,
-        started_of: Callable[[int], str | None],
+        started_of: StartedOf,
     ) -> None:
         self._database = database
         self._path = state_folder / "ralph.db"
@@ -71,7 +71,7 @@ class ChildRuns:
         return [child for child in children.values() if self._is_alive(child.owner)]
 
     def is_child(self, pid: int) -> bool:
-        """Asked for many pids in a row: the record is read again only if somebody wrote to it."""
+        """Asked for many pids in a row: the record is read again only after a change."""
         seen = self._version()
         if seen != self._seen:
             self._pids = frozenset(child.owner.pid for child in self.active())
@@ -95,31 +95,23 @@ class ChildRuns:
         except OSError:
             return
         for file in files:
-            # The agent may write there too: whatever is no registration is passed over.
+            # The agent may write there too: skip whatever is not a registration.
             with contextlib.suppress(
                 OSError, ValueError, ArithmeticError, TypeError, KeyError, RecursionError
             ):
                 owner = json.loads(read_plain(file, MAX_FILE_BYTES, follow=False))["owner"]
-                yield ChildRun(
-                    file.stem,
-                    Owner(
-                        pid=int(owner["pid"]),
-                        process_started=str(owner["process_started"]),
-                        boot_id=str(owner["boot_id"]),
-                        host=str(owner["host"]),
-                    ),
-                )
+                texts = (str(owner[name]) for name in ("process_started", "boot_id", "host"))
+                yield ChildRun(file.stem, Owner(int(owner["pid"]), *texts))
 
 
 def cut_off(task_folder: Path) -> list[str]:
-    """Child runs that registered from inside a sandbox and never signed off: they ended with it. They are forgotten."""
+    """Remove and return the child runs that registered from inside a sandbox and ended with it."""
     try:
-        folder = open_folder(task_folder / CHILDREN_FOLDER)  # what is removed must lie in it
+        folder = open_folder(task_folder / CHILDREN_FOLDER)  # only what is really in it is removed
     except OSError:
         return []
     try:
-        there = os.listdir(folder)  # noqa: PTH208 - of a descriptor
-        names = sorted(name for name in there if name.endswith(".json"))
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))  # noqa: PTH208 - a descriptor
         for name in names:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=folder)
@@ -130,8 +122,8 @@ def cut_off(task_folder: Path) -> list[str]:
 
 @contextmanager
 def registered_child(environ: Mapping[str, str], run_id: str, owner: Owner) -> Iterator[None]:
-    """Tell the run whose agent started this process, for the time of the block. Nobody may be there to be told."""
-    # In a sandbox the run folder is read-only; what is left in the task folder is taken in from there.
+    """For the duration of the block, register with the run whose agent started this process, if there is one."""
+    # In a sandbox the run folder is read-only.
     is_sandboxed = bool(environ.get("RALPH_SANDBOX"))
     parent = environ.get(TASK_FOLDER_VARIABLE if is_sandboxed else RUN_FOLDER_VARIABLE, "")
     if not parent or not Path(parent).is_dir():

@@ -1,4 +1,4 @@
-"""Who holds which workspace, in the database: at most one each, whoever asks at the same time."""
+"""Who holds which workspace, in the database: one holder at most, even if several ask at the same time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from time import gmtime, strftime
 
-from ralph.adapters.storage.database import store_errors, transaction
+from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
 from ralph.domain.holder import Claim, Mode, Owner, is_stale
 from ralph.errors import WorkspaceBusy
 
@@ -21,20 +22,18 @@ TAKE = """INSERT OR REPLACE INTO claims
 RELEASE = """DELETE FROM claims
     WHERE workspace = ? AND pid = ? AND process_started = ? AND boot_id = ? AND host = ?"""
 
-# UNION, not UNION ALL: it ends even if somebody made the line a circle.
+# UNION, not UNION ALL: it ends even if the line of parents was made a circle.
 IS_IN_LINE = """WITH RECURSIVE line (id) AS (
         SELECT ? UNION SELECT runs.parent_id FROM runs JOIN line ON runs.id = line.id
     ) SELECT 1 FROM line WHERE id = ?"""
 
 
 class Claims:
-    """The claims as this process sees them. One whose process is gone is as good as none."""
+    """The claims as this process sees them. A claim whose process has died counts for nothing."""
 
-    def __init__(
-        self, database: sqlite3.Connection, *, me: Owner, started_of: Callable[[int], str | None]
-    ) -> None:
+    def __init__(self, database: sqlite3.Connection, *, me: Owner, started_of: StartedOf) -> None:
         self._database = database
-        self._path = Path(database.execute("PRAGMA database_list").fetchone()[2])
+        self._path = path_of(database)
         self._me = me
         self._started_of = started_of
 
@@ -48,14 +47,13 @@ class Claims:
         details: Mapping[str, object] | None = None,
         inherited: str = "",
     ) -> bool:
-        """Hold the workspace from now on, or raise WorkspaceBusy, also if this very process holds it already.
+        """Hold the workspace from now on, or raise WorkspaceBusy, even if this process itself holds it already.
 
-        ``inherited`` is the run this process was started by: what a run starts goes on under its claim and does
-        not own it (False).
+        ``inherited`` is the run that started this process: the workspace is shared with it, not owned (False).
         """
-        values = (workspace, mode, run_id, *_row(self._me), now, json.dumps(dict(details or {})))
+        values = (workspace, mode, run_id, *astuple(self._me), now, json.dumps(dict(details or {})))
         with store_errors(self._path), transaction(self._database):
-            # Looked at under the write lock: of two processes that find a stale claim only one takes it over.
+            # Under the write lock: of two processes that find a stale claim only one takes it over.
             holder = self.holder(workspace)
             if holder is not None:
                 if self.covers(holder, inherited):
@@ -66,17 +64,10 @@ class Claims:
 
     @contextmanager
     def holding(
-        self,
-        workspace: str,
-        mode: Mode,
-        *,
-        run_id: str = "",
-        now: float,
-        details: Mapping[str, object] | None = None,
-        inherited: str = "",
+        self, workspace: str, mode: Mode, *, run_id: str = "", now: float, inherited: str = ""
     ) -> Iterator[bool]:
-        """``take`` for the time of the block; what was not taken is not released."""
-        is_owner = self.take(workspace, mode, run_id=run_id, now=now, details=details, inherited=inherited)
+        """``take`` for the duration of the block; what was not taken is not released."""
+        is_owner = self.take(workspace, mode, run_id=run_id, now=now, inherited=inherited)
         try:
             yield is_owner
         finally:
@@ -87,18 +78,15 @@ class Claims:
         """Remove this process's own claim (if it is in ``mode``). False: there was none."""
         condition, values = ("", ()) if mode is None else (" AND mode = ?", (mode,))
         with store_errors(self._path):
-            gone = self._database.execute(RELEASE + condition, (workspace, *_row(self._me), *values))
-        return gone.rowcount > 0
+            removed = self._database.execute(RELEASE + condition, (workspace, *astuple(self._me), *values))
+        return removed.rowcount > 0
 
     def holder(self, workspace: str) -> Claim | None:
-        """Who holds it; None if nobody does, or one whose process is gone."""
-        with store_errors(self._path):
-            row = self._database.execute(f"{READ} WHERE workspace = ?", (workspace,)).fetchone()
-        claim = _claim(row) if row is not None else None
-        return claim if claim is not None and self._is_live(claim) else None
+        """The holder, if there is one and its process is alive."""
+        return next(iter(self._live(f"{READ} WHERE workspace = ?", workspace)), None)
 
     def covers(self, holder: Claim, inherited: str) -> bool:
-        """The holder's run is the one named ``inherited``, or one that started it, directly or not."""
+        """The holder's run is the one named ``inherited``, or started it, directly or not."""
         if not inherited or not holder.run_id:
             return False
         with store_errors(self._path):
@@ -110,17 +98,16 @@ class Claims:
 
     def all(self) -> list[Claim]:
         """All workspaces that are held now, the longest held first."""
+        return self._live(f"{READ} ORDER BY since")
+
+    def _live(self, query: str, *values: str) -> list[Claim]:
         with store_errors(self._path):
-            rows = self._database.execute(f"{READ} ORDER BY since").fetchall()
-        return [claim for claim in map(_claim, rows) if self._is_live(claim)]
-
-    def _is_live(self, claim: Claim) -> bool:
-        owner = claim.owner
-        return not is_stale(owner, here=self._me, started_of=self._started_of(owner.pid))
-
-
-def _row(owner: Owner) -> tuple[int, str, str, str]:
-    return owner.pid, owner.process_started, owner.boot_id, owner.host
+            claims = [_claim(row) for row in self._database.execute(query, values)]
+        return [
+            claim
+            for claim in claims
+            if not is_stale(claim.owner, here=self._me, started_of=self._started_of(claim.owner.pid))
+        ]
 
 
 def _claim(row: tuple[str, str, str, int, str, str, str, float]) -> Claim:
@@ -134,7 +121,7 @@ def _busy(holder: Claim, *, here: Owner, database: Path) -> WorkspaceBusy:
     since = strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(holder.since))
     message = f"{holder.workspace} is in use by {what}, pid {owner.pid} on {owner.host}, since {since}"
     if owner.host != here.host:
-        # Nobody here can see whether it still runs, so only a person can say that it does not.
+        # Whether it still runs cannot be seen from here, so only a person can say that it does not.
         delete = f"DELETE FROM claims WHERE host = '{owner.host}'"  # noqa: S608 - words for a person
         remedy = f'sqlite3 {shlex.quote(str(database))} "{delete}"'
         hint = f"Wait for it, or end it on {owner.host}. If that machine is gone for good: {remedy}"
@@ -143,3 +130,51 @@ def _busy(holder: Claim, *, here: Owner, database: Path) -> WorkspaceBusy:
     else:
         hint = f"Wait for it, end process {owner.pid}, or work in another git worktree."
     return WorkspaceBusy(message, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class ModeCheck:
+    """Whether a mode may start; if not, which mode is in the way and who holds it."""
+
+    allowed: bool
+    blocked_by: Mode | None = None
+    holder: Claim | None = None
+
+
+class ModeRegistry:
+    """The modes of one workspace: planning, executing and verifying exclude each other.
+
+    ``inherited`` is the run that started this process: it works under the mode of that run.
+    """
+
+    def __init__(
+        self, claims: Claims, workspace: str, *, now: Callable[[], float], inherited: str = ""
+    ) -> None:
+        self._claims = claims
+        self._workspace = workspace
+        self._now = now
+        self._inherited = inherited
+
+    def can_start(self, mode: Mode) -> ModeCheck:
+        """A look, not a promise: only ``start`` decides. The same mode is in its own way, too."""
+        holder = self._claims.holder(self._workspace)
+        if holder is None or self._claims.covers(holder, self._inherited):
+            return ModeCheck(allowed=True)
+        return ModeCheck(allowed=False, blocked_by=holder.mode, holder=holder)
+
+    def start(self, mode: Mode, details: Mapping[str, object] | None = None) -> bool:
+        now = self._now()
+        try:
+            self._claims.take(self._workspace, mode, now=now, details=details, inherited=self._inherited)
+        except WorkspaceBusy:
+            return False
+        return True
+
+    def is_mine(self, mode: Mode) -> bool:
+        """This very process holds the workspace in this mode."""
+        holder = self._claims.holder(self._workspace)
+        return holder is not None and holder.mode is mode and self._claims.is_mine(holder)
+
+    def end(self, mode: Mode) -> bool:
+        """Only what this process itself started."""
+        return self._claims.release(self._workspace, mode)

@@ -1,4 +1,4 @@
-"""What others ask of a run: rows that anybody may add and only the run's owner takes."""
+"""Requests to a run: rows that anyone may add and only the run's owner takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Controls:
     run_id: str
 
     def ask(self, request: Ask, *, at: float, text: str = "") -> int:
-        """From any process; gives the request's number."""
+        """From any process; returns the request's number."""
         with store_errors(self.path):
             return self.database.execute(ASK, (self.run_id, at, request, text)).lastrowid or 0
 
@@ -40,24 +40,24 @@ class Controls:
         return row is not None and bool(row[0])
 
     def version(self) -> int:
-        """Changes whenever another connection wrote: cheaper to ask than for the rows themselves."""
+        """Changes whenever another connection writes: cheaper than asking for the rows."""
         with store_errors(self.path):
             return int(self.database.execute("PRAGMA data_version").fetchone()[0])
 
     def hear(self, *, at: float) -> Sequence[Ask]:
-        """The owner takes what was asked since, in order."""
+        """The owner takes the new requests, in order."""
         with store_errors(self.path):
             rows = self.database.execute(HEAR, (at, self.run_id)).fetchall()
         return [Ask(request) for _, request in sorted(rows)]
 
     def steering(self, *, at: float, iteration: int) -> Sequence[str]:
-        """The user's words for the prompt of this iteration: every attempt of it gets them again."""
+        """The user's notes for the prompt of this iteration; each of its attempts gets them."""
         with store_errors(self.path):
             rows = self.database.execute(STEER, (at, iteration, self.run_id, iteration)).fetchall()
         return [text for _, text in sorted(rows)]
 
 
 def cancel_ended_run(database: sqlite3.Connection, path: Path, run_id: str, *, at: float) -> None:
-    """A run that ended waiting has no owner any more that could take a request."""
+    """A run that ended waiting has no owner left to take a request."""
     with store_errors(path):
         database.execute(CANCEL, (at, run_id))

@@ -1,10 +1,10 @@
-"""Opening ``.ralph/ralph.db``: WAL, migrations, and clear words when it cannot be used."""
+"""Opens ``.ralph/ralph.db``: WAL, migrations, and a clear error when it cannot be used."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -12,18 +12,24 @@ from ralph.adapters.files import make_state_folder
 from ralph.errors import StoreError
 
 BUSY_TIMEOUT = 10.0
-APPLICATION_ID = 0x52414C50  # "RALP": tells our file from somebody else's
+APPLICATION_ID = 0x52414C50  # "RALP": marks the file as ours
+
+Statement = tuple[str, tuple[object, ...]]
+"""SQL and its values."""
+
+StartedOf = Callable[[int], str | None]
+"""When the process that has a pid now was started; None if there is none. Tells live owners from dead ones."""
 
 
 def open_state_database(folder: Path) -> sqlite3.Connection:
-    """The database of a state folder, which is made at first use."""
+    """The database of a state folder, which is created on first use."""
     with store_errors(folder):
         make_state_folder(folder)
     return open_database(folder / "ralph.db")
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """The journal's database, brought up to date. Raises StoreError and never touches a file that is not ours."""
+    """The database, migrated. Raises StoreError and never touches a file that is not ours."""
     with store_errors(path):
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, cached_statements=64)
         try:
@@ -38,7 +44,7 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """The first to come switches a new file over; SQLite does not let the others wait for that by itself."""
+    """The first process switches a new file over; SQLite's busy timeout does not make the others wait for that."""
     deadline = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
@@ -83,8 +89,12 @@ def _migrations() -> list[str]:
     return [(folder / name).read_text() for name in names]
 
 
+def path_of(connection: sqlite3.Connection) -> Path:
+    return Path(connection.execute("PRAGMA database_list").fetchone()[2])
+
+
 def _statements(script: str) -> Iterator[str]:
-    # executescript() would commit the transaction that makes a migration all or nothing.
+    # executescript() would commit the transaction that makes a migration atomic.
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -95,7 +105,7 @@ def _statements(script: str) -> Iterator[str]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing, with the write lock held from the beginning."""
+    """All or nothing, with the write lock held from the start."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -108,11 +118,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def store_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the file system say into what the user can do."""
+    """Turn errors of SQLite and the file system into a StoreError that says what to do."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise _explained(error, path) from error
+        raise _explain(error, path) from error
     except (FileExistsError, NotADirectoryError) as error:
         message = f"cannot write {path}: something else of that name is in the way"
         raise StoreError(message, hint="Move it away; ralph needs a directory there.") from error
@@ -123,26 +133,22 @@ def store_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _explained(error: sqlite3.DatabaseError, path: Path) -> StoreError:
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return StoreError(
-            f"{path} is damaged: {error}",
-            hint="Move it (and its -wal and -shm files) away; a new one is made. The agent's work is untouched.",
-        )
-    if name.startswith("SQLITE_FULL"):
-        return StoreError(f"cannot write {path}: the disk is full", hint="Free some space; no work was lost.")
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return StoreError(
-            f"cannot write {path}: {error}",
-            hint="Make the folder writable, or choose another with --project-dir.",
-        )
-    if name.startswith("SQLITE_IOERR"):
-        return StoreError(
-            f"cannot write {path}: {error}", hint="Check free space and the disk's health; no work was lost."
-        )
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoreError(
-            f"{path} is locked by another process", hint="Wait for it to finish, or look for a stuck ralph."
-        )
-    return StoreError(f"{path}: {error}", hint="The agent's work is untouched.")
+def _explain(error: sqlite3.DatabaseError, path: Path) -> StoreError:
+    message, hint = f"cannot write {path}: {error}", ""
+    match (getattr(error, "sqlite_errorname", "") or "").split("_")[1:2]:
+        case ["NOTADB" | "CORRUPT"]:
+            message = f"{path} is damaged: {error}"
+            hint = "Move it (and its -wal and -shm files) away; a new one is made. The agent's work is untouched."
+        case ["FULL"]:
+            message = f"cannot write {path}: the disk is full"
+            hint = "Free some space; no work was lost."
+        case ["READONLY" | "CANTOPEN" | "PERM"]:
+            hint = "Make the folder writable, or choose another with --project-dir."
+        case ["IOERR"]:
+            hint = "Check free space and the disk's health; no work was lost."
+        case ["BUSY" | "LOCKED"]:
+            message = f"{path} is locked by another process"
+            hint = "Wait for it to finish, or look for a stuck ralph."
+        case _:
+            message, hint = f"{path}: {error}", "The agent's work is untouched."
+    return StoreError(message, hint=hint)

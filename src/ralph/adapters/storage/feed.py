@@ -1,4 +1,4 @@
-"""The record as faces follow it: what is new since a number, folded as it comes. Reads only, in short queries."""
+"""The record as faces follow it: what is new since an event's number. Reads only, in short queries."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import contextlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from ralph.adapters.storage.board_reader import BoardReader, BoardRules
-from ralph.adapters.storage.restored_events import restore
-from ralph.adapters.storage.run_reader import RunReader, StartedOf, open_reader
-from ralph.adapters.storage.task_cards import TaskCards
+from ralph.adapters.storage.board_reader import BoardReader, BoardRules, TaskCards
+from ralph.adapters.storage.database import StartedOf
+from ralph.adapters.storage.run_reader import RunReader, open_reader
+from ralph.adapters.storage.wire import restore
 from ralph.domain.holder import Owner
 from ralph.domain.loop.events import IterationStarted
 from ralph.domain.views.board import Board, CardDetail, CardKind
@@ -34,16 +34,15 @@ _HAS_PARENTS = "SELECT 1 FROM pragma_table_info('runs') WHERE name = 'parent_id'
 _PARTS = "SELECT id FROM runs WHERE parent_id = ? ORDER BY started_at, id LIMIT ?"
 _OPTIONS = "SELECT options FROM runs WHERE id = ?"
 _FIRST_ITERATION = """SELECT data FROM events WHERE run_id = ? AND kind <> 'agent_acted'
-    AND kind = 'iteration_started' ORDER BY seq LIMIT 1"""  # the index of landmarks wants its own condition
+    AND kind = 'iteration_started' ORDER BY seq LIMIT 1"""  # <> is what lets SQLite use the index of landmarks
 _NEVER = 2**63 - 1
 
 
 class Feed:
     """One reader, for one thread. There need not be a record yet, and it may be replaced meanwhile.
 
-    ``here`` and ``started_of`` tell live runs from interrupted ones, ``rules`` what the settings say about the
-    boards, whenever it is asked; ``operations.watch`` gives them.
-    Everything raises StoreError if the record cannot be read.
+    ``here`` and ``started_of`` tell live runs from interrupted ones; ``rules`` returns what the settings say about the
+    boards now. Everything raises StoreError if the record cannot be read.
     """
 
     def __init__(
@@ -82,9 +81,11 @@ class Feed:
         self.close()
 
     def head(self) -> Head:
-        """Costs microseconds: ask it often, and the rest only when it differs."""
+        """Costs microseconds: poll it, and ask for the rest only when it differs."""
         reader = self._open()
-        plan = _changed_at(self._rules().plan)
+        plan = 0
+        with contextlib.suppress(OSError):
+            plan = self._rules().plan.stat().st_mtime_ns
         if reader is None:
             return Head(plan=plan)
         version = reader.query("PRAGMA data_version")[0][0]
@@ -101,45 +102,41 @@ class Feed:
         return reader.runs(here=self._here, started_of=self._started_of, limit=limit)
 
     def run(self, run_id: str) -> RunView | None:
-        """None: there is no such run, or it was removed."""
+        """None: there is no such run."""
         reader = self._open()
         return None if reader is None else reader.run(run_id, here=self._here, started_of=self._started_of)
 
     def parts(self, run_id: str) -> list[RunView]:
         """The runs that are a part of it, in the order in which they began: tasks of a `ralph work`, children."""
-        reader = self._open()
-        if reader is None or not reader.query(_HAS_PARENTS):
+        if not self._query(_HAS_PARENTS):
             return []
-        found = (self.run(name) for (name,) in reader.query(_PARTS, run_id, MOST_PARTS))
+        found = (self.run(name) for (name,) in self._query(_PARTS, run_id, MOST_PARTS))
         return [part for part in found if part is not None]
 
     def label(self, run_id: str) -> RunLabel:
-        """What it was asked for; empty if there is no such run."""
-        reader = self._open()
-        if reader is None:
-            return RunLabel()
+        """What the run was asked to do; empty if there is no such run."""
+        self._open()  # forgets the labels of a record that was replaced
         known = self._labels.get(run_id)
         if known is None:
-            rows = reader.query(_OPTIONS, run_id)
+            rows = self._query(_OPTIONS, run_id)
             if not rows:
                 return RunLabel()
-            known = _label(rows[0][0], self._first_prompt(reader, run_id))
-            if known.title:  # else its first prompt may be still to come
+            known = _label(rows[0][0], self._first_prompt(run_id))
+            if known.title:  # otherwise its first prompt may be yet to come
                 if len(self._labels) >= LABELS_KEPT:
                     self._labels.clear()
                 self._labels[run_id] = known
         return known
 
-    def _first_prompt(self, reader: RunReader, run_id: str) -> str:
-        for (data,) in reader.query(_FIRST_ITERATION, run_id):
-            begun = restore(data)
-            return begun.prompt if isinstance(begun, IterationStarted) else ""
-        return ""
+    def _first_prompt(self, run_id: str) -> str:
+        rows = self._query(_FIRST_ITERATION, run_id)
+        begun = restore(rows[0][0]) if rows else None
+        return begun.prompt if isinstance(begun, IterationStarted) else ""
 
     # --- events ---
 
     def events(self, run_id: str, after_seq: int = 0, limit: int = DEFAULT_LIMIT) -> list[FeedEvent]:
-        """The next ones in order; fewer than ``limit`` means that there are no more yet."""
+        """The next ones, in order; fewer than ``limit`` means that there are no more yet."""
         return self._events(_AFTER, run_id, after_seq, limit)
 
     def newest(self, run_id: str, limit: int = DEFAULT_LIMIT) -> list[FeedEvent]:
@@ -147,22 +144,21 @@ class Feed:
         return self.before(run_id, _NEVER, limit)
 
     def before(self, run_id: str, before_seq: int, limit: int = DEFAULT_LIMIT) -> list[FeedEvent]:
-        """Those just before a number, in order: for scrolling back."""
+        """The ones just before a number, in order: for scrolling back."""
         return self._events(_BEFORE, run_id, before_seq, limit)[::-1]
 
     def _events(self, query: str, run_id: str, seq: int, limit: int) -> list[FeedEvent]:
-        reader = self._open()
-        return [] if reader is None else [FeedEvent(*row) for row in reader.query(query, run_id, seq, limit)]
+        return [FeedEvent(*row) for row in self._query(query, run_id, seq, limit)]
 
     # --- iterations ---
 
     def timeline(self, run_id: str) -> Timeline:
-        """Folded so far: a second look reads only the landmarks that came since."""
+        """Its iterations so far; later calls read only the landmarks that are new."""
         reader = self._open()
-        timeline = self._timelines.pop(run_id, None)
         if reader is None:
             return Timeline()
-        if timeline is None or (timeline.seq and not self._has(reader, run_id)):
+        timeline = self._timelines.pop(run_id, None)
+        if timeline is None or (timeline.seq and not reader.query("SELECT 1 FROM runs WHERE id = ?", run_id)):
             timeline = Timeline()
         self._timelines[run_id] = timeline  # the most recently used one last
         if len(self._timelines) > TIMELINES_KEPT:
@@ -172,16 +168,13 @@ class Feed:
                 timeline.take(seq, at, restore(data))
         return timeline
 
-    def _has(self, reader: RunReader, run_id: str) -> bool:
-        return bool(reader.query("SELECT 1 FROM runs WHERE id = ?", run_id))
-
     def iterations(self, run_id: str) -> Sequence[IterationView]:
         return self.timeline(run_id).iterations
 
     # --- the board ---
 
     def boards(self) -> tuple[Board, ...]:
-        """Of the tasks, and of the plan's stories; none for what is not there."""
+        """One for the tasks and one for the plan's stories, if there are any."""
         return self._board().boards()
 
     def card(self, kind: CardKind, card_id: str) -> CardDetail | None:
@@ -197,31 +190,24 @@ class Feed:
     # --- the file ---
 
     def _open(self) -> RunReader | None:
-        """The record may come, go and be replaced while somebody watches."""
-        file = _file_number(self._path)
+        """The record may come, go and be replaced while it is watched."""
+        file = 0
+        with contextlib.suppress(OSError):
+            file = self._path.stat().st_ino
         if self._reader is None or file != self._file:
             self.close()
             self._reader = open_reader(self._folder)
             self._file = file if self._reader is not None else 0
         return self._reader
 
+    def _query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        reader = self._open()
+        return [] if reader is None else reader.query(query, *values)
+
 
 def _label(options: str, first_prompt: str) -> RunLabel:
-    """Of any version of ralph."""
     try:
         known = json.loads(options)
     except (ValueError, RecursionError):
         known = {}
     return label_of(known if isinstance(known, dict) else {}, first_prompt)
-
-
-def _file_number(path: Path) -> int:
-    with contextlib.suppress(OSError):
-        return path.stat().st_ino
-    return 0
-
-
-def _changed_at(path: Path) -> int:
-    with contextlib.suppress(OSError):
-        return path.stat().st_mtime_ns
-    return 0

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Self
 
 from ralph.adapters.files import point_link
-from ralph.adapters.storage.database import store_errors, transaction
-from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
+from ralph.adapters.storage.database import Statement, store_errors, transaction
+from ralph.adapters.storage.wire import decode_state, encode_event, encode_state, restore
 from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
 from ralph.domain.agent.transcript import PriceOf, unpriced
 from ralph.domain.holder import Owner
@@ -21,8 +21,6 @@ from ralph.domain.loop.events import AgentActed, IterationEnded, IterationStarte
 from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import SessionFiles
 from ralph.errors import StoreError
-
-Statement = tuple[str, tuple[object, ...]]
 
 START_RUN = """INSERT INTO runs
     (id, profile, agent, root, options, state, started_at, updated_at,
@@ -35,8 +33,8 @@ FORGET_REQUESTS = (
 )
 LAST_DECISION = """SELECT decision FROM iterations WHERE run_id = ?
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
-# The end of the run that a decision to stop brought about: the first after the newest iteration. Whoever resumed it
-# and stopped it again before the next session added another. (The index of landmarks wants its own condition.)
+# The end of the run that a decision to stop brought about: the first after the newest iteration. Resuming the run and
+# stopping it before the next session adds another. (<> is what lets SQLite use the index of landmarks.)
 END_AFTER_LAST = """SELECT data FROM events WHERE run_id = :run AND kind <> 'agent_acted' AND kind = 'run_ended'
     AND seq > (SELECT max(seq) FROM events
         WHERE run_id = :run AND kind <> 'agent_acted' AND kind = 'iteration_ended') ORDER BY seq LIMIT 1"""
@@ -53,7 +51,7 @@ END_ITERATION = """UPDATE iterations
 ADD_EVENT = "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?, ?, ?, ?)"
 
 SESSION_BYTES = 8 * 1024 * 1024
-TOO_MUCH = "the agent says more than the record takes in: the rest of this session is in its log only"
+TOO_MUCH = "the agent's output is too large for the record: the rest of this session is in its log only"
 FLUSH_BYTES = 256 * 1024
 
 
@@ -79,7 +77,7 @@ class SqliteJournal:
         self._events: list[tuple[str, int, float, str, bytes]] = []
         self._event_bytes = 0
         self._acted_bytes = 0
-        self._is_told_of_chatter = False
+        self._has_warned = False
         self._held: tuple[int, int] | None = None  # events and statements before the end of an iteration
         self._statements: list[Statement] = []
         self._last_at = now
@@ -95,52 +93,40 @@ class SqliteJournal:
         """A new run."""
         with store_errors(self._folder):
             _forget_links(self._folder)
-        given = (self._run_id, profile, agent, str(root), json.dumps(options))
+        given = (self._run_id, profile, agent, str(root), json.dumps(options), encode_state(LoopState()))
+        values = (*given, self._last_at, self._last_at, *astuple(self._owner), parent_id)
         with store_errors(self._path):
-            self._database.execute(
-                START_RUN,
-                (
-                    *given,
-                    encode_state(LoopState()),
-                    self._last_at,
-                    self._last_at,
-                    *astuple(self._owner),
-                    parent_id,
-                ),
-            )
+            self._database.execute(START_RUN, values)
 
     def take_up(
         self, *, options: Mapping[str, object], price: PriceOf = unpriced, parent_id: str = ""
     ) -> TakenUp:
-        """A run that an earlier process left behind; raises StoreError if its record cannot be read.
+        """Resume a run that an earlier process left; raises StoreError if its record cannot be read.
 
-        ``parent_id``: the run that it is a part of from now on; empty: as before.
-        ``price`` is for what a session used that was cut off. All of it is on record or nothing: whoever is killed
-        here loses no time and counts no money twice.
+        ``parent_id``: the run that it is a part of from now on; empty: as before. ``price`` prices a session that was
+        cut off. All of it is recorded or nothing: a process killed here loses no time and counts no money twice.
         """
-        from ralph.adapters.storage.uncounted import spend_after  # what only a resumed run needs
+        from ralph.adapters.storage.earlier_runs import spend_after  # only a resumed run needs it
 
         with store_errors(self._path), transaction(self._database):
             row = self._database.execute(READ_STATE, (self._run_id,)).fetchone()
             if row is None:
-                message = f"run {self._run_id} was removed meanwhile"
+                message = f"run {self._run_id} was removed"
                 raise StoreError(message, hint="start a new one with `ralph run`")
             state, saved_at, saved_seq, heard_of = row
             uncounted = spend_after(self._database, self._run_id, saved_seq, price=price)
             unsaved = (heard_of or 0.0) - saved_at
-            stood = decode_state(state).resumed(uncounted, unsaved_seconds=unsaved)
-            # What was asked of the earlier process is not for this one; a note to the agent is.
+            resumed = decode_state(state).resumed(uncounted, unsaved_seconds=unsaved)
+            # Requests to the earlier process are not for this one; a note to the agent is.
             self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
             was_cut = self._was_cut_short()
             owner = astuple(self._owner)
             self._database.execute(TAKE_UP, (json.dumps(options), *owner, parent_id or None, self._run_id))
-            self._database.execute(SAVE_STATE, (encode_state(stood), self._last_at, self._run_id))
-        self._iteration = stood.iteration
-        return TakenUp(stood, was_cut=was_cut)
+            self._database.execute(SAVE_STATE, (encode_state(resumed), self._last_at, self._run_id))
+        self._iteration = resumed.iteration
+        return TakenUp(resumed, was_cut=was_cut)
 
     def _was_cut_short(self) -> bool:
-        from ralph.adapters.storage.restored_events import restore
-
         last = self._database.execute(LAST_DECISION, (self._run_id,)).fetchone()
         if last is None:
             return False
@@ -172,7 +158,7 @@ class SqliteJournal:
         return files
 
     def check_log(self, iteration: int, slug: str) -> Path:
-        """In the run's folder, and as a link under the name that is documented."""
+        """In the run's folder, with a link under the documented name."""
         log = self._run_folder / f"guardrail_{iteration:03}_{slug}.log"
         self._link(log.name, log)
         return log
@@ -187,21 +173,21 @@ class SqliteJournal:
     def append(self, event: LoopEvent, *, at: float) -> None:
         self._last_at = at
         if isinstance(event, IterationEnded):
-            # An iteration ends, and counts, in one transaction.
+            # An iteration ends and is counted in one transaction.
             self._held = (len(self._events), len(self._statements))
         if isinstance(event, IterationStarted):
             self._iteration = event.iteration
             self._acted_bytes = 0
-            self._is_told_of_chatter = False
+            self._has_warned = False
         if statement := self._statement(event, at):
             self._statements.append(statement)
         if isinstance(event, AgentActed) and self._acted_bytes > SESSION_BYTES:
-            # The session's log has it all, and the record must not grow with an agent's chatter; but what it
-            # uses must be known even if it is killed.
-            if not self._is_told_of_chatter:
-                self._is_told_of_chatter = True
-                told = Warned(TOO_MUCH)
-                self._events.append((self._run_id, self._iteration, at, told.kind, encode_event(told)))
+            # The session's log has all of it, and the record must not grow with an agent's chatter; but what the
+            # session uses must be known even if it is killed.
+            if not self._has_warned:
+                self._has_warned = True
+                warning = Warned(TOO_MUCH)
+                self._events.append((self._run_id, self._iteration, at, warning.kind, encode_event(warning)))
             used = tuple(
                 each for each in event.events if isinstance(each, SessionStarted | UsageReported | TurnEnded)
             )
@@ -217,7 +203,7 @@ class SqliteJournal:
             self.flush()
 
     def enlist(self, statements: Iterable[Statement]) -> None:
-        """What must be on record together with the next state, or not at all."""
+        """Statements that must be recorded together with the next state, or not at all."""
         self._statements += statements
 
     def flush(self) -> None:
@@ -231,7 +217,7 @@ class SqliteJournal:
         self._write(durably=True)
 
     def _require_file(self) -> None:
-        """A file that was removed can still be written to by whoever has it open, and vanishes with them."""
+        """A file that was removed can still be written to, and vanishes when it is closed."""
         try:
             is_there = self._path.stat().st_ino == self._file
         except OSError:
@@ -243,7 +229,7 @@ class SqliteJournal:
             )
 
     def close(self) -> None:
-        if self._held is not None:  # it was not settled: then it has not ended, and is done again
+        if self._held is not None:  # the iteration was not settled, so it has not ended and is done again
             events, statements = self._held
             del self._events[events:], self._statements[statements:]
         self._write()
@@ -268,7 +254,7 @@ class SqliteJournal:
                 return None
 
     def _write(self, *, durably: bool = False) -> None:
-        """One transaction. Every commit survives our death; a durable one survives the machine's too."""
+        """One transaction. Every commit survives the death of this process; a durable one that of the machine."""
         if not self._events and not self._statements:
             return
         database = self._database

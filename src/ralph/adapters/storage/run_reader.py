@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from ralph.adapters.storage.database import APPLICATION_ID, store_errors
+from ralph.adapters.storage.database import APPLICATION_ID, StartedOf, store_errors
 from ralph.domain.holder import Owner
 from ralph.domain.views.feed import FeedEvent
 from ralph.domain.views.runs import LastCheck, RunView, is_alive, sort_runs, state_of
 from ralph.errors import StoreError
 
-StartedOf = Callable[[int], str | None]
-
 BUSY_TIMEOUT = 5.0
 PAGE = 100
-"""Events per read. A read that lasted as long as a slow terminal would keep the writer's log from being trimmed."""
+"""Events per read. One read for all, at the pace of a slow terminal, would keep the writer from trimming its log."""
 RECENT = 64
-"""Events looked at for the newest check: after the checks of an iteration only a few more follow."""
+"""Events searched for the newest check: only a few follow the checks of an iteration."""
 
 FIRST_OWNERS = 2
 KNOWN_SCHEMA = len(list(Path(__file__).with_name("migrations").glob("*.sql")))
@@ -57,7 +55,7 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Seen:
-    """What the events of a run said up to ``seq``; a second look reads only those that came after."""
+    """What the events of a run say up to ``seq``; the next look reads only later ones."""
 
     seq: int = 0
     at: float = 0.0
@@ -78,7 +76,7 @@ def open_reader(state_folder: Path) -> RunReader | None:
         except BaseException:
             connection.close()
             raise
-    if not version:  # made, and not yet filled
+    if not version:  # created, but still empty
         connection.close()
         return None
     return RunReader(connection, path, version)
@@ -111,10 +109,10 @@ class RunReader:
 
     def ids(self) -> list[str]:
         """Newest first."""
-        return [row[0] for row in self._all("SELECT id FROM runs ORDER BY started_at DESC, id DESC")]
+        return [row[0] for row in self.query("SELECT id FROM runs ORDER BY started_at DESC, id DESC")]
 
     def runs(self, *, here: Owner, started_of: StartedOf, limit: int | None = None) -> list[RunView]:
-        """Live ones first, then the newest. Costs the same however many events there are."""
+        """Live ones first, then the newest. Costs the same for any number of events."""
         live = self._live_ids(here, started_of)
         rows = self._rows("ORDER BY started_at DESC, id DESC LIMIT ?", -1 if limit is None else limit)
         shown = {row.id for row in rows}
@@ -130,7 +128,7 @@ class RunReader:
         return self._view(rows[0], {run_id} if alive else set())
 
     def begun_by(self, pid: int, *, since: float) -> str | None:
-        """The first run of a process that is no part of another; a pid may have been used before ``since``."""
+        """The first run of a process that is not part of another; a pid may have been used before ``since``."""
         if not self._has_owners:
             return None
         query = "SELECT id FROM runs WHERE pid = ? AND started_at > ? AND parent_id = '' ORDER BY started_at LIMIT 1"
@@ -138,18 +136,18 @@ class RunReader:
         return None if row is None else str(row[0])
 
     def _rows(self, clause: str, *values: object) -> list[_Row]:
-        return [_Row(*row) for row in self._all(f"SELECT {self._columns} FROM runs {clause}", *values)]  # noqa: S608
+        return [_Row(*row) for row in self.query(f"SELECT {self._columns} FROM runs {clause}", *values)]  # noqa: S608
 
     def _live_ids(self, here: Owner, started_of: StartedOf) -> set[str]:
         if not self._has_owners:
             return set()
-        rows = self._all(
+        rows = self.query(
             "SELECT id, pid, process_started, boot_id, host FROM runs WHERE outcome IS NULL AND pid <> 0"
         )
         return {row[0] for row in rows if is_alive(Owner(*row[1:]), here=here, started_of=started_of)}
 
     def _view(self, row: _Row, live: set[str]) -> RunView:
-        """What has ended stays as it is: a second look needs no query."""
+        """A run that has ended does not change: it is read once."""
         known = self._views.get(row.id)
         if row.outcome is not None and known is not None and known[0] == row:
             return known[1]
@@ -198,7 +196,7 @@ class RunReader:
         )
 
     def _paused_at(self, run_id: str) -> float | None:
-        """When the last pause was heard that nobody took back."""
+        """When the pause that is in effect was heard."""
         if not self._has_owners:
             return None
         last = self._one_or_none(
@@ -211,17 +209,17 @@ class RunReader:
     # --- what the events say about a run ---
 
     def _look(self, run_id: str) -> _Seen:
-        """At the few newest events the first time, then only at those that came since."""
+        """At the newest few events the first time, then only at new ones."""
         known = self._seen.get(run_id)
         if known is None:
             known = self._seen[run_id] = _Seen()
             newest = "SELECT seq, at, kind FROM events WHERE run_id = ? ORDER BY seq DESC LIMIT ?"
-            self._take(known, self._all(newest, run_id, RECENT)[::-1])
+            self._take(known, self.query(newest, run_id, RECENT)[::-1])
             if known.check is None:
                 known.check = self._check_before_session(run_id)
         else:
             since = "SELECT seq, at, kind FROM events WHERE run_id = ? AND seq > ? ORDER BY seq"
-            self._take(known, self._all(since, run_id, known.seq))
+            self._take(known, self.query(since, run_id, known.seq))
         return known
 
     def _take(self, seen: _Seen, events: list[tuple[Any, ...]]) -> None:
@@ -249,7 +247,7 @@ class RunReader:
         )
         if last is None or last[1] < 2:
             return None
-        found = self._all(
+        found = self.query(
             "SELECT seq, kind FROM events WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
             run_id,
             self._first_of(run_id, last[1], last[0]),
@@ -285,30 +283,27 @@ class RunReader:
     # --- events ---
 
     def events(self, run_id: str, *, after: int = 0, iteration: int | None = None) -> Iterator[FeedEvent]:
-        """In order, those that are there now; more may come."""
+        """In order, as many as there are now; more may come."""
         of_iteration = "" if iteration is None else "AND iteration = ?"
         values = () if iteration is None else (iteration,)
         query = (
             "SELECT seq, iteration, at, kind, data FROM events"  # noqa: S608 (our own words)
             f" WHERE run_id = ? AND seq > ? {of_iteration} ORDER BY seq LIMIT ?"
         )
-        while page := self._all(query, run_id, after, *values, PAGE):
+        while page := self.query(query, run_id, after, *values, PAGE):
             for row in page:
                 yield FeedEvent(*row)
             after = page[-1][0]
 
-    # --- queries, each a whole one: no read is left open ---
+    # --- queries ---
 
     def query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """For readers of other tables, through the same connection and with the same words about errors."""
-        return self._all(query, *values)
-
-    def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows at once: no read is left open."""
         with _read_errors(self._path):
             return self._database.execute(query, values).fetchall()
 
     def _one_or_none(self, query: str, *values: object) -> tuple[Any, ...] | None:
-        rows = self._all(query, *values)
+        rows = self.query(query, *values)
         return rows[0] if rows else None
 
     def _one(self, query: str, *values: object) -> tuple[Any, ...]:
@@ -330,7 +325,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         if path.with_name(path.name + "-wal").exists():
             raise
-        # A folder that one may not write to has no room for the lock file; without a log nobody is writing either.
+        # A read-only folder has no room for the lock file; without a log nobody is writing, so none is needed.
         return _checked(f"{path.resolve().as_uri()}?mode=ro&immutable=1")
 
 
@@ -373,7 +368,7 @@ def _read_errors(path: Path) -> Iterator[None]:
 
 
 def _object(text: str | bytes) -> dict[str, Any]:
-    """A screen must be able to show a run whose row somebody damaged."""
+    """Empty for damaged JSON: the run must still be shown."""
     try:
         return _dict(json.loads(text))
     except ValueError:

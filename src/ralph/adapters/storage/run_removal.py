@@ -1,4 +1,4 @@
-"""Removing what a run left: its folder, then its rows. What cannot be removed keeps its row."""
+"""Removes what a run left: its folder, then its rows. A run whose folder cannot be removed keeps its rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Belongings(NamedTuple):
 
 
 def run_folder(state_folder: Path, run_id: str) -> Path:
-    """Raises StoreError for a name that would lead elsewhere: what is removed must be the run's own."""
+    """Raises StoreError for a name that would lead elsewhere: only the run's own folder may be removed."""
     if run_id in ("", ".", "..") or Path(run_id).name != run_id:
         message = f"the record holds a run with an impossible name: {run_id!r}"
         raise StoreError(message, hint="Nothing of it was touched.")
@@ -43,14 +43,14 @@ def _sizes(folder: Path) -> Iterator[int]:
 
 
 class RunRemover:
-    """Writes to the record, so it may bring it up to date first."""
+    """Writes to the record, so it may migrate it first."""
 
     def __init__(self, state_folder: Path) -> None:
         self._folder = state_folder
         self._path = state_folder / "ralph.db"
 
     def remove(self, run_id: str) -> None:
-        """The caller knows that nobody runs it. Raises StoreError and keeps the row if the folder stays."""
+        """The caller knows that the run is over. Raises StoreError and keeps the rows if the folder stays."""
         folder = run_folder(self._folder, run_id)
         try:
             if folder.is_symlink():
@@ -65,7 +65,7 @@ class RunRemover:
         self._forget_links()
 
     def compact(self) -> None:
-        """Give the freed space back. Only while nobody writes: it may take longer than a run would wait."""
+        """Give freed space back. Only while nothing writes: it may take longer than a run would wait."""
         with closing(open_database(self._path)) as database, contextlib.suppress(sqlite3.Error):
             database.execute("VACUUM")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,15 +1,26 @@
-"""Small states as JSON files, of a project or of a user. What cannot be understood is kept aside, never lost."""
+"""Small states as JSON files, of a project or of a user. A file that cannot be read is kept aside, never lost.
+
+``ralph-loop.json`` is one of them: the state of a loop that a program drives, or of a run of profile ``promise``.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from time import gmtime, strftime
 from typing import Generic, TypeVar
 
 from ralph.adapters.files import make_state_folder, read_plain, write_atomic
+from ralph.domain.loop.events import IterationStarted, LoopEvent, RunEnded
+from ralph.domain.promise.loop_state import (
+    RALPH_LOOP_STATE_FILE,
+    RalphLoopState,
+    state_from_document,
+    state_to_document,
+)
 from ralph.domain.text.strict_json import parse_json
 from ralph.errors import UsageError
 
@@ -36,18 +47,18 @@ def local_folder(project: Path) -> Path:
 def global_folder(environ: Mapping[str, str]) -> Path:
     """``$XDG_STATE_HOME/ralph``, else ``~/.ralph/state``."""
     configured = environ.get("XDG_STATE_HOME", "")
-    # The specification: a relative path is invalid and to be ignored.
+    # By the specification a relative path is invalid and must be ignored.
     if configured and Path(configured).is_absolute():
         return Path(configured) / "ralph"
     try:
         return Path.home() / STATE_FOLDER / "state"
     except RuntimeError as error:
-        message = "no home directory is known, so there is no place for a global state"
+        message = "no home directory is known, so there is no place for global state"
         raise UsageError(message, hint="set HOME or XDG_STATE_HOME") from error
 
 
 class StateFile(Generic[T]):
-    """``<folder>/<name>.json``. ``report`` is told of everything that could not be read or written."""
+    """``<folder>/<name>.json``. ``report`` gets a message about everything that could not be read or written."""
 
     def __init__(
         self,
@@ -69,7 +80,7 @@ class StateFile(Generic[T]):
         self._now = now
 
     def read(self) -> T | None:
-        """None if there is no file. One that is damaged or of another kind is moved aside and reported."""
+        """None if there is no file. A damaged one, or one of another kind, is moved aside and reported."""
         try:
             return self._read()
         except OSError as error:
@@ -77,7 +88,7 @@ class StateFile(Generic[T]):
             return None
 
     def write(self, state: T) -> bool:
-        """Replace the file whole, or leave it as it was. A damaged one is kept aside first."""
+        """Replace the whole file, or leave it as it was. A damaged one is moved aside first."""
         content = json.dumps(self._encode(state), indent=2, allow_nan=False) + "\n"
         try:
             self._read()
@@ -89,10 +100,10 @@ class StateFile(Generic[T]):
         return True
 
     def clear(self) -> bool:
-        """True: there is no such file now."""
+        """True: the file does not exist now."""
         try:
             self.path.unlink(missing_ok=True)
-        except NotADirectoryError:  # something on the way is a file: then there is none
+        except NotADirectoryError:  # part of its path is a file, so it does not exist
             return True
         except OSError as error:
             self._report(f"cannot remove {self.path}: {error.strerror or error}")
@@ -118,12 +129,12 @@ class StateFile(Generic[T]):
         time = strftime("%Y%m%dT%H%M%SZ", gmtime(self._now()))
         aside = self.path.with_name(f"{self.path.name}.corrupt-{time}")
         number = 1
-        while aside.exists():  # twice within a second: an older one is not replaced
+        while aside.exists():  # twice within a second
             number += 1
             aside = self.path.with_name(f"{self.path.name}.corrupt-{time}-{number}")
         try:
             self.path.rename(aside)
-        except FileNotFoundError:  # another process was quicker, and reports it
+        except FileNotFoundError:  # another process was faster, and reports it
             return
         self._report(
             f"{self.path} is damaged or of another version ({why}); it was kept as {aside.name}, "
@@ -135,3 +146,45 @@ class StateFile(Generic[T]):
         if folder.parent.name == STATE_FOLDER:
             make_state_folder(folder.parent)
         folder.mkdir(parents=True, exist_ok=True)
+
+
+def loop_state_file(
+    workspace: Path, *, report: Callable[[str], None], now: Callable[[], float]
+) -> StateFile[RalphLoopState]:
+    """Of the workspace, not of the main checkout: each git worktree has a loop of its own."""
+    folder, decode, encode = local_folder(workspace), state_from_document, state_to_document
+    return StateFile(folder, RALPH_LOOP_STATE_FILE, decode=decode, encode=encode, report=report, now=now)
+
+
+def iso_time(seconds: float) -> str:
+    """UTC, with milliseconds and a Z, as JavaScript programs write it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class LoopStateListener:
+    """Shows a run in the state file: written before each launch, removed when the run ends, left by a killed run."""
+
+    def __init__(
+        self, file: StateFile[RalphLoopState], *, task: str, promise: str, started_at: float
+    ) -> None:
+        self._file = file
+        self._task = task
+        self._promise = promise
+        self._started_at = iso_time(started_at)
+
+    def __call__(self, event: LoopEvent, at: float) -> None:
+        match event:
+            case IterationStarted(iteration=iteration, maximum=maximum):
+                state = RalphLoopState(
+                    active=True,
+                    iteration=iteration,
+                    max_iterations=maximum or 0,  # 0: no limit
+                    completion_promise=self._promise,
+                    started_at=self._started_at,
+                    prompt=self._task,
+                )
+                self._file.write(state)
+            case RunEnded():
+                self._file.clear()
+            case _:
+                pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,7 +43,7 @@ def row_of(task: Task) -> Row:
 
 
 def task_of(row: Row) -> Task:
-    """Raises StoreError if somebody else wrote into the row."""
+    """Raises StoreError if the row is damaged."""
     try:
         return _task_of(row)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -79,7 +80,6 @@ def _task_of(row: Row) -> Task:
 
 def _progress(task: Task) -> dict[str, Any]:
     """Only what differs from a new task: most rows are short."""
-    budget = task.budget
     values = {
         "used": task.used,
         "iterations": dict(task.iterations),
@@ -88,14 +88,6 @@ def _progress(task: Task) -> dict[str, Any]:
         "reason": task.reason,
         "branch": task.branch,
         "base_commit": task.base_commit,
-        "budget": {
-            name: limit
-            for name, limit in (
-                ("cost_usd", budget.cost_usd),
-                ("tokens", budget.tokens),
-                ("seconds", budget.seconds),
-            )
-            if limit is not None
-        },
+        "budget": {name: limit for name, limit in asdict(task.budget).items() if limit is not None},
     }
     return {name: value for name, value in values.items() if value}

@@ -1,17 +1,15 @@
-"""The tasks of a project, in its database. Any process may use them; each change is one short transaction."""
+"""The tasks of a project, in its database. Any process may change them; each change is one short transaction."""
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from pathlib import Path
 
-from ralph.adapters.storage.database import store_errors
+from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
 from ralph.adapters.storage.task_rows import CHANGEABLE, CHANGEABLE_PLACES, COLUMNS, PLACES, row_of, task_of
 from ralph.domain.holder import Owner, is_stale
 from ralph.domain.tasks.dependencies import addition_problems, circular_dependencies, unknown_dependencies
@@ -23,7 +21,7 @@ from ralph.errors import UsageError
 SELECT = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608 - a constant
 INSERT = f"INSERT INTO tasks ({COLUMNS}) VALUES ({PLACES})"  # noqa: S608
 UPDATE = f"UPDATE tasks SET ({CHANGEABLE}) = ({CHANGEABLE_PLACES}) WHERE id = ?"  # noqa: S608
-# Left to itself SQLite takes another index and sorts everything that is open.
+# Left to itself, SQLite takes another index and sorts all open tasks.
 READY = f"{SELECT} INDEXED BY tasks_ready WHERE status = 'open' AND waits_for = 0 ORDER BY priority, number"
 CLAIMS = "SELECT task_id, run_id, pid, process_started, boot_id, host, since FROM task_claims"
 TAKE = "INSERT OR REPLACE INTO task_claims VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -43,13 +41,11 @@ class TaskClaim:
 
 
 class TaskStore:
-    """``me`` is this process, ``started_of`` tells a live worker from one that is gone."""
+    """``me`` is this process; ``started_of`` tells a live worker from a dead one."""
 
-    def __init__(
-        self, database: sqlite3.Connection, *, me: Owner, started_of: Callable[[int], str | None]
-    ) -> None:
+    def __init__(self, database: sqlite3.Connection, *, me: Owner, started_of: StartedOf) -> None:
         self._database = database
-        self._path = Path(database.execute("PRAGMA database_list").fetchone()[2])
+        self._path = path_of(database)
         self._me = me
         self._started_of = started_of
 
@@ -68,7 +64,7 @@ class TaskStore:
         return task
 
     def exact_id(self, task_id: str) -> str:
-        """As it was added, without reading the task itself: a damaged one can still be removed."""
+        """The id as it was added, without reading the task: a damaged one can still be removed."""
         with store_errors(self._path):
             row = self._database.execute("SELECT id FROM tasks WHERE id = ?", (task_id,)).fetchone()
         if row is None:
@@ -76,29 +72,19 @@ class TaskStore:
         return str(row[0])
 
     def list(self, wanted: TaskFilter | None = None, *, limit: int | None = None) -> Sequence[Task]:
-        """By priority, then as they were added."""
-        wanted = wanted or TaskFilter()
-        terms, values = _terms(wanted)
-        where = f" WHERE {' AND '.join(terms)}" if terms else ""
+        """By priority, then in the order in which they were added."""
+        where, values = _where(wanted or TaskFilter())
         query = f"{SELECT}{where} ORDER BY priority, number LIMIT ?"
-        with store_errors(self._path):
-            rows = self._database.execute(query, (*values, -1 if limit is None else limit))
-            return [task_of(row) for row in rows]
+        return self._tasks(query, *values, -1 if limit is None else limit)
 
     def in_status(self, status: TaskStatus) -> Sequence[Task]:
         return self.list(TaskFilter(statuses=(status,)))
 
     def count(self, wanted: TaskFilter | None = None) -> int:
-        terms, values = _terms(wanted or TaskFilter())
-        where = f" WHERE {' AND '.join(terms)}" if terms else ""
+        where, values = _where(wanted or TaskFilter())
         with store_errors(self._path):
             query = f"SELECT count(*) FROM tasks{where}"  # noqa: S608 - constant terms
             return int(self._database.execute(query, values).fetchone()[0])
-
-    def counts(self) -> Mapping[TaskStatus, int]:
-        with store_errors(self._path):
-            rows = self._database.execute("SELECT status, count(*) FROM tasks GROUP BY status").fetchall()
-        return {TaskStatus(status): number for status, number in rows}
 
     def ids(self) -> Sequence[str]:
         with store_errors(self._path):
@@ -114,19 +100,17 @@ class TaskStore:
     def waiting_for(self, task_id: str) -> Sequence[Task]:
         """The dependencies that are not done yet."""
         needed = "id IN (SELECT needs_id FROM task_dependencies WHERE task_id = ?)"
-        query = f"{SELECT} WHERE status <> 'done' AND {needed} ORDER BY priority, number"
-        with store_errors(self._path):
-            return [task_of(row) for row in self._database.execute(query, (task_id,))]
+        return self._tasks(f"{SELECT} WHERE status <> 'done' AND {needed} ORDER BY priority, number", task_id)
 
     def unfinished(self) -> Mapping[str, TaskStatus]:
-        """Everything that is not done and that others wait for."""
+        """The tasks that are not done and that others wait for."""
         query = """SELECT id, status FROM tasks
             WHERE status <> 'done' AND id IN (SELECT needs_id FROM task_dependencies)"""
         with store_errors(self._path):
             return {name: TaskStatus(status) for name, status in self._database.execute(query)}
 
     def ready(self, *, limit: int | None = None) -> Sequence[Task]:
-        """What could be begun now and nobody works on, the most urgent first; by index, however many there are."""
+        """The tasks that can begin now and that nobody works on, the most urgent first. Uses an index."""
         with store_errors(self._path):
             return list(self._ready(limit))
 
@@ -138,7 +122,7 @@ class TaskStore:
         placed = [((index,), task) for index, task in enumerate(tasks)]
         with self._writing():
             known = self.ids()
-            # Tasks that exist cannot depend on new ones, so a circle is among these alone.
+            # Existing tasks cannot depend on new ones, so a circle can only be among these.
             if problems := addition_problems(placed, known):
                 raise UsageError("\n".join(problem.message for problem in problems), hint="nothing was added")
             rows = (row_of(replace(task, created_at=now, updated_at=now)) for task in tasks)
@@ -146,10 +130,7 @@ class TaskStore:
             self._database.executemany(EVENT, ((task.id, at, "created", "") for task in tasks))
 
     def change(self, task_id: str, rule: Callable[[Task], Task], *, at: float) -> Task:
-        """Let ``rule`` make something else of the task as it is now; what happened is noted.
-
-        Its dependencies are checked again if they change. Raises UsageError.
-        """
+        """Apply ``rule`` to the task and record what changed. Changed dependencies are checked. Raises UsageError."""
         with self._writing():
             before = self.get(task_id)
             after = rule(before)
@@ -163,12 +144,12 @@ class TaskStore:
         return after
 
     def note(self, task_id: str, event: TaskEvent) -> None:
-        """Something worth telling that no change of the task says by itself: a merge, a conflict."""
+        """Record something that no change of the task shows by itself: a merge, a conflict."""
         with store_errors(self._path):
             self._note(task_id, [event], event.at)
 
     def remove(self, task_ids: Sequence[str], *, at: float) -> None:
-        """With their history. Tasks that waited for them wait no longer. Raises UsageError if one is worked on."""
+        """Tasks and their history. Others no longer wait for them. Raises UsageError if one is being worked on."""
         with self._writing():
             names = [self.exact_id(name) for name in task_ids]
             for name in names:
@@ -182,7 +163,7 @@ class TaskStore:
     # --- who works on what ---
 
     def claim(self, task_id: str, *, run_id: str, at: float) -> bool:
-        """This process works on it from now on. False: another live one does, or it cannot be begun."""
+        """This process works on it from now on. False: another one does, or the task cannot begin."""
         with self._writing():
             task = self.get(task_id)
             holder = self.claim_of(task.id)
@@ -202,27 +183,32 @@ class TaskStore:
         return task
 
     def release(self, task_id: str) -> None:
-        """This process's own claim."""
-        owner = self._me
+        """Remove this process's own claim."""
         with store_errors(self._path):
-            self._database.execute(
-                RELEASE, (task_id, owner.pid, owner.process_started, owner.boot_id, owner.host)
-            )
+            self._database.execute(RELEASE, (task_id, *astuple(self._me)))
 
     def claim_of(self, task_id: str) -> TaskClaim | None:
-        """None: nobody, or one whose process is gone."""
-        with store_errors(self._path):
-            row = self._database.execute(f"{CLAIMS} WHERE task_id = ?", (task_id,)).fetchone()
-        claim = None if row is None else _claim(row)
-        return claim if claim is not None and self._is_live(claim) else None
+        """The claim on the task, if there is one and its process is alive."""
+        return next(iter(self._live_claims(f"{CLAIMS} WHERE task_id = ?", task_id).values()), None)
 
     def claims(self) -> Mapping[str, TaskClaim]:
-        """All that are worked on now, by task."""
-        with store_errors(self._path):
-            found = [_claim(row) for row in self._database.execute(CLAIMS)]
-        return {claim.task_id: claim for claim in found if self._is_live(claim)}
+        """All tasks that are being worked on now."""
+        return self._live_claims(CLAIMS)
 
     # --- inside ---
+
+    def _tasks(self, query: str, *values: object) -> Sequence[Task]:
+        with store_errors(self._path):
+            return [task_of(row) for row in self._database.execute(query, values)]
+
+    def _live_claims(self, query: str, *values: str) -> dict[str, TaskClaim]:
+        with store_errors(self._path):
+            found = [_claim(row) for row in self._database.execute(query, values)]
+        return {
+            claim.task_id: claim
+            for claim in found
+            if not is_stale(claim.owner, here=self._me, started_of=self._started_of(claim.owner.pid))
+        }
 
     def _ready(self, limit: int | None) -> Iterator[Task]:
         taken = self.claims()
@@ -237,18 +223,12 @@ class TaskStore:
                     return
 
     def _take(self, task_id: str, run_id: str, at: float) -> None:
-        owner = self._me
-        values = (task_id, run_id, owner.pid, owner.process_started, owner.boot_id, owner.host, at)
-        self._database.execute(TAKE, values)
-
-    def _is_live(self, claim: TaskClaim) -> bool:
-        return not is_stale(claim.owner, here=self._me, started_of=self._started_of(claim.owner.pid))
+        self._database.execute(TAKE, (task_id, run_id, *astuple(self._me), at))
 
     def _unknown(self, task_id: str) -> UsageError:
         near = get_close_matches(task_id, self.ids(), n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`ralph task list` shows those there are"
-        message = f"there is no task {task_id}"
-        return UsageError(message, hint=hint)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`ralph task list` shows all tasks"
+        return UsageError(f"there is no task {task_id}", hint=hint)
 
     def _check_dependencies(self, task: Task) -> None:
         placed = [((), task)]
@@ -272,34 +252,21 @@ class TaskStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with store_errors(self._path):
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._database.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._database.execute("ROLLBACK")
-                raise
+        with store_errors(self._path), transaction(self._database):
+            yield
 
 
-def _terms(wanted: TaskFilter) -> tuple[list[str], list[str]]:
-    terms: list[str] = []
-    values: list[str] = []
-    if wanted.statuses:
-        terms.append(f"status IN ({', '.join('?' * len(wanted.statuses))})")
-        values += [status.value for status in wanted.statuses]
-    for column, value in (
-        ("spec_id", wanted.spec_id),
-        ("stage", wanted.stage),
-        ("assignee", wanted.assignee),
-    ):
-        if value:
+def _where(wanted: TaskFilter) -> tuple[str, list[str]]:
+    """The condition as SQL, empty if there is none, and its values."""
+    values = [status.value for status in wanted.statuses]
+    terms = [f"status IN ({', '.join('?' * len(values))})"] if values else []
+    for column in ("spec_id", "stage", "assignee"):
+        if value := getattr(wanted, column):
             terms.append(f"{column} = ?")
             values.append(value)
     if wanted.ready:
         terms.append("status = 'open' AND waits_for = 0")
-    return terms, values
+    return f" WHERE {' AND '.join(terms)}" if terms else "", values
 
 
 def _claim(row: tuple[str, str, int, str, str, str, float]) -> TaskClaim:

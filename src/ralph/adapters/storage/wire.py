@@ -1,12 +1,16 @@
-"""Events and states as JSON, and back."""
+"""Events and states as stored JSON, and back."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from functools import cache
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from ralph.domain.loop.events import LoopEvent
+from ralph.domain.agent.events import AgentEvent
+from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
+from ralph.domain.loop.session_report import Fault
 from ralph.domain.loop.state import LoopState
 from ralph.errors import StoreError
 
@@ -37,7 +41,7 @@ def _whole_characters(value: Any) -> Any:
 
 
 def decode_event(data: bytes) -> dict[str, Any]:
-    """As plain data: a screen must be able to show events of an older or newer ralph."""
+    """As plain data: events of an older or newer ralph must be readable, too."""
     decoded = msgspec.json.decode(data)
     assert isinstance(decoded, dict)
     return decoded
@@ -48,7 +52,7 @@ def encode_state(state: LoopState) -> str:
 
 
 def decode_state(data: str) -> LoopState:
-    """Raises StoreError if somebody damaged it."""
+    """Raises StoreError if it is damaged."""
     try:
         state = _state_decoder.decode(data)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -58,3 +62,57 @@ def decode_state(data: str) -> LoopState:
         message = f"the state of the run makes no sense: iteration {state.iteration}, attempt {state.attempt}"
         raise StoreError(message, hint="start a new run with `ralph run`")
     return state
+
+
+def restore(data: bytes) -> LoopEvent | None:
+    """The event as it was published; None if this version of ralph does not know its kind or shape."""
+    try:
+        return _event_of(msgspec.json.decode(data, type=dict[str, Any]))
+    except msgspec.MsgspecError:
+        return None
+
+
+def _event_of(record: dict[str, Any]) -> LoopEvent | None:
+    match record.get("kind"):
+        case "agent_acted":
+            acted = msgspec.convert(record.get("events"), list[dict[str, Any]])
+            return AgentActed(tuple(known for item in acted if (known := _by_kind(AgentEvent, item))))
+        case "agent_ended":
+            return _agent_ended(record)
+        case _:
+            event: LoopEvent | None = _by_kind(LoopEvent, record)  # of the right type by construction
+            return event
+
+
+def _by_kind(union: Any, record: dict[str, Any]) -> Any:
+    kind = _kinds(union).get(str(record.get("kind")))
+    return None if kind is None else msgspec.convert(record, kind)
+
+
+@cache
+def _kinds(union: Any) -> dict[str, type]:
+    """Each class of the union by its stored name, which is the default of its ``kind``."""
+    return {
+        str(field.default): kind for kind in get_args(union) for field in fields(kind) if field.name == "kind"
+    }
+
+
+def _agent_ended(record: dict[str, Any]) -> AgentEnded:
+    fault = record.get("fault")
+    values = msgspec.convert(record, _ended_record())
+    known = {name: getattr(values, name) for name in values.__struct_fields__}
+    return AgentEnded(**known | {"fault": _by_kind(Fault, fault) if isinstance(fault, dict) else None})
+
+
+@cache
+def _ended_record() -> type[msgspec.Struct]:
+    """AgentEnded without its fault: a union of classes that msgspec cannot tell apart."""
+    hints = get_type_hints(AgentEnded)
+    shape: list[tuple[str, Any, Any]] = [
+        (field.name, hints[field.name], msgspec.field(default=field.default))
+        if isinstance(field.default, str | int | float | tuple)
+        else (field.name, hints[field.name], msgspec.field())
+        for field in fields(AgentEnded)
+        if field.init and field.name != "fault"
+    ]
+    return msgspec.defstruct("AgentEndedRecord", shape)

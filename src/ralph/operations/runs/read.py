@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from ralph.adapters.processes.identity import started_of, this_process
+from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.run_reader import RunReader, open_reader
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.runs import LAST, RunView, match_runs
@@ -80,7 +80,7 @@ class RunRecord:
 
     def events(self, run_id: str, *, after: int = 0, iteration: int | None = None) -> Iterator[RecordedEvent]:
         """The events recorded so far, in order."""
-        from ralph.adapters.storage.restored_events import restore
+        from ralph.adapters.storage.wire import restore
 
         for row in self._reader.events(run_id, after=after, iteration=iteration):
             yield RecordedEvent(row.seq, row.at, restore(row.data))

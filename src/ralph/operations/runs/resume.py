@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.storage.run_request import RunRequest, load_request
+from ralph.adapters.storage.run_files import RunRequest, load_request
 from ralph.config.loading import effective, load
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.sources import Flag

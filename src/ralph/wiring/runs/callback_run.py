@@ -8,13 +8,12 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from ralph.adapters.bus.loop_posts import LoopPosts
+from ralph.adapters.bus.listeners import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.documents.task_folder_files import clear_marker, make_task_folder
 from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.adapters.signals.done_file import DoneFile
-from ralph.adapters.signals.exit_code import ExitCodeProbe
-from ralph.adapters.signals.marker_file import MarkerFileProbe
+from ralph.adapters.signals.probes import ExitCodeProbe, MarkerFileProbe
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.decision import Rules

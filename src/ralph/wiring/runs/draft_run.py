@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.documents.plan_files import PRD, PlanFiles, require_plan
-from ralph.adapters.documents.plan_templates import is_scaffold
+from ralph.adapters.documents.plan_start import is_scaffold
 from ralph.adapters.files import write_atomic
 from ralph.config.loading import Loaded
 from ralph.config.root import Root

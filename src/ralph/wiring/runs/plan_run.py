@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import gmtime, strftime
 
-from ralph.adapters.documents.active_marker_file import remove_marker, write_marker
-from ralph.adapters.documents.plan_files import TRUSTED, PlanFiles, require_plan
+from ralph.adapters.documents.plan_files import TRUSTED, PlanFiles, remove_marker, require_plan, write_marker
 from ralph.adapters.files import write_atomic
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.plan_repository import GitPlanRepository

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.documents.prompt_source import read_prompt_file
-from ralph.adapters.signals.tag import TagProbe
+from ralph.adapters.signals.probes import TagProbe
 from ralph.config.loading import Loaded, with_origins
 from ralph.config.root import Root
 from ralph.config.schema import Settings
@@ -130,7 +130,7 @@ class PromptComposition:
 
     def _loop_state_listener(self, kit: Kit) -> Listener:
         """Shows the run to others in `.ralph/state/ralph-loop.json`."""
-        from ralph.adapters.storage.loop_state_file import LoopStateListener, loop_state_file
+        from ralph.adapters.storage.state_files import LoopStateListener, loop_state_file
 
         file = loop_state_file(kit.workspace, report=kit.complain, now=kit.clock.now)
         return LoopStateListener(

@@ -8,16 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.bus.loop_posts import LoopPosts
+from ralph.adapters.bus.listeners import LoopPosts, Postman
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.bus.outbox import Outbox
-from ralph.adapters.bus.postman import Postman
 from ralph.adapters.documents.task_folder_files import clear_marker, make_task_folder
 from ralph.adapters.signals.bus_message import BusMessageProbe
-from ralph.adapters.signals.done_file import DoneFile
-from ralph.adapters.signals.done_watch import DoneWatch
-from ralph.adapters.signals.exit_code import ExitCodeProbe
-from ralph.adapters.signals.marker_file import MarkerFileProbe
+from ralph.adapters.signals.done_file import DoneFile, DoneWatch
+from ralph.adapters.signals.probes import ExitCodeProbe, MarkerFileProbe
 from ralph.adapters.storage.child_runs import cut_off
 from ralph.config.schema import Settings
 from ralph.domain.loop.claims import Claim

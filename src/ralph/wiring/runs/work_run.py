@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ralph.adapters.control.part_control import PartControl
-from ralph.adapters.control.run_control import RunControl
+from ralph.adapters.control.run_control import PartControl, RunControl
 from ralph.adapters.git import Git
-from ralph.adapters.processes.identity import started_of, this_process
-from ralph.adapters.storage.task_runs import run_to_go_on_with, used_before
+from ralph.adapters.processes.process_table import started_of, this_process
+from ralph.adapters.storage.earlier_runs import run_to_resume, used_before
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
@@ -134,7 +133,7 @@ class RunsOfTasks:
     ) -> RunResult:
         kit = self.kit
         path = kit.launch.state_folder / "ralph.db"
-        resumes = run_to_go_on_with(kit.record.database, path, task.id)
+        resumes = run_to_resume(kit.record.database, path, task.id)
         launch = prepare_task(
             kit.launch,
             task,

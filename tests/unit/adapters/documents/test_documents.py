@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.adapters.documents.document import LARGEST, BadDocument, read_json
-from ralph.adapters.documents.task_file import as_json, as_yaml, read_file, read_text
+from ralph.adapters.documents.task_file import (
+    LARGEST,
+    BadDocument,
+    as_json,
+    as_yaml,
+    read_file,
+    read_json,
+    read_text,
+)
 from ralph.adapters.documents.yaml_document import read_yaml
 from ralph.domain.tasks.entry import read_entries
 from ralph.domain.text.reader import KeyPath

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.adapters.processes.lines import LineFramer
+from ralph.adapters.processes.output import LineFramer
 
 CONTENT = st.lists(st.sampled_from([b"a", b"bc", b"\r", b"\n", b"\r\n", b"\xff\0"]), max_size=40).map(
     b"".join

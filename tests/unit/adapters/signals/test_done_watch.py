@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.signals import folder_watch
-from ralph.adapters.signals.done_file import DoneFile
-from ralph.adapters.signals.done_watch import DoneWatch
+from ralph.adapters.signals.done_file import DoneFile, DoneWatch
 from ralph.adapters.signals.folder_watch import FolderWatch
 
 

@@ -7,8 +7,7 @@ from typing import get_args
 
 import pytest
 
-from ralph.adapters.storage.restored_events import restore
-from ralph.adapters.storage.wire import encode_event
+from ralph.adapters.storage.wire import encode_event, restore
 from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,

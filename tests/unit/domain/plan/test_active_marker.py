@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from tests.plan_documents import story_json, tasks_document
 
 from ralph.domain.plan.active_marker import ActiveMarker, active_marker_from
 from ralph.domain.plan.stop_checks import snapshot_of
 from ralph.domain.plan.story import IterationMode, ReviewRules
-from ralph.testing.plan_documents import story_json, tasks_document
 
 MARKER = ActiveMarker(
     pid=12345,

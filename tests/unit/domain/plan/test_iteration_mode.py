@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.plan_documents import story_json, tasks_document
 
 from ralph.domain.plan.story import (
     estimate_text,
@@ -14,7 +15,6 @@ from ralph.domain.plan.story import (
     unfinished_stories,
     waits_for,
 )
-from ralph.testing.plan_documents import story_json, tasks_document
 
 FRESH: dict[str, Any] = {}
 NEEDED = {"reviewStatus": "needs_review"}

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.plan_documents import story_json, tasks_document, tasks_json
 
 from ralph.domain.plan.correction import AT_CAP, Correction, FailedProof, audit, correct, refuse
 from ralph.domain.plan.document import TasksDocument, problems, read_document
 from ralph.domain.plan.stop_checks import check_invariants
 from ralph.domain.plan.story import IterationMode, Mode, Review, ReviewRules, mode_for
-from ralph.testing.plan_documents import story_json, tasks_document, tasks_json
 
 NEEDED = {"reviewStatus": "needs_review"}
 FIXING = {"reviewStatus": "changes_requested", "reviewCount": 1, "reviewFeedback": "handle empty"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.plan_documents import story_json, tasks_document
 
-from ralph.adapters.documents.plan_templates import fresh_plan, is_scaffold
+from ralph.adapters.documents.plan_start import fresh_plan, is_scaffold
 from ralph.domain.plan.prompt import PlanPrompt, plan_prompt, with_variables
 from ralph.domain.plan.story import ReviewRules, mode_for
-from ralph.testing.plan_documents import story_json, tasks_document
 
 FRESH = fresh_plan(project="shop", date="2030-01-02", name="search")
 

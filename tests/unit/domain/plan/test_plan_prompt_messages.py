@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.plan_documents import story_json, tasks_document
+
 from ralph.domain.plan.correction import PLAN, Violation, audit
 from ralph.domain.plan.prompt import NAMED, describe_undone, in_short
 from ralph.domain.plan.story import mode_for
-from ralph.testing.plan_documents import story_json, tasks_document
 
 
 def test_people_are_told_of_each_story_once_and_the_session_of_each_change() -> None:

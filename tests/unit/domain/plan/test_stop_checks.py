@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.plan_documents import story_json, tasks_document, tasks_json
 
 from ralph.domain.plan.stop_checks import (
     check_uncommitted,
@@ -15,7 +16,6 @@ from ralph.domain.plan.stop_checks import (
     stop_reasons,
 )
 from ralph.domain.plan.story import IterationMode, ReviewRules, ReviewState
-from ralph.testing.plan_documents import story_json, tasks_document, tasks_json
 
 APPROVED = {"passes": True, "reviewStatus": "approved", "reviewCount": 1, "notes": "built"}
 NEEDED = {"reviewStatus": "needs_review"}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.plan_documents import document_in, story_json, tasks_document, tasks_json
 
 from ralph.domain.plan.document import (
     LARGEST_CHARS,
@@ -18,7 +19,6 @@ from ralph.domain.plan.document import (
     read_document,
 )
 from ralph.domain.plan.story import Review
-from ralph.testing.plan_documents import document_in, story_json, tasks_document, tasks_json
 
 
 def found(document: Any) -> list[str]:

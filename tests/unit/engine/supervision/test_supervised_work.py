@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from ralph.adapters.signals.done_file import DoneFile
-from ralph.adapters.signals.exit_code import ExitCodeProbe
-from ralph.adapters.signals.marker_file import MarkerFileProbe
+from ralph.adapters.signals.probes import ExitCodeProbe, MarkerFileProbe
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.decision import Outcome, Rules

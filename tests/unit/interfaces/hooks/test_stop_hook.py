@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plan_documents import story_json, tasks_json
 
 from ralph.domain.plan.active_marker import MARKER_FILE
 from ralph.interfaces.hooks.stop_hook import MARKER
-from ralph.testing.plan_documents import story_json, tasks_json
 
 from .hook_events import SESSION, asked
 

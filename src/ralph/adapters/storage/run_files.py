@@ -1,8 +1,9 @@
-"""What a run was started with, so that ``ralph resume`` can start it again: ``runs/<id>/request.json``."""
+"""The JSON files in a run's folder: ``request.json``, which `ralph resume` needs, and ``receipt.json``."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,12 +12,17 @@ from ralph.adapters.files import write_atomic
 from ralph.errors import StoreError
 
 VERSION = 2
+NEW_RUN = "start a new run with `ralph run`"
+RECEIPT_RUN = "SELECT id, profile, agent, root, started_at, ended_at FROM runs WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """``arguments`` are the profile's own; ``flags`` are (key path, value, name of the flag); ``settings`` what was in
-    effect then. ``by_program``: started by a program, which may have changed any part of the run."""
+    """What a run was started with.
+
+    ``arguments`` are the profile's own; ``flags`` are (key path, value, name of the flag); ``settings`` are those in
+    effect at the time. ``by_program``: a program started it and may have replaced any part of the run.
+    """
 
     profile: str
     arguments: Mapping[str, object]
@@ -27,7 +33,7 @@ class RunRequest:
 
 
 def save_request(folder: Path, request: RunRequest) -> None:
-    """Only for the user's eyes: prompts and flags may hold secrets."""
+    """Readable by the user alone: prompts and flags may hold secrets."""
     content = {
         "version": VERSION,
         "profile": request.profile,
@@ -43,11 +49,11 @@ def save_request(folder: Path, request: RunRequest) -> None:
 
 
 def save_flags(folder: Path, flags: Sequence[tuple[Sequence[str], object, str]]) -> None:
-    """What a resumed run was given stays with it, should it be cut off once more."""
+    """Keep the flags of a resumed run, in case it is interrupted again."""
     try:
         request = load_request(folder)
     except StoreError:
-        return  # whoever needs it will say what is wrong with it
+        return  # whoever needs the request will report what is wrong with it
     if list(request.flags) != list(flags):
         save_request(folder, replace(request, flags=flags))
 
@@ -58,7 +64,7 @@ def load_request(folder: Path) -> RunRequest:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["version"] != VERSION:
             message = f"{path} was written by another version of ralph ({content['version']})"
-            raise StoreError(message, hint="start a new run with `ralph run`")
+            raise StoreError(message, hint=NEW_RUN)
         return RunRequest(
             profile=str(content["profile"]),
             arguments=dict(content["arguments"]),
@@ -69,7 +75,23 @@ def load_request(folder: Path) -> RunRequest:
         )
     except FileNotFoundError:
         message = f"{path} is missing, so it is not known how the run was started"
-        raise StoreError(message, hint="start a new run with `ralph run`") from None
+        raise StoreError(message, hint=NEW_RUN) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         message = f"{path} cannot be read: {error}"
-        raise StoreError(message, hint="start a new run with `ralph run`") from error
+        raise StoreError(message, hint=NEW_RUN) from error
+
+
+def write_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) -> Path:
+    from ralph.adapters.storage.database import store_errors  # what only a run that has ended needs
+    from ralph.adapters.storage.wire import decode_event
+    from ralph.domain.views.receipt import KINDS, receipt
+
+    path = run_folder / "receipt.json"
+    kinds = ", ".join("?" * len(KINDS))
+    query = f"SELECT data FROM events WHERE run_id = ? AND kind IN ({kinds}) ORDER BY seq"  # noqa: S608
+    with store_errors(path):
+        row = database.execute(RECEIPT_RUN, (run_id,)).fetchone()
+        run = dict(zip(("run", "profile", "agent", "root", "started_at", "ended_at"), row, strict=True))
+        events = [decode_event(data) for (data,) in database.execute(query, (run_id, *KINDS))]
+        write_atomic(path, json.dumps(receipt(run, events), indent=1) + "\n")
+    return path

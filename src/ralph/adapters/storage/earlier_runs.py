@@ -1,0 +1,72 @@
+"""What earlier processes left unfinished: runs to resume, and what they had spent."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from ralph.adapters.storage.database import StartedOf, store_errors
+from ralph.adapters.storage.wire import decode_state, restore
+from ralph.domain.agent.transcript import PriceOf, Transcript
+from ralph.domain.holder import Owner, is_stale
+from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted
+from ralph.domain.loop.session_report import Spend
+
+OPEN_RUNS = """SELECT id, pid, process_started, boot_id, host FROM runs
+    WHERE outcome IS NULL AND pid <> 0 AND root = ? AND parent_id NOT IN (SELECT id FROM runs)
+    ORDER BY started_at DESC"""
+NEWEST = """SELECT id, outcome FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
+    ORDER BY started_at DESC, id DESC LIMIT 1"""
+STATES = """SELECT state FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
+    AND id <> ? AND state IS NOT NULL"""
+SESSION_EVENTS = """SELECT data FROM events WHERE run_id = ? AND seq > ?
+    AND kind IN ('agent_started', 'agent_acted', 'agent_ended') ORDER BY seq"""
+
+
+def interrupted_run(
+    database: sqlite3.Connection, path: Path, workspace: Path, *, here: Owner, started_of: StartedOf
+) -> str | None:
+    """The newest run of this working tree whose process died before the run ended: `ralph resume` takes it."""
+    with store_errors(path):
+        rows = database.execute(OPEN_RUNS, (str(workspace),)).fetchall()
+    for run_id, *owner in rows:
+        if is_stale(Owner(*owner), here=here, started_of=started_of(owner[0])):
+            return str(run_id)
+    return None
+
+
+def run_to_resume(database: sqlite3.Connection, path: Path, task_id: str) -> str:
+    """The task's run that was killed, stopped or waits; it keeps its counts and its spend. Empty: none."""
+    with store_errors(path):
+        row = database.execute(NEWEST, (task_id,)).fetchone()
+    return str(row[0]) if row is not None and row[1] in (None, "cancelled", "waiting") else ""
+
+
+def used_before(database: sqlite3.Connection, path: Path, task_id: str, *, besides: str) -> Spend:
+    """What the task's runs, except ``besides``, have used; ``seconds`` are those of the runs, not of the agents."""
+    used = Spend()
+    with store_errors(path):
+        for (data,) in database.execute(STATES, (task_id, besides)):
+            state = decode_state(data)
+            used += Spend(state.spend.cost_usd, state.spend.usage, state.seconds)
+    return used
+
+
+def spend_after(database: sqlite3.Connection, run_id: str, seq: int, *, price: PriceOf) -> Spend:
+    """What a killed run spent after its state was last saved. A session that was cut off counts as far as reported."""
+    spent = Spend()
+    session: Transcript | None = None
+    for (data,) in database.execute(SESSION_EVENTS, (run_id, seq)):
+        match restore(data):
+            case AgentStarted():
+                session = Transcript((), price=price)
+            case AgentActed(events) if session is not None:
+                session.take(events)
+            case AgentEnded(spend=spend):
+                spent += spend
+                session = None
+            case _:
+                pass
+    if session is not None:
+        spent += Spend.of_session(session.cost_usd, session.usage)
+    return spent
