@@ -13,7 +13,7 @@ def make_task_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        message = f"the task folder {folder} cannot be made: something else has that name"
+        message = f"the task folder {folder} cannot be made: something else of that name is in the way"
         raise StoreError(message, hint="move it away, or choose another folder with --task-dir") from error
     except OSError as error:
         message = f"the task folder {folder} cannot be made: {error.strerror or error}"
