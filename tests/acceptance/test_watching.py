@@ -91,7 +91,7 @@ def test_a_live_run_is_first_and_a_killed_one_is_interrupted(busy: Project) -> N
         process.wait(timeout=60)
         (run,) = status(busy)
         assert (run["state"], run["live"]) == ("interrupted", False)
-        assert "its process died" in busy.ralph("status", check=0).stdout
+        assert "its process ended unexpectedly" in busy.ralph("status", check=0).stdout
 
 
 def test_a_run_that_waits_for_a_limit_says_until_when(project: Project) -> None:

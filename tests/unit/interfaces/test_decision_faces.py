@@ -16,10 +16,10 @@ from ralph.domain.views.decisions import Tone, describe_decision
 from ralph.domain.views.feed import FeedEvent
 from ralph.domain.views.iterations import IterationView, Timeline, figures_of
 from ralph.domain.views.runs import RunState, RunView
+from ralph.interfaces.cli.commands.show import IterationText
 from ralph.interfaces.cli.console.github import summary_of
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.terminal import Look
-from ralph.interfaces.cli.iteration_text import IterationText
 from ralph.interfaces.report.content import ReportContent
 from ralph.interfaces.report.html_page import html_report
 from ralph.interfaces.report.markdown import markdown_report

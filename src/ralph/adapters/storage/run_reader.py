@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ralph.adapters.storage.database import APPLICATION_ID, StartedOf, store_errors
 from ralph.domain.holder import Owner
-from ralph.domain.views.feed import FeedEvent
 from ralph.domain.views.runs import LastCheck, RunView, is_alive, sort_runs, state_of
 from ralph.errors import StoreError
+
+if TYPE_CHECKING:
+    from ralph.domain.views.feed import FeedEvent
 
 BUSY_TIMEOUT = 5.0
 PAGE = 100
@@ -283,7 +285,9 @@ class RunReader:
     # --- events ---
 
     def events(self, run_id: str, *, after: int = 0, iteration: int | None = None) -> Iterator[FeedEvent]:
-        """In order, as many as there are now; more may come."""
+        """Those recorded so far, in order."""
+        from ralph.domain.views.feed import FeedEvent
+
         of_iteration = "" if iteration is None else "AND iteration = ?"
         values = () if iteration is None else (iteration,)
         query = (

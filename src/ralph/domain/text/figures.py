@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ralph.domain.agent.events import Usage
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ralph.domain.agent.events import Usage
 
 
 def compact(number: int) -> str:

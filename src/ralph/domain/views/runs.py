@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralph.domain.holder import Owner, is_stale
-from ralph.domain.loop.asks import Ask
-from ralph.domain.loop.decision import Outcome
+
+if TYPE_CHECKING:
+    from ralph.domain.loop.asks import Ask
 
 LAST = "last"
 """The name of the newest run, wherever a run is asked for."""
@@ -65,7 +66,8 @@ class RunView:
 
 # --- the state of a run ---
 
-_OUTCOMES = frozenset(Outcome)
+_OUTCOMES = frozenset(RunState) - {RunState.RUNNING, RunState.PAUSED, RunState.INTERRUPTED}
+"""The states that are an ``Outcome`` too; `ralph status` does without the loop's rules."""
 
 
 def is_alive(owner: Owner | None, *, here: Owner, started_of: Callable[[int], str | None]) -> bool:
@@ -97,6 +99,8 @@ def reason_of(run: RunView) -> str:
 
 def possible_asks(run: RunView) -> tuple[Ask, ...]:
     """What may be asked of it now. One that ended to wait can only be told not to wait any more."""
+    from ralph.domain.loop.asks import Ask
+
     if run.live:
         return (Ask.UNPAUSE if run.state is RunState.PAUSED else Ask.PAUSE, Ask.STEER, Ask.STOP, Ask.STOP_NOW)
     return (Ask.STOP,) if run.state is RunState.WAITING else ()

@@ -1,4 +1,4 @@
-"""Drives a prepared run on a console: listeners, signals, the status line."""
+"""Drive a prepared run on a console: listeners, signals, the status line."""
 
 from __future__ import annotations
 
@@ -11,27 +11,35 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from ralph.config.schema import OutputSettings
 from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.run_view import Console
-from ralph.interfaces.cli.console.status_line import StatusLine
 from ralph.interfaces.cli.console.terminal import Look, detect_look
-from ralph.operations.runs.start import Launch, Listener, OpenRun, RunResult, open_run
+from ralph.operations.runs.start import OpenRun, open_run, task_results
+
+if TYPE_CHECKING:
+    from ralph.config.schema import OutputSettings
+    from ralph.interfaces.cli.console.status_line import StatusLine
+    from ralph.operations.runs.start import Launch, Listener, RunResult
 
 TICK_SECONDS = 0.5
 GARBAGE_THRESHOLD = 20_000
-"""A flood of events makes many objects and hardly a cycle: looking for some every 700 objects costs a tenth."""
+"""A flood of events makes many objects and hardly a cycle: the default of 700 costs a tenth of the time."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_on_console(
     launch: Launch, *, verbose: bool = False, json_lines: bool = False, listeners: Sequence[Listener] = ()
 ) -> RunResult:
-    """Run to the end, showing it. stdout gets the agent's words (or JSON lines), stderr everything else."""
+    """Run to the end and show it: the agent's words (or JSON lines) on stdout, everything else on stderr."""
     settings = launch.settings
     err_look = _look(sys.stderr, settings.output)
-    status = StatusLine(sys.stderr, err_look) if err_look.live else None
+    status = None
+    if err_look.live:
+        from ralph.interfaces.cli.console.status_line import StatusLine
+
+        status = StatusLine(sys.stderr, err_look)
     console = Console(
         sys.stdout,
         sys.stderr,
@@ -55,12 +63,12 @@ def run_on_console(
         shown.append(JsonLines(sys.stdout))
 
     def listeners_for(title: str) -> Sequence[Listener]:
-        """Of a run that is a part of this one: its lines name it, and its agent's words stay in the logs."""
-        from ralph.interfaces.cli.console.prefixed import prefixed
+        """For a run that is part of this one: its lines name it, its agent's words are only in the logs."""
+        from ralph.interfaces.cli.console.outlet import with_prefix
 
         part = Console(
-            prefixed(sys.stdout, f"[{title}] "),
-            prefixed(sys.stderr, f"[{title}] "),
+            with_prefix(sys.stdout, f"[{title}] "),
+            with_prefix(sys.stderr, f"[{title}] "),
             replace(err_look, live=False),
             verbose=verbose,
             stream_agent_output=False,
@@ -72,10 +80,24 @@ def run_on_console(
 
         return [part, JsonLines(sys.stdout, task=title)]
 
-    gc.freeze()  # what was loaded so far stays for good
+    gc.freeze()  # what is loaded so far stays
     gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()
     return asyncio.run(_run(launch, shown, status, listeners_for))
+
+
+def print_results(launch: Launch) -> None:
+    """What became of each task, after a ``ralph work``; nothing for other runs."""
+    from ralph.interfaces.cli.table import Column, table_lines
+
+    if results := task_results(launch):
+        titles = (("task", 0), ("result", 0), ("iterations", 1), ("sent back", 2), ("why", 0))
+        rows = [
+            (one.task, one.word, str(one.iterations), str(one.rejections), one.reason.partition("\n")[0])
+            for one in results
+        ]
+        lines = table_lines([Column(title, rank) for title, rank in titles], rows, sys.stderr)
+        print("", *lines, sep="\n", file=sys.stderr)
 
 
 def _look(stream: object, output: OutputSettings) -> Look:
@@ -113,10 +135,8 @@ def _signals(run: OpenRun) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
         loop.add_signal_handler(number, run.stop)
-    if (
-        signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
-    ):  # `nohup ralph run` continues without its terminal
-        # With the terminal goes whoever could say stop a second time.
+    # `nohup ralph run` continues without its terminal. Otherwise nobody is left to press Ctrl-C a second time.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         loop.add_signal_handler(signal.SIGHUP, partial(run.stop, now=True))
     try:
         yield

@@ -1,4 +1,4 @@
-"""The command line: a table of commands, loaded when they are asked for, and one place where errors end."""
+"""The command line: a table of commands, each loaded when it is needed, and the one place where errors end."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -44,7 +45,6 @@ COMMANDS = {
     "demo": "Watch a real loop on a small repository; no account needed.",
     "completion": "Print the shell completion script.",
 }
-"""Name → short help. The module is ``commands/<name>.py`` and has a ``command``; listing them imports none."""
 
 HELP = """Run a coding agent again and again, each time with a fresh context, until the work is verifiably done.
 
@@ -57,21 +57,41 @@ Start here:
 
 
 class CommandTable(click.Group):
+    """Commands by name, each with its short help: listing them imports none.
+
+    The module is ``<package>/<name>.py`` and has a ``command``, unless ``homes`` says which module has it by name.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        table: Mapping[str, str],
+        *,
+        package: str,
+        homes: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(name, **options)
+        self._table, self._package, self._homes = table, package, homes or {}
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self._table:
             return None
-        module = importlib.import_module(f"ralph.interfaces.cli.commands.{cmd_name}")
-        command = module.command
+        home = self._homes.get(cmd_name)
+        module = importlib.import_module(f"ralph.interfaces.cli.{self._package}.{home or cmd_name}")
+        command = getattr(module, cmd_name if home else "command")
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(self._table.items()))
 
+
+class _Ralph(CommandTable):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -92,25 +112,27 @@ def _no_such_command(name: str) -> str:
 
 
 def _command_line() -> click.Group:
-    return CommandTable(
-        name="ralph",
+    version = click.Option(
+        ["-v", "--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_version,
+        help="Print the version and exit.",
+    )
+    return _Ralph(
+        "ralph",
+        COMMANDS,
+        package="commands",
+        homes=dict.fromkeys(("stop", "pause", "unpause", "steer"), "run_requests"),
         help=HELP,
+        # Every command inherits the first two. What the group does not know is for the default command.
         context_settings={
             "help_option_names": ["-h", "--help"],
             "max_content_width": 110,
-            # What the group does not know is for the default command.
             "ignore_unknown_options": True,
         },
-        params=[
-            click.Option(
-                ["-v", "--version"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_print_version,
-                help="Print the version and exit.",
-            )
-        ],
+        params=[version],
     )
 
 
@@ -142,7 +164,7 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # The reader went away (`ralph … | head`): nothing more to say, and nothing to say it to.
+        # The reader is gone (`ralph … | head`): there is nobody to tell.
         _discard_output()
         return ExitCode.EXHAUSTED
     except Exception as error:
@@ -150,23 +172,42 @@ def main(arguments: Sequence[str]) -> int:
             _discard_output()
             say_error(StoreError("cannot write the output: no space is left there"))
             return ExitCode.CANNOT_RUN
-        from ralph.interfaces.cli.crash import report_crash
-
-        report_crash(error)
+        _report_crash(error)
         return ExitCode.BUG
     return int(result) if isinstance(result, int) else ExitCode.COMPLETED
 
 
 def _open_closed_streams() -> None:
-    """Somebody started us with `>&-`: what is written there goes nowhere instead of failing."""
+    """Started with `>&-`: what is written there goes nowhere instead of failing."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 (for good)
 
 
 def _discard_output() -> None:
-    """Else the interpreter tries once more to write it, at the very end."""
+    """Otherwise the interpreter tries to write it once more as it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _report_crash(error: Exception) -> None:
+    """One line for the user, the rest in a file to attach to an issue."""
+    import platform
+    import tempfile
+    import traceback
+
+    print(f"ralph: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    system = f"ralph {__version__}, Python {platform.python_version()}, {platform.platform()}"
+    trace = "".join(traceback.format_exception(error))
+    report = f"{system}\narguments: {sys.argv[1:]}\n\n{trace}"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="ralph-crash-", suffix=".log", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(report)
+    except OSError:
+        print(report, file=sys.stderr)
+    else:
+        print(f"  This is a bug in ralph. Please report it with {file.name}", file=sys.stderr)
 
 
 def say_error(error: RalphError) -> None:

@@ -16,7 +16,7 @@ from ralph.errors import UsageError
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded, Sources
     from ralph.config.sources import Flag
-    from ralph.operations.runs.prepare import GivenPrompt
+    from ralph.operations.runs.start import GivenPrompt
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 PATH = click.Path(path_type=Path)
@@ -29,12 +29,18 @@ def all_of(*options: Decorator) -> Decorator:
 
 # --- every command ---
 
-project_dir_option: Decorator = click.option(
-    "--project-dir",
-    metavar="DIR",
-    type=PATH,
-    help="The project's directory.  [default: the nearest with .ralph or .git]",
-)
+
+def make_project_dir_option(*short: str) -> Decorator:
+    return click.option(
+        *short,
+        "--project-dir",
+        metavar="DIR",
+        type=PATH,
+        help="The project's directory.  [default: the nearest with .ralph or .git]",
+    )
+
+
+project_dir_option = make_project_dir_option()
 
 
 def json_option(text: str = "Print JSON.") -> Decorator:
@@ -112,7 +118,7 @@ def prompt_options(each: str) -> Decorator:
 def given_prompt(text: str | None, file: Path | None) -> GivenPrompt | None:
     """None if neither was given. Raises UsageError for what cannot be a prompt."""
     from ralph.domain.text.safe_text import is_text
-    from ralph.operations.runs.prepare import GivenPrompt
+    from ralph.operations.runs.start import GivenPrompt
 
     if text is None and file is None:
         return None

@@ -9,8 +9,16 @@ from itertools import zip_longest
 from typing import NamedTuple, TextIO
 
 from ralph.domain.text.safe_text import clean_line
-from ralph.interfaces.cli.console.marks import Colors, colors_of, marks_of
-from ralph.interfaces.cli.console.terminal import Look, detect_look, display_width, fit, is_terminal
+from ralph.interfaces.cli.console.terminal import (
+    Colors,
+    Look,
+    colors_of,
+    detect_look,
+    display_width,
+    fit,
+    is_terminal,
+    marks_of,
+)
 
 GAP = "  "
 NOTHING = "-"

@@ -1,4 +1,4 @@
-"""``--ui``: the run in a process of its own, and the terminal UI over it. Quitting the UI leaves the run running."""
+"""``--ui``: start the run in its own process and open the terminal UI. Quitting the UI leaves the run running."""
 
 from __future__ import annotations
 
@@ -6,26 +6,19 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-import click
 
 from ralph.errors import UsageError
 
 FLAG = "--ui"
 LAST_CHARS = 2_000
 
-ui_option: Callable[[Any], Any] = click.option(
-    FLAG, "ui", is_flag=True, help="Open the terminal UI over the run; quitting it leaves the run running."
-)
-
 
 def run_under_ui(
     state_folder: Path, arguments: Sequence[str] | None = None, *, has_parts: bool = False
 ) -> int:
-    """Start the same command without ``--ui``, and watch it. Its own exit code if it ends before the UI does.
+    """Start the same command without ``--ui`` and watch it. Gives its exit code if it ends before the UI does.
 
-    ``has_parts``: it is a run of runs, so whichever of them is at work is followed.
+    ``has_parts``: it is a run of runs; the UI follows whichever is active.
     """
     from ralph.operations.runs.detach import DetachedRun
 
@@ -54,7 +47,7 @@ def run_under_ui(
 
 
 def _opener() -> Callable[[Path, str | None], None]:
-    """Before anything is started: without the UI's package there is nothing to watch it with."""
+    """Called before anything is started: the UI's package may be missing."""
     try:
         app = importlib.import_module("ralph.interfaces.tui.app")
     except ImportError as error:

@@ -9,8 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from ralph.interfaces.cli.limit_options import iteration_option, limit_options
 from ralph.interfaces.cli.main import main
+from ralph.interfaces.cli.options import iteration_option, limit_options
 
 COMMANDS = {
     ("run",): "commands.run",

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from ralph.domain.views.runs import LastCheck, RunState, RunView
+from ralph.interfaces.cli.commands.status import run_lines, why
 from ralph.interfaces.cli.console.terminal import Look, display_width
-from ralph.interfaces.cli.run_table import run_lines, why
 
 NOW = 1_000_000.0
 PLAIN = Look(max_lines=None, max_chars=None)
@@ -99,7 +99,9 @@ def test_a_live_run_that_waits_says_how_long_and_for_what() -> None:
 
 
 def test_an_interrupted_run_says_that_its_process_is_gone() -> None:
-    assert why(replace(RUN, state=RunState.INTERRUPTED, reason=""), NOW) == "its process died"
+    assert why(replace(RUN, state=RunState.INTERRUPTED, reason=""), NOW) == (
+        "its process ended unexpectedly; `ralph resume` continues it"
+    )
 
 
 def test_concerns_are_counted() -> None:

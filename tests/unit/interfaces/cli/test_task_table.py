@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.views.tasks import TaskView, view_of
 from ralph.interfaces.cli.console.terminal import Look, display_width
-from ralph.interfaces.cli.tasks.table import task_lines
+from ralph.interfaces.cli.table import render_table
+from ralph.interfaces.cli.tasks.list import COLUMNS, row_of
 
 LOOK = Look(max_lines=None, max_chars=None)
 VIEWS = st.builds(
@@ -25,6 +26,10 @@ VIEWS = st.builds(
     ),
     st.just({"A": TaskStatus.OPEN, "x" * 64: TaskStatus.FAILED}),
 )
+
+
+def task_lines(views: list[TaskView], *, look: Look, width: int | None) -> list[str]:
+    return render_table(COLUMNS, [row_of(view) for view in views], look=look, width=width)
 
 
 @given(st.lists(VIEWS, max_size=5), st.integers(40, 200))

@@ -12,7 +12,7 @@ import click
 
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.project_option import project_dir_option
+from ralph.interfaces.cli.options import PATH, project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.domain.supervision.message import BusMessage, Selection
@@ -35,10 +35,8 @@ Examples:
   ralph bus tail --task search --json
 """
 
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
-
-@click.group("bus", help=HELP, context_settings=_CONTEXT)
+@click.group("bus", help=HELP)
 def command() -> None:
     pass
 
@@ -46,9 +44,7 @@ def command() -> None:
 def _which_bus(function: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--task", metavar="ID", help="The bus of this task."),
-        click.option(
-            "--task-dir", metavar="DIR", type=click.Path(path_type=Path), help="The bus in this task folder."
-        ),
+        click.option("--task-dir", metavar="DIR", type=PATH, help="The bus in this task folder."),
         click.option("--project-bus", is_flag=True, help="The bus of the project."),
         project_dir_option,
     )
@@ -78,7 +74,7 @@ def _which_messages(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@command.command("post", context_settings=_CONTEXT)
+@command.command("post")
 @click.option("--type", "kind", metavar="TYPE", default="INFO", show_default=True, help="FACT, ERROR, …")
 @click.option(
     "--parent",
@@ -111,7 +107,7 @@ def post(
     print(bus.post(kind, body, task=task or "", parents=parents))
 
 
-@command.command("read", context_settings=_CONTEXT)
+@command.command("read")
 @_which_messages
 @_which_bus
 def read(
@@ -136,7 +132,7 @@ def read(
     _Page(bus, as_json=as_json).show(reading, selection.of(reading.messages))
 
 
-@command.command("tail", context_settings=_CONTEXT)
+@command.command("tail")
 @_which_messages
 @click.option(
     "-n",
@@ -177,7 +173,6 @@ def tail(
 
 
 def _bus(task: str | None, task_dir: Path | None, of_project: bool, project_dir: Path | None) -> Bus:
-    from ralph.interfaces.cli.project_option import state_folder
     from ralph.operations.bus import bus_in, own_bus, project_bus, task_bus
 
     if (task is not None) + (task_dir is not None) + of_project > 1:

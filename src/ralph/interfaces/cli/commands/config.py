@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,16 +14,7 @@ from ralph.config.root import find_root
 from ralph.config.schema import json_schema
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.text.reader import Problem
-
-_project_dir = click.option(
-    "--project-dir",
-    type=click.Path(path_type=Path),
-    help="The project's directory, instead of the one found from here.",
-)
-
-
-def _as_json(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as JSON.")
+from ralph.interfaces.cli.options import json_option, project_dir_option
 
 
 @click.group("config")
@@ -34,8 +23,8 @@ def command() -> None:
 
 
 @command.command()
-@_project_dir
-@_as_json("values and sources")
+@project_dir_option
+@json_option("Print values and sources as JSON.")
 def show(project_dir: Path | None, as_json: bool) -> None:
     """Print every setting, its value and where it comes from."""
     loaded = load(_state(project_dir), environ=os.environ)
@@ -61,8 +50,8 @@ def schema() -> None:
 
 
 @command.command()
-@_project_dir
-@_as_json("problems and warnings")
+@project_dir_option
+@json_option("Print problems and warnings as JSON.")
 def validate(project_dir: Path | None, as_json: bool) -> None:
     """List everything that is wrong with the settings. Exits with 2 if anything is."""
     found = inspect(_state(project_dir), environ=os.environ)
@@ -86,7 +75,7 @@ def validate(project_dir: Path | None, as_json: bool) -> None:
 
 
 @command.command()
-@_project_dir
+@project_dir_option
 @click.option("--local", is_flag=True, help="The path of your own settings, laid over the team's.")
 def path(project_dir: Path | None, local: bool) -> None:
     """Print the path of the settings file, whether it is there or not."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from ralph.interfaces.cli.options import PATH, events_option, verbose_option
+
 INTRODUCTION = """\
 A small repository with failing tests, and an agent that first lies about being done.
 The agent is a script that ships with ralph; the process, the tests, git and the journal are real.
@@ -14,10 +16,10 @@ It speaks claude's format, so the header says `agent claude`: claude itself is n
 """
 
 
-@click.command("demo", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.argument("directory", required=False, type=click.Path(path_type=Path))
-@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+@click.command("demo")
+@click.argument("directory", required=False, type=PATH)
+@verbose_option
+@events_option
 def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
     """Watch a real loop on a small repository; no account needed.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.interfaces.cli.exit_codes import ExitCode
-from ralph.interfaces.cli.project_option import project_dir_option
+from ralph.interfaces.cli.options import json_option, project_dir_option
 
 if TYPE_CHECKING:
     from ralph.domain.views.health import Finding
@@ -32,10 +32,8 @@ Examples:
 """
 
 
-@click.command(
-    "doctor", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.command("doctor", help=HELP)
+@json_option("Print the findings as JSON.")
 @project_dir_option
 def command(as_json: bool, project_dir: Path | None) -> int:
     import asyncio
@@ -80,8 +78,7 @@ def _json(findings: Sequence[Finding], *, ready: bool) -> str:
 def _lines(findings: Sequence[Finding], in_the_way: Sequence[Finding], look: Look) -> Iterator[str]:
     from ralph.domain.text.safe_text import clean_line
     from ralph.domain.views.health import Area, Health
-    from ralph.interfaces.cli.console.marks import colors_of, marks_of
-    from ralph.interfaces.cli.console.terminal import display_width
+    from ralph.interfaces.cli.console.terminal import colors_of, display_width, marks_of
 
     marks, colors = marks_of(look), colors_of(look)
     signs = {

@@ -14,6 +14,7 @@ import click
 
 from ralph.guard.guard import judge
 from ralph.guard.judgement import PACKS, GuardDecision, GuardRules, Judgement
+from ralph.interfaces.cli.options import PATH, json_option
 
 MAX_LINE_BYTES = 4_000_000
 """A longer line of a batch is not kept in memory: it is answered with an error."""
@@ -29,7 +30,7 @@ MAX_LINE_BYTES = 4_000_000
     },
 )
 @click.argument("words", metavar="COMMAND", nargs=-1, type=click.UNPROCESSED)
-@click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
+@json_option("Print the decision as JSON.")
 @click.option(
     "--batch",
     is_flag=True,
@@ -48,9 +49,7 @@ MAX_LINE_BYTES = 4_000_000
     default="",
     help="Directory in which the command would run; paths below it belong to the project.",
 )
-@click.option(
-    "--project-dir", metavar="DIR", type=click.Path(path_type=Path), help="Project whose settings to use."
-)
+@click.option("--project-dir", metavar="DIR", type=PATH, help="Project whose settings to use.")
 def command(
     words: tuple[str, ...],
     as_json: bool,

@@ -26,6 +26,7 @@ from ralph.domain.text.secret_names import redact
 from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.errors import UsageError
 from ralph.interfaces.cli.init_conversation import confirmed, converse, settings_document
+from ralph.interfaces.cli.options import project_dir_option
 from ralph.operations.settings_file import check_writable, write_settings
 
 INTERRUPTED = 130
@@ -34,11 +35,7 @@ _EXAMPLE = "ralph init --yes --agent-command claude --guardrail 'make test'"
 
 
 @click.command("init")
-@click.option(
-    "--project-dir",
-    type=click.Path(path_type=Path),
-    help="The project's directory, instead of the one found from here.",
-)
+@project_dir_option
 @click.option("--yes", is_flag=True, help="Ask nothing; take the answers from the options below.")
 @click.option("--force", is_flag=True, help="With --yes: replace existing settings (the old file is kept).")
 @click.option("--agent-command", metavar="COMMAND", help="The agent's program: claude, codex, amp, …")

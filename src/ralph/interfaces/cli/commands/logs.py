@@ -14,7 +14,7 @@ import click
 
 from ralph.domain.views.runs import LAST, RunState
 from ralph.errors import UsageError
-from ralph.interfaces.cli.project_option import project_dir_option, state_folder
+from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.domain.loop.events import LoopEvent
@@ -37,14 +37,12 @@ Examples:
 """
 
 
-@click.command(
-    "logs", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command("logs", help=HELP)
 @click.argument("run", required=False, default=LAST)
 @click.option("-f", "--follow", is_flag=True, help="Keep printing until the run ends.")
 @click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="Only this iteration.")
 @click.option("--raw", is_flag=True, help="What the agent printed, byte for byte.")
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines, as with `ralph run --json`.")
+@json_option("Events as JSON lines, as with `ralph run --json`.")
 @project_dir_option
 def command(
     run: str, follow: bool, iteration: int | None, raw: bool, as_json: bool, project_dir: Path | None

@@ -1,12 +1,10 @@
-"""``ralph plan``: PRD and task list, worked through with a review of every story."""
+"""``ralph plan``: a PRD and its stories, each of which a review must pass."""
 
 from __future__ import annotations
 
-import importlib
+from ralph.interfaces.cli.main import CommandTable
 
-import click
-
-SUBCOMMANDS = {
+COMMANDS = {
     "new": "Start a plan: prd.md, tasks.json, progress.txt, prompt.md.",
     "draft": "Let the agent draft prd.md and tasks.json, until they are valid.",
     "run": "Work through the plan until every story is approved.",
@@ -14,8 +12,6 @@ SUBCOMMANDS = {
     "status": "Show the stories, their reviews, and what is left to do.",
     "archive": "Archive the plan with a summary, and start a new one.",
 }
-"""Name → short help. The module is ``plans/<name>.py`` and has a ``command``; listing them imports none."""
-
 HELP = """Work through a plan: a PRD, and stories that only a review with fresh eyes can pass.
 
 \b
@@ -28,22 +24,4 @@ Examples:
 """
 
 
-class PlanCommands(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(SUBCOMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in SUBCOMMANDS:
-            return None
-        command = importlib.import_module(f"ralph.interfaces.cli.plans.{cmd_name}").command
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(SUBCOMMANDS.items()))
-
-
-command = PlanCommands(
-    name="plan", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+command = CommandTable("plan", COMMANDS, package="plans", help=HELP)

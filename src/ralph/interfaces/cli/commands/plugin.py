@@ -15,15 +15,14 @@ Examples:
   ralph plugin check
   claude --plugin-dir "$(ralph plugin path)"
 """
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
-@click.group("plugin", help=HELP, context_settings=_CONTEXT)
+@click.group("plugin", help=HELP)
 def command() -> None:
     pass
 
 
-@command.command("path", context_settings=_CONTEXT)
+@command.command("path")
 def path() -> None:
     """Print the plugin's directory, for `claude --plugin-dir`."""
     from ralph.operations.plugin import plugin_folder
@@ -31,7 +30,7 @@ def path() -> None:
     print(plugin_folder())
 
 
-@command.command("install", context_settings=_CONTEXT)
+@command.command("install")
 @click.option(
     "--scope",
     type=click.Choice(["user", "project", "local"]),
@@ -48,7 +47,7 @@ def install(scope: str) -> int:
     return ExitCode.COMPLETED
 
 
-@command.command("check", context_settings=_CONTEXT)
+@command.command("check")
 def check() -> int:
     """Check that the plugin is complete, its hooks answer, and Claude Code accepts it. Exits with 2 if not."""
     from ralph.operations.plugin import check_plugin

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ralph.domain.views.runs import LAST
-from ralph.interfaces.cli.project_option import project_dir_option, state_folder
+from ralph.interfaces.cli.options import PATH, project_dir_option, state_folder
 
 HELP = """Write a report of RUN: the outcome, what was asked, each iteration, the checks with their receipts, what was
 changed, cost and time. RUN is a run's name, its beginning or end, or `last` (the default).
@@ -25,11 +25,9 @@ Examples:
 """
 
 
-@click.command(
-    "report", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command("report", help=HELP)
 @click.argument("run", default=LAST)
-@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Where to write it.")
+@click.option("-o", "--output", metavar="FILE", type=PATH, help="Where to write it.")
 @click.option(
     "--format",
     "form",

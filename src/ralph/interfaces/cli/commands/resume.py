@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.interfaces.cli.limit_options import iteration_option, limit_options
-from ralph.interfaces.cli.project_option import project_dir_option
+from ralph.interfaces.cli.options import (
+    events_option,
+    iteration_option,
+    limit_options,
+    project_dir_option,
+    verbose_option,
+)
 
 if TYPE_CHECKING:
     from ralph.config.sources import Flag
@@ -28,15 +33,13 @@ Examples:
 """
 
 
-@click.command(
-    "resume", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command("resume", help=HELP)
 @click.argument("run", required=False)
 @iteration_option()
 @limit_options()
-@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
+@verbose_option
 @project_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+@events_option
 def command(
     run: str | None,
     max_iterations: int | None,
@@ -47,7 +50,7 @@ def command(
 ) -> int:
     from ralph.config.root import find_root
     from ralph.domain.views.runs import RunState
-    from ralph.interfaces.cli.console_run import run_on_console
+    from ralph.interfaces.cli.console_run import print_results, run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.operations.runs.resume import prepare_resume
 
@@ -59,7 +62,5 @@ def command(
         print(f"ralph: since the run began: {difference}", file=sys.stderr)
     result = run_on_console(resumed.launch, verbose=verbose, json_lines=as_json)
     if not as_json:
-        from ralph.interfaces.cli.work_table import print_results
-
         print_results(resumed.launch)
     return exit_code_of(result.outcome)

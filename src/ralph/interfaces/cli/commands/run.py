@@ -1,4 +1,4 @@
-"""``ralph run``: one prompt again and again, until the agent says DONE and the guardrails pass."""
+"""``ralph run``: the same prompt again and again, until the agent says DONE and the guardrails pass."""
 
 from __future__ import annotations
 
@@ -10,22 +10,33 @@ import click
 
 from ralph.agent_names import named_agents
 from ralph.errors import UsageError
-from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
-from ralph.interfaces.cli.project_option import project_dir_option
-from ralph.interfaces.cli.prompt_argument import prompt_argument
-from ralph.interfaces.cli.run_options import (
+from ralph.interfaces.cli.options import (
+    Amount,
+    agent_flag_option,
     agent_flags_of,
+    agent_option,
+    agent_timeout_option,
+    events_option,
+    flags_of,
+    given_prompt,
+    guardrail_option,
+    iteration_option,
+    limit_options,
     load_with,
+    notify_option,
+    project_dir_option,
+    prompt_options,
     sandbox_flags,
     sandbox_options,
     sources_of,
+    ui_option,
+    verbose_option,
 )
-from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
     from ralph.config.sources import Flag
-    from ralph.operations.runs.prepare import GivenPrompt, Preview
+    from ralph.operations.runs.start import Preview
 
 
 HELP = """Run the agent again and again until it says DONE and all guardrails pass.
@@ -47,17 +58,8 @@ Examples:
 """
 
 
-@click.command(
-    "run", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
-@click.option("-p", "--prompt", metavar="TEXT", help="Prompt string to send to the agent.")
-@click.option(
-    "-f",
-    "--prompt-file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="File with the prompt, read again for every iteration; - for standard input.",
-)
+@click.command("run", help=HELP)
+@prompt_options("iteration")
 @iteration_option("Stop after N iterations.  [default: 10]")
 @click.option(
     "-c", "--completion-response", metavar="TEXT", help="Completion response text.  [default: DONE]"
@@ -72,26 +74,13 @@ Examples:
     default=None,
     help="Stream agent output to the console.  [default: stream]",
 )
-@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
-@click.option(
-    "--agent",
-    metavar="NAME",
-    help=f"Agent to run: {', '.join(named_agents())}, one defined in the settings, or any other command. Separate"
-    " fallbacks by commas.",
+@verbose_option
+@agent_option(
+    f"Agent to run: {', '.join(named_agents())}, one defined in the settings, or any other command. Separate"
+    " fallbacks by commas."
 )
-@click.option(
-    "--agent-flag",
-    "agent_flags",
-    metavar="FLAG",
-    multiple=True,
-    help="Another argument for the agent; may be repeated.",
-)
-@click.option(
-    "--agent-timeout",
-    type=Amount(),
-    metavar="SECONDS",
-    help="End a session that takes longer.  [default: none]",
-)
+@agent_flag_option
+@agent_timeout_option("End a session that takes longer.  [default: none]")
 @click.option(
     "--continue-session",
     is_flag=True,
@@ -103,21 +92,9 @@ Examples:
     metavar="SECONDS",
     help="End a session that prints nothing for SECONDS seconds; 0: never.  [default: 1800]",
 )
-@click.option(
-    "--guardrail",
-    "guardrails",
-    metavar="COMMAND",
-    multiple=True,
-    help="Another command that must pass after every session; may be repeated.",
-)
+@guardrail_option("Another command that must pass after every session")
 @limit_options()
-@click.option(
-    "--notify",
-    "notify",
-    metavar="HOW",
-    multiple=True,
-    help="Notify when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
-)
+@notify_option
 @click.option(
     "--guardrail-timeout",
     type=Amount(),
@@ -135,7 +112,7 @@ Examples:
 @project_dir_option
 @click.option("--dry-run", is_flag=True, help="Print what would run, prompt included, and run nothing.")
 @ui_option
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+@events_option
 def command(
     prompt: str | None,
     prompt_file: Path | None,
@@ -163,10 +140,14 @@ def command(
 ) -> int:
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.operations.runs.prepare import prepare_prompt_run, require_prompt_profile
+    from ralph.operations.runs.start import prepare_prompt_run, require_prompt_profile
 
     require_prompt_profile(profile)
-    given = _prompt(prompt, prompt_file)
+    given = given_prompt(prompt, prompt_file) if prompt is None or prompt_file is None else None
+    if given is None:
+        message = "exactly one of --prompt and --prompt-file is needed"
+        example = 'ralph run -p "Fix the tests, then output <response>DONE</response>."'
+        raise UsageError(message, hint=f"for example: {example}")
     if idle_timeout is not None and not 0 <= idle_timeout < float("inf"):
         message = "--idle-timeout must not be negative"
         raise UsageError(message, hint="give seconds, or 0 to wait forever")
@@ -178,31 +159,32 @@ def command(
         raise UsageError(message, hint="use --completion-promise")
     root = find_root(Path.cwd(), project_dir)
     if ui:
+        from ralph.interfaces.cli.under_ui import run_under_ui
+
         return run_under_ui(root.state / STATE_FOLDER)
     # `basic` has its settings at the top, the other profiles have a section each.
     of_profile = "" if profile == "basic" else f"profiles.{profile}."
-    values: list[tuple[str, object, str]] = [
-        ("notify", list(notify) or None, "--notify"),
-        (f"{of_profile}maximumIterations", max_iterations, "--max-iterations"),
-        ("completionResponse", completion_response, "--completion-response"),
-        (f"profiles.{profile}.completionPromise", completion_promise, "--completion-promise"),
-        ("streamAgentOutput", stream_agent_output, "--stream-agent-output"),
-        ("agent.timeout", agent_timeout, "--agent-timeout"),
-        ("agent.continueSession", continue_session or None, "--continue-session"),
-        ("agent.idleTimeout", idle_timeout, "--idle-timeout"),
-        ("guardrailTimeout", guardrail_timeout, "--guardrail-timeout"),
-    ]
-    flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
-    flags += limits
-    flags += sandbox_flags(sandbox, no_sandbox)
+    flags = flags_of(
+        {
+            "notify": (list(notify) or None, "--notify"),
+            f"{of_profile}maximumIterations": (max_iterations, "--max-iterations"),
+            "completionResponse": (completion_response, "--completion-response"),
+            f"profiles.{profile}.completionPromise": (completion_promise, "--completion-promise"),
+            "streamAgentOutput": (stream_agent_output, "--stream-agent-output"),
+            "agent.timeout": (agent_timeout, "--agent-timeout"),
+            "agent.continueSession": (continue_session or None, "--continue-session"),
+            "agent.idleTimeout": (idle_timeout, "--idle-timeout"),
+            "guardrailTimeout": (guardrail_timeout, "--guardrail-timeout"),
+        }
+    )
     sources = sources_of(root.state)
-    flags += agent_flags_of(sources, agent, agent_flags, guardrails)
-    loaded = load_with(sources, flags)
+    added = agent_flags_of(sources, agent, agent_flags, guardrails)
+    loaded = load_with(sources, [*flags, *limits, *sandbox_flags(sandbox, no_sandbox), *added])
     if verbose:
         _say_settings(loaded)
     launch = prepare_prompt_run(loaded, root, given, profile=profile)
     if dry_run:
-        from ralph.operations.runs.prepare import preview_run
+        from ralph.operations.runs.start import preview_run
 
         _show(preview_run(launch))
         return 0
@@ -211,17 +193,6 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
 
     return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)
-
-
-def _prompt(text: str | None, file: Path | None) -> GivenPrompt:
-    if (text is None) == (file is None):
-        message = "exactly one of --prompt and --prompt-file is needed"
-        raise UsageError(
-            message, hint='for example: ralph run -p "Fix the tests, then output <response>DONE</response>."'
-        )
-    given = prompt_argument(text, file)
-    assert given is not None
-    return given
 
 
 def _say_settings(loaded: Loaded) -> None:

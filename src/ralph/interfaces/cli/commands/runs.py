@@ -13,22 +13,21 @@ import click
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
-from ralph.interfaces.cli.project_option import project_dir_option, state_folder
+from ralph.interfaces.cli.options import project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.operations.runs.remove import Removable
 
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 _yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
-@click.group("runs", context_settings=_CONTEXT)
+@click.group("runs")
 def command() -> None:
     """Remove old runs: their files and what is recorded of them. They are listed first."""
 
 
-@command.command(context_settings=_CONTEXT)
+@command.command()
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
 @_yes
 @project_dir_option
@@ -40,7 +39,7 @@ def rm(names: tuple[str, ...], yes: bool, project_dir: Path | None) -> int:
     return _remove(folder, named_runs(folder, names), yes=yes)
 
 
-@command.command(context_settings=_CONTEXT)
+@command.command()
 @click.option(
     "--keep",
     type=click.IntRange(min=0),

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ralph.domain.views.runs import LAST
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.text.figures import compact, duration, money, plural, totals
+from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iteration
+from ralph.domain.views.iterations import IterationView, fold_iterations
+from ralph.domain.views.runs import LAST, RunView
 from ralph.errors import UsageError
-from ralph.interfaces.cli.project_option import project_dir_option, state_folder
+from ralph.interfaces.cli.commands.status import why
+from ralph.interfaces.cli.console.terminal import Look, colors_of, detect_look, marks_of
+from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
 
 if TYPE_CHECKING:
-    from ralph.domain.views.iterations import IterationView
-    from ralph.domain.views.runs import RunView
     from ralph.operations.runs.read import RunRecord
+
+PROMPT_LINES = 5
+WORDS_LINES = 10
+LINE_CHARS = 400
 
 HELP = """Show each iteration of a run: the prompt, what the agent did, the checks, the decision and why. RUN is a
 run's name, its beginning or end, or `last` (the default).
@@ -30,12 +42,10 @@ Examples:
 """
 
 
-@click.command(
-    "show", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command("show", help=HELP)
 @click.argument("run", required=False, default=LAST)
 @click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="Only this iteration.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option("Print it as JSON.")
 @click.option("--receipt", is_flag=True, help="Print the run's receipt (receipt.json).")
 @project_dir_option
 def command(run: str, iteration: int | None, as_json: bool, receipt: bool, project_dir: Path | None) -> None:
@@ -54,8 +64,6 @@ def command(run: str, iteration: int | None, as_json: bool, receipt: bool, proje
 
 
 def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationView]:
-    from ralph.domain.views.iterations import fold_iterations
-
     rows = record.events(view.id, iteration=iteration)
     found = False
     for seen in fold_iterations((row.seq, row.at, row.event) for row in rows):
@@ -67,13 +75,8 @@ def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iter
 
 
 def _print_text(run_folder: Path, view: RunView, iterations: Iterator[IterationView]) -> None:
-    import os
-
-    from ralph.interfaces.cli.console.terminal import detect_look
-    from ralph.interfaces.cli.iteration_text import IterationText, run_lines
-
     look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
-    print("\n".join(run_lines(view, look)))
+    print("\n".join(_run_lines(view, look)))
     text = IterationText(look, run_folder)
     for iteration in iterations:
         live = view.live and iteration.iteration == view.iteration
@@ -122,3 +125,175 @@ def _print_receipt(record: RunRecord, view: RunView) -> None:
     from ralph.operations.runs.read import read_receipt
 
     print(json.dumps(read_receipt(record.state_folder, view), indent=2))
+
+
+# --- as text ---
+
+
+def _run_lines(view: RunView, look: Look) -> list[str]:
+    """The run itself, above its iterations."""
+    colors, dot = colors_of(look), f" {marks_of(look).dot} "
+    count = f"{view.iteration}/{view.maximum}" if view.maximum is not None else str(view.iteration)
+    facts = [f"profile {view.profile}", f"agent {view.agent}", f"iterations {count}"]
+    if view.cost_usd is not None:
+        facts.append(money(view.cost_usd, at_least=view.cost_is_partial))
+    if view.tokens:
+        facts.append(f"{compact(view.tokens)} tokens")
+    reason = why(view, view.active_at)
+    lines = [
+        f"{colors.bold}run {clean_line(view.id)}{colors.off}",
+        f"  {clean_line(dot.join(facts))}",
+        f"  root {clean_line(view.root)}",
+        f"  {view.state.value}{f': {clean_line(reason)}' if reason else ''}",
+        f"  started {_moment(view.started_at)}, last active {_moment(view.active_at)}",
+    ]
+    return lines + [f"  concern: {clean_line(concern)}" for concern in view.concerns]
+
+
+def _moment(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return "at an unknown time"
+
+
+class IterationText:
+    """One iteration as a block of lines: what was asked, done, found and decided."""
+
+    def __init__(self, look: Look, run_folder: Path) -> None:
+        self._run_folder = run_folder
+        self._marks = marks_of(look)
+        self._colors = colors_of(look)
+
+    def lines(self, view: IterationView, *, live: bool = False) -> list[str]:
+        return [
+            "",
+            self._title(view),
+            *self._prompt(view),
+            *self._agent(view),
+            *(line for check in view.checks for line in self._check(check)),
+            *self._claims(view),
+            *self._actions(view),
+            self._decision(view, live=live),
+        ]
+
+    def _title(self, view: IterationView) -> str:
+        title = f"Iteration {view.iteration}"
+        if view.attempt > 1:
+            title += f" (attempt {view.attempt})"
+        if view.role:
+            title += f" {self._marks.dot} {view.role} {self._marks.dot} {view.assignment}"
+        return f"{self._colors.bold}{clean_line(title)}{self._colors.off}  {_moment(view.started_at)}"
+
+    def _prompt(self, view: IterationView) -> list[str]:
+        text = _beginning(view.prompt_file) or view.prompt
+        shown = _first_lines(text, PROMPT_LINES)
+        where = f", {clean_line(view.prompt_file)}" if view.prompt_file else ""
+        return [f"  prompt ({plural(view.prompt_chars, 'character')}{where})", *self._quoted(shown)]
+
+    def _agent(self, view: IterationView) -> list[str]:
+        used = ", ".join(f"{clean_line(name)} {number}" for name, number in view.activity.tools.most_common())
+        facts = [used or "no tools"]
+        if view.activity.error_count:
+            facts.append(f"errors: {view.activity.error_count}")
+        if view.exit_code:
+            facts.append(f"exit code {view.exit_code}")
+        if view.ending and view.ending != "exited":
+            facts.append(view.ending.replace("_", " "))
+        lines = [f"  agent: {'; '.join(facts)}"]
+        for error in view.activity.errors:
+            first = clean_line(error.output.strip().split("\n", 1)[0][:LINE_CHARS])
+            lines.append(f"    {self._bad(clean_line(error.tool))}{f': {first}' if first else ''}")
+        if view.fault:
+            lines.append(f"    {self._bad(clean_line(view.fault))}")
+        if view.activity.last_words.strip():
+            lines.append("  last words")
+            lines += self._quoted(_last_lines(view.activity.last_words, WORDS_LINES))
+        return lines
+
+    def _check(self, check: CheckResult) -> list[str]:
+        name = clean_line(check.name or check.command)
+        facts = [duration(check.seconds)]
+        if check.exit_code is not None:
+            facts.insert(0, f"exit {check.exit_code}")
+        if check.reason:
+            facts.append(clean_line(check.reason))
+        if not check.required:
+            facts.append("not required")
+        text = f"check {check.verdict.value}: {name} ({', '.join(facts)})"
+        say = self._good if check.verdict is Verdict.PASSED else self._bad
+        if check.verdict is Verdict.SKIPPED and not check.required:
+            say = self._dim
+        line = say(text)
+        lines = [f"  {line}"]
+        if check.command and check.command != check.name:
+            lines.append(f"    command: {clean_line(check.command)}")
+        if check.log_file:
+            lines.append(f"    log: {clean_line(self._log(check.log_file))}")
+        return lines
+
+    def _log(self, recorded: str) -> str:
+        """What is recorded is a link to the newest run's file; this run's file is in its folder."""
+        own = self._run_folder / Path(recorded).name
+        return str(own) if own.exists() else recorded
+
+    def _claims(self, view: IterationView) -> list[str]:
+        return [f"  claimed: {clean_line(', '.join(view.claims))}"] if view.claims else []
+
+    def _actions(self, view: IterationView) -> list[str]:
+        lines = []
+        for action in view.actions:
+            message = f": {clean_line(action.message)}" if action.message else ""
+            text = f"action {'done' if action.ok else 'failed'}: {clean_line(action.name)}{message}"
+            lines.append(f"  {self._good(text) if action.ok else self._bad(text)}")
+        return lines
+
+    def _decision(self, view: IterationView, *, live: bool) -> str:
+        wording = describe_iteration(view, live=live)
+        if wording is UNDER_WAY:
+            return f"  {wording.words}"
+        if wording is INTERRUPTED:
+            return f"  {self._bad(f'{wording.words}: it was never judged')}"
+        figures = totals(
+            cost_usd=view.spend.cost_usd,
+            at_least=view.spend.is_partly_unknown,
+            usage=view.spend.usage,
+            seconds=view.seconds,
+        )
+        return f"  decision: {clean_line(wording.words)}: {clean_line(view.reason)} ({figures})"
+
+    def _quoted(self, lines: list[str]) -> list[str]:
+        return [f"    {self._colors.dim}{line}{self._colors.off}" for line in lines]
+
+    def _dim(self, text: str) -> str:
+        return f"{self._colors.dim}{text}{self._colors.off}"
+
+    def _good(self, text: str) -> str:
+        return f"{self._colors.green}{self._marks.ok} {text}{self._colors.off}"
+
+    def _bad(self, text: str) -> str:
+        return f"{self._colors.red}{self._marks.error} {text}{self._colors.off}"
+
+
+def _beginning(file: str) -> str:
+    """More of the prompt than was recorded, if its file still exists."""
+    if not file:
+        return ""
+    try:
+        path = Path(file)
+        if not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as prompt:
+            return "".join(islice(iter(lambda: prompt.readline(LINE_CHARS), ""), PROMPT_LINES + 1))
+    except (OSError, ValueError):
+        return ""
+
+
+def _first_lines(text: str, number: int) -> list[str]:
+    lines = clean(text[: number * LINE_CHARS + 1]).strip("\n").split("\n")
+    return lines if len(lines) <= number else [*lines[:number], "…"]
+
+
+def _last_lines(text: str, number: int) -> list[str]:
+    lines = clean(text).strip().split("\n")
+    return lines if len(lines) <= number else ["…", *lines[-number:]]

@@ -1,41 +1,78 @@
-"""``ralph stats``: what past work on tasks shows."""
+"""``ralph stats``: how tasks have gone so far, as a table."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from ralph.interfaces.cli.project_option import project_dir_option
+from ralph.domain.tasks.statistics import StageFigures, Suggestion, figures, spark, suggestions
+from ralph.domain.text.figures import compact, money, whole_duration
+from ralph.domain.text.safe_text import clean_line
+from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
+from ralph.interfaces.cli.table import Column, table_lines
+
+_COLUMNS = (
+    Column("role"),
+    Column("verified by", 1),
+    Column("stages"),
+    Column("accepted", 3),
+    Column("iterations"),
+    Column("first pass"),
+    Column("time"),
+    Column("cost", 2),
+    Column("tokens", 4),
+    Column("plot"),
+)
 
 HELP = """Show how tasks have gone so far, by role and verification method: iterations, first-pass rate, time, cost, and the
 iteration limit that past work suggests. The plot shows how many stages needed 1, 2, 3 … iterations."""
 
 
-@click.command(
-    "stats", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command("stats", help=HELP)
 @click.option("--role", metavar="ROLE", help="Only this role.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @project_dir_option
-def command(role: str | None, as_json: bool, project_dir: Path | None) -> int:
-    from ralph.domain.tasks.statistics import figures, suggestions
-    from ralph.interfaces.cli.tasks.opening import known_names, print_json, state_folder
-    from ralph.operations.tasks import stage_records
+def command(role: str | None, as_json: bool, project_dir: Path | None) -> None:
+    from ralph.operations.tasks import known_names, stage_records
 
-    _, defaults = known_names(project_dir)
-    records = stage_records(state_folder(project_dir), role=role)
+    folder = state_folder(project_dir)
+    _, defaults = known_names(folder)
+    records = stage_records(folder, role=role)
     found = figures(records, tuple(defaults.roles))
     limits = suggestions(records, defaults)
     if as_json:
         print_json({"stages": [asdict(row) for row in found], "limits": [asdict(limit) for limit in limits]})
-        return 0
+        return
     if not found:
         print("no stage of any task is finished yet", file=sys.stderr)
-        return 0
-    from ralph.interfaces.cli.stats_table import limit_lines, stage_lines
+        return
+    lines = table_lines(_COLUMNS, [_row(row) for row in found], sys.stdout)
+    print("\n".join((*lines, "", *_limit_lines(limits))))
 
-    print("\n".join((*stage_lines(found, sys.stdout), "", *limit_lines(limits))))
-    return 0
+
+def _limit_lines(limits: Sequence[Suggestion]) -> Iterator[str]:
+    yield "limits of iterations"
+    for limit in limits:
+        advice = (
+            f"keep {limit.present}" if limit.limit == limit.present else f"{limit.present} → {limit.limit}"
+        )
+        yield f"  {clean_line(limit.role)}: {advice} ({limit.reason})"
+
+
+def _row(row: StageFigures) -> tuple[str, ...]:
+    return (
+        row.role,
+        row.method,
+        str(row.stages),
+        str(row.accepted),
+        f"{row.iterations:.1f}",
+        f"{row.first_pass:.0%}",
+        whole_duration(row.seconds),
+        money(row.cost_usd) if row.cost_usd is not None else "",
+        compact(round(row.tokens)),
+        spark(row.counts),
+    )

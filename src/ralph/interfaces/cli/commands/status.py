@@ -1,25 +1,53 @@
-"""``ralph status``: all runs here, the live ones first."""
+"""``ralph status``: the runs here as a table, live ones first."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ralph.interfaces.cli.project_option import project_dir_option, state_folder
+from ralph.domain.text.figures import age, compact, money, plural
+from ralph.domain.views.runs import RunState, RunView, reason_of
+from ralph.interfaces.cli.console.terminal import Look, detect_look
+from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
+from ralph.interfaces.cli.table import Cell, Column, render_table
 
 if TYPE_CHECKING:
-    from ralph.domain.views.runs import RunView
     from ralph.operations.runs.read import RunRecord
 
 LIMIT = 20
 EVERY = 1.0
+
+_COLOR_OF: dict[RunState, str] = {
+    RunState.RUNNING: "cyan",
+    RunState.PAUSED: "yellow",
+    RunState.WAITING: "yellow",
+    RunState.INTERRUPTED: "red",
+    RunState.COMPLETED: "green",
+    RunState.EXHAUSTED: "red",
+    RunState.CANCELLED: "yellow",
+    RunState.FAILED: "red",
+}
+
+
+_COLUMNS = (
+    Column("run"),
+    Column("state"),
+    Column("task", rare=True),
+    Column("iteration", 1),
+    Column("spent", 3),
+    Column("last check", 2),
+    Column("active", 1),
+    Column("profile", 4),
+    Column("agent", 5),
+    Column("why"),
+)
 
 HELP = """Show the runs of this project: live ones first, then the newest.
 
@@ -38,10 +66,8 @@ Examples:
 """
 
 
-@click.command(
-    "status", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the runs as JSON.")
+@click.command("status", help=HELP)
+@json_option("Print the runs as JSON.")
 @click.option("-w", "--watch", is_flag=True, help="Look again every second, until Ctrl-C.")
 @click.option("-a", "--all", "show_all", is_flag=True, help=f"Show all runs, not only {LIMIT}.")
 @click.option("--tree", is_flag=True, help="Show each run below the one whose agent started it.")
@@ -60,7 +86,7 @@ def command(as_json: bool, watch: bool, show_all: bool, tree: bool, project_dir:
 
 
 class _Source:
-    """The runs as they are now. A record that is not there yet may come."""
+    """The runs as they are now; the record may not exist yet."""
 
     def __init__(self, folder: Path, limit: int | None) -> None:
         self._folder = folder
@@ -82,7 +108,7 @@ class _Source:
 
 
 def _watch(source: _Source, render: Callable[[list[RunView], int], str], *, as_json: bool) -> None:
-    """On a terminal the same screen again and again; in a pipe whatever is new."""
+    """Redraw the screen on a terminal; print what is new in a pipe."""
     import gc
 
     gc.enable()
@@ -97,7 +123,7 @@ def _watch(source: _Source, render: Callable[[list[RunView], int], str], *, as_j
                 sys.stdout.write("\x1b[H" + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J")
             elif runs != shown:
                 shown = runs
-                print(render(runs, count) if not as_json else _json_line(runs, count))
+                print(_json(runs, count, indent=None) if as_json else render(runs, count))
             sys.stdout.flush()
             time.sleep(EVERY)
     except KeyboardInterrupt:
@@ -110,9 +136,6 @@ def _at_most_a_screen(lines: list[str]) -> list[str]:
 
 
 def _table(runs: list[RunView], count: int) -> str:
-    from ralph.interfaces.cli.console.terminal import detect_look
-    from ralph.interfaces.cli.run_table import run_lines
-
     if not runs:
         return "no runs here yet"
     look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
@@ -121,6 +144,43 @@ def _table(runs: list[RunView], count: int) -> str:
     if count > len(runs):
         lines.append(f"and {count - len(runs)} older; --all shows them")
     return "\n".join(lines)
+
+
+def run_lines(runs: Sequence[RunView], *, now: float, look: Look, width: int | None) -> list[str]:
+    """``width`` None is a pipe."""
+    return render_table(_COLUMNS, [_row(run, now) for run in runs], look=look, width=width)
+
+
+def _row(run: RunView, now: float) -> tuple[Cell | str, ...]:
+    return (
+        run.id,
+        Cell(run.state.value, _COLOR_OF[run.state]),
+        f"{run.task} {run.role}".rstrip() if run.task else "",
+        str(run.iteration) if run.maximum is None else f"{run.iteration}/{run.maximum}",
+        _spent(run),
+        "" if run.last_check is None else f"{run.last_check.verdict}: {run.last_check.name}",
+        age(now - run.active_at),
+        run.profile,
+        run.agent,
+        why(run, now),
+    )
+
+
+def _spent(run: RunView) -> str:
+    parts = [money(run.cost_usd, at_least=run.cost_is_partial)] if run.cost_usd is not None else []
+    if run.tokens:
+        parts.append(f"{compact(run.tokens)} tokens")
+    return ", ".join(parts)
+
+
+def why(run: RunView, now: float) -> str:
+    """Why it ended, or what it waits for."""
+    reason = reason_of(run)
+    if run.live and run.waits_until is not None and run.state is RunState.WAITING:
+        reason = f"{age(run.waits_until - now, ago=False)} left: {reason}"
+    if run.state is RunState.COMPLETED and run.concerns:
+        reason += f" (with {plural(len(run.concerns), 'concern')})"
+    return reason
 
 
 def _tree(runs: list[RunView], count: int) -> str:
@@ -135,17 +195,7 @@ def _tree(runs: list[RunView], count: int) -> str:
     )
 
 
-def _json(runs: list[RunView], count: int) -> str:
+def _json(runs: list[RunView], count: int, *, indent: int | None = 2) -> str:
     import json
 
-    return json.dumps(_data(runs, count), indent=2)
-
-
-def _json_line(runs: list[RunView], count: int) -> str:
-    import json
-
-    return json.dumps(_data(runs, count))
-
-
-def _data(runs: list[RunView], count: int) -> dict[str, Any]:
-    return {"runs": [asdict(run) for run in runs], "count": count}
+    return json.dumps({"runs": [asdict(run) for run in runs], "count": count}, indent=indent)

@@ -1,4 +1,4 @@
-"""``ralph supervise``: restart a root agent until its DONE file is there."""
+"""``ralph supervise``: restart a root agent until it has written its DONE file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,26 @@ import click
 
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
-from ralph.interfaces.cli.project_option import project_dir_option
-from ralph.interfaces.cli.run_options import load_with, sandbox_flags, sandbox_options, sources_of
+from ralph.interfaces.cli.options import (
+    PATH,
+    Amount,
+    agent_option,
+    agent_timeout_option,
+    events_option,
+    flags_of,
+    given_prompt,
+    guardrail_option,
+    iteration_option,
+    limit_options,
+    load_with,
+    notify_option,
+    project_dir_option,
+    prompt_options,
+    sandbox_flags,
+    sandbox_options,
+    sources_of,
+    verbose_option,
+)
 
 if TYPE_CHECKING:
     from ralph.config.sources import Flag
@@ -37,9 +54,7 @@ Examples:
 """
 
 
-@click.command(
-    "supervise", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command("supervise", help=HELP)
 @click.option(
     "--task", metavar="ID", help="The task's id; its folder is .ralph/tasks/ID.  [default: a new task]"
 )
@@ -47,20 +62,13 @@ Examples:
 @click.option(
     "--task-dir",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Use another directory as the task folder.",
 )
-@click.option("-p", "--prompt", metavar="TEXT", help="Prompt string to send to the agent.")
-@click.option(
-    "-f",
-    "--prompt-file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="File with the prompt, read again for every launch; - for standard input.",
-)
-@click.option("--agent", metavar="NAME", help="Agent to run instead of the one in the settings.")
+@prompt_options("launch")
+@agent_option("Agent to run instead of the one in the settings.")
 @iteration_option("Stop after N launches in all.  [default: 100]", "--max-restarts")
-@limit_options(standstill=False)
+@limit_options(stuck=False)
 @click.option(
     "--restart-delay", metavar="S", type=Amount(zero=True), help="Seconds between two launches.  [default: 1]"
 )
@@ -76,35 +84,19 @@ Examples:
     type=Amount(),
     help="Seconds between two looks at children and DONE.  [default: 1]",
 )
-@click.option(
-    "--agent-timeout",
-    metavar="S",
-    type=Amount(),
-    help="End a launch that takes longer; it counts as failed.  [default: none]",
-)
+@agent_timeout_option("End a launch that takes longer; it counts as failed.  [default: none]")
 @click.option(
     "--done-grace",
     metavar="S",
     type=Amount(zero=True),
     help="Seconds the agent may keep running after it wrote DONE.  [default: 30]",
 )
-@click.option(
-    "--guardrail",
-    "guardrails",
-    metavar="COMMAND",
-    multiple=True,
-    help="A command that must pass before DONE is believed; may be repeated.",
-)
-@click.option(
-    "--notify",
-    metavar="HOW",
-    multiple=True,
-    help="Notify when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
-)
+@guardrail_option("A command that must pass before DONE is believed")
+@notify_option
 @sandbox_options
-@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
+@verbose_option
 @project_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+@events_option
 @click.argument("command_line", metavar="[-- CMD ARGS...]", nargs=-1, type=click.UNPROCESSED)
 def command(
     task: str | None,
@@ -132,8 +124,7 @@ def command(
     from ralph.config.root import find_root
     from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.prompt_argument import prompt_argument
-    from ralph.operations.runs.prepare import prepare_supervised_run
+    from ralph.operations.runs.start import prepare_supervised_run
 
     if not all(map(is_text, command_line)):
         message = "the command after `--` is not UTF-8 text"
@@ -142,25 +133,24 @@ def command(
         if value == "":
             message = f"{flag} is empty"
             raise UsageError(message, hint="name it, or leave the flag out")
-    given = prompt_argument(prompt, prompt_file)
+    given = given_prompt(prompt, prompt_file)
     root = find_root(Path.cwd(), project_dir)
-    own = ("profiles", "supervised")
-    values: list[tuple[tuple[str, ...], object, str]] = [
-        ((*own, "maxRestarts"), max_iterations, "--max-restarts"),
-        ((*own, "restartDelay"), restart_delay, "--restart-delay"),
-        ((*own, "waitTimeout"), wait_timeout, "--wait-timeout"),
-        ((*own, "pollInterval"), poll_interval, "--poll-interval"),
-        ((*own, "agentTimeout"), agent_timeout, "--agent-timeout"),
-        ((*own, "doneGrace"), done_grace, "--done-grace"),
-        ((*own, "guardrails"), list(guardrails) or None, "--guardrail"),
-        (("agent", "command"), agent, "--agent"),
-        (("notify",), list(notify) or None, "--notify"),
-    ]
-    flags = [(path, value, origin) for path, value, origin in values if value is not None]
-    flags += limits
-    flags += sandbox_flags(sandbox, no_sandbox)
-    if agent is not None:  # another program: what the settings say about theirs is not for it
-        flags += [(("agent", key), empty, "--agent") for key, empty in (("adapter", None), ("flags", []))]
+    flags = flags_of(
+        {
+            "profiles.supervised.maxRestarts": (max_iterations, "--max-restarts"),
+            "profiles.supervised.restartDelay": (restart_delay, "--restart-delay"),
+            "profiles.supervised.waitTimeout": (wait_timeout, "--wait-timeout"),
+            "profiles.supervised.pollInterval": (poll_interval, "--poll-interval"),
+            "profiles.supervised.agentTimeout": (agent_timeout, "--agent-timeout"),
+            "profiles.supervised.doneGrace": (done_grace, "--done-grace"),
+            "profiles.supervised.guardrails": (list(guardrails) or None, "--guardrail"),
+            "agent.command": (agent, "--agent"),
+            "notify": (list(notify) or None, "--notify"),
+        }
+    )
+    flags += [*limits, *sandbox_flags(sandbox, no_sandbox)]
+    if agent is not None:  # what the settings say about the agent is about another program
+        flags += [(("agent", "adapter"), None, "--agent"), (("agent", "flags"), [], "--agent")]
     loaded = load_with(sources_of(root.state), flags)
     launch = prepare_supervised_run(
         loaded,

@@ -1,10 +1,8 @@
-"""``ralph task``: the tasks of a project, each with what "done" means for it."""
+"""``ralph task``: the tasks of a project, each of which says what "done" means."""
 
 from __future__ import annotations
 
-import importlib
-
-import click
+from ralph.interfaces.cli.main import CommandTable
 
 HELP = """Tasks that say what "done" means: an outcome, acceptance criteria, and how each role's work is verified.
 
@@ -29,25 +27,4 @@ COMMANDS = {
     "prompt": "Print what an agent needs to know to write tasks.",
     "export": "Write tasks as YAML or JSON that `add` reads.",
 }
-"""Name → short help. The module is ``tasks/<name>.py``; listing them imports none."""
-
-
-class TaskCommands(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = importlib.import_module(f"ralph.interfaces.cli.tasks.{cmd_name}").command
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-command = TaskCommands(
-    name="task", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+command = CommandTable("task", COMMANDS, package="tasks", homes={"followup": "create"}, help=HELP)

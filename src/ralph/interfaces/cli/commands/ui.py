@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ralph.errors import UsageError
-from ralph.interfaces.cli.project_option import project_dir_option, state_folder
+from ralph.interfaces.cli.options import project_dir_option, state_folder
 
 HELP = """Watch and steer the runs here: the stream of what the agent does, tasks and stories by stage, iterations with
 their checks, cost and time. RUN is a run's name, its beginning or end, or `last`; by default the live run is shown.
@@ -21,9 +21,7 @@ Examples:
 """
 
 
-@click.command(
-    "ui", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command("ui", help=HELP)
 @click.argument("run", required=False)
 @project_dir_option
 def command(run: str | None, project_dir: Path | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ralph.errors import UsageError
-from ralph.interfaces.cli.project_option import project_dir_option, state_folder
+from ralph.interfaces.cli.options import PATH, project_dir_option, state_folder
 
 PORT = 8484
 
@@ -24,9 +24,7 @@ Examples:
 """
 
 
-@click.command(
-    "web", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command("web", help=HELP)
 @click.option(
     "--host", default="127.0.0.1", metavar="HOST", help="Address to serve on.  [default: 127.0.0.1]"
 )
@@ -38,10 +36,8 @@ Examples:
     help=f"Port; 0 takes any free one.  [default: {PORT}]",
 )
 @click.option("--read-only", is_flag=True, help="Let nobody pause, stop or steer runs from the page.")
-@click.option(
-    "--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="Certificate (PEM); serves https."
-)
-@click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="Its key (PEM).")
+@click.option("--tls-cert", metavar="FILE", type=PATH, help="Certificate (PEM); serves https.")
+@click.option("--tls-key", metavar="FILE", type=PATH, help="Its key (PEM).")
 @click.option(
     "--insecure-host", is_flag=True, help="Allow a --host that others can reach, without encryption."
 )

@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.interfaces.cli.limit_options import iteration_option, limit_options
-from ralph.interfaces.cli.project_option import project_dir_option
-from ralph.interfaces.cli.run_options import (
+from ralph.interfaces.cli.options import (
     agent_flags_of,
+    agent_option,
+    events_option,
+    flags_of,
+    iteration_option,
+    limit_options,
     load_with,
+    notify_option,
+    project_dir_option,
     sandbox_flags,
     sandbox_options,
     sources_of,
+    ui_option,
+    verbose_option,
 )
-from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
 
 if TYPE_CHECKING:
     from ralph.config.sources import Flag
@@ -38,24 +44,20 @@ Examples:
 """
 
 
-@click.command(
-    "work", help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command("work", help=HELP)
 @click.argument("tasks", nargs=-1, metavar="[TASK]...")
 @click.option(
     "--max-parallel", type=click.IntRange(min=1), metavar="N", help="Tasks to work on at the same time."
 )
-@click.option("--agent", metavar="NAME", help="Agent to run; after a comma, its fallbacks.")
+@agent_option()
 @iteration_option("Stop after N iterations of all tasks together.")
 @limit_options()
-@click.option(
-    "--notify", "notify", metavar="HOW", multiple=True, help="Notify when it ends or waits for long."
-)
+@notify_option
 @sandbox_options
-@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
+@verbose_option
 @project_dir_option
 @ui_option
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+@events_option
 def command(
     tasks: tuple[str, ...],
     max_parallel: int | None,
@@ -71,24 +73,24 @@ def command(
     limits: list[Flag],
 ) -> int:
     from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.interfaces.cli.console_run import run_on_console
+    from ralph.interfaces.cli.console_run import print_results, run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.work_table import print_results
-    from ralph.operations.runs.prepare import prepare_work_run
+    from ralph.operations.runs.start import prepare_work_run
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
+        from ralph.interfaces.cli.under_ui import run_under_ui
+
         return run_under_ui(root.state / STATE_FOLDER, has_parts=True)
-    values: list[tuple[str, object, str]] = [
-        ("notify", list(notify) or None, "--notify"),
-        ("profiles.verified.maxParallel", max_parallel, "--max-parallel"),
-        ("profiles.verified.maximumIterations", max_iterations, "--max-iterations"),
-    ]
-    flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
-    flags += limits
-    flags += sandbox_flags(sandbox, no_sandbox)
+    flags = flags_of(
+        {
+            "notify": (list(notify) or None, "--notify"),
+            "profiles.verified.maxParallel": (max_parallel, "--max-parallel"),
+            "profiles.verified.maximumIterations": (max_iterations, "--max-iterations"),
+        }
+    )
     sources = sources_of(root.state)
-    flags += agent_flags_of(sources, agent)
+    flags += [*limits, *sandbox_flags(sandbox, no_sandbox), *agent_flags_of(sources, agent)]
     launch = prepare_work_run(load_with(sources, flags), root, tasks)
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     if not as_json:

@@ -1,26 +1,26 @@
-"""Writing to a stream that may go away: ``| head`` ends, the terminal is closed. The run continues."""
+"""Write to a stream that may go away, as when ``| head`` ends: the run continues."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TextIO
+from typing import TextIO, cast
 
 
 class Outlet:
-    """Writes text at once. ``closed`` once nobody reads any more; from then on it keeps quiet."""
+    """Writes and flushes. Once nobody reads any more it is ``closed`` and writes nothing."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.closed = False
 
     def write(self, text: str) -> None:
-        """In the stream's own encoding; what it cannot express is escaped."""
+        """In the stream's encoding; what that cannot express is escaped."""
         if text:
             self._try(lambda: self._write_text(text))
 
     def write_utf8(self, data: bytes) -> None:
-        """Whatever the stream's encoding is: formats like JSON prescribe theirs."""
+        """Whatever the stream's encoding: JSON is UTF-8."""
         self._try(lambda: self._write_bytes(data))
 
     def _write_text(self, text: str) -> None:
@@ -50,7 +50,7 @@ class Outlet:
             self._close()
 
     def _wait_for_reader(self) -> None:
-        # A child that shares the terminal may have made it non-blocking for all of us; what is buffered is kept.
+        # A child that shares the terminal may have made it non-blocking for everyone; buffered text is kept.
         try:
             os.set_blocking(self._stream.fileno(), True)
             self._stream.flush()
@@ -59,7 +59,7 @@ class Outlet:
 
     def _close(self) -> None:
         self.closed = True
-        # What is still buffered would raise again when the interpreter flushes at its end.
+        # What is still buffered would raise again when the interpreter exits.
         try:
             descriptor = self._stream.fileno()
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -69,3 +69,36 @@ class Outlet:
             os.dup2(nowhere, descriptor)
         finally:
             os.close(nowhere)
+
+
+class _Prefixed:
+    def __init__(self, stream: TextIO, prefix: str) -> None:
+        self._stream = stream
+        self._prefix = prefix
+        self._is_at_start = True
+
+    @property
+    def encoding(self) -> str:
+        return self._stream.encoding
+
+    def write(self, text: str) -> int:
+        pieces: list[str] = []
+        for line in text.splitlines(keepends=True):
+            pieces.append(f"{self._prefix}{line}" if self._is_at_start else line)
+            self._is_at_start = line.endswith("\n")
+        self._stream.write("".join(pieces))
+        return len(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+
+def with_prefix(stream: TextIO, prefix: str) -> TextIO:
+    """A stream whose lines all begin with ``prefix``, to tell several runs on one screen apart."""
+    return cast(TextIO, _Prefixed(stream, prefix))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ralph.domain.loop.decision import DecisionKind, Outcome
 from ralph.domain.loop.events import (
@@ -36,11 +36,19 @@ from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.decisions import Tone, describe_decision
 from ralph.interfaces.cli.console.agent_view import AgentView
-from ralph.interfaces.cli.console.marks import colors_of, marks_of
 from ralph.interfaces.cli.console.outlet import Outlet
-from ralph.interfaces.cli.console.status_line import StatusLine
-from ralph.interfaces.cli.console.terminal import Look, display_width, fit, same_place
-from ralph.interfaces.cli.console.timestamps import Timestamps
+from ralph.interfaces.cli.console.terminal import (
+    Look,
+    Timestamps,
+    colors_of,
+    display_width,
+    fit,
+    marks_of,
+    same_place,
+)
+
+if TYPE_CHECKING:
+    from ralph.interfaces.cli.console.status_line import StatusLine
 
 STOP_MESSAGE = "Received signal, shutting down..."
 STOP_HINT = "   The current step finishes first; press Ctrl-C again to end it now."

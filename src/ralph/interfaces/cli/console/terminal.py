@@ -1,11 +1,14 @@
-"""What the stream at hand can show: colour, emoji, a line that is redrawn in place, and how wide it is."""
+"""How to print on a stream: what it can show, how wide it is, and the marks, colours and times of its lines."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
 
 Choice = Literal["auto", "always", "never"]
 
@@ -152,3 +155,117 @@ def _is_dumb(environ: Mapping[str, str]) -> bool:
 
 def _is_set(environ: Mapping[str, str], name: str) -> bool:
     return environ.get(name, "").lower() not in ("", "0", "false")
+
+
+# --- marks and colours ---
+
+
+class Marks(NamedTuple):
+    ok: str = "✅"
+    error: str = "❌"
+    warning: str = "⚠"
+    tool: str = "⏺"
+    run: str = "▶"
+    wait: str = "⏳"
+    again: str = "🔄"
+    stop: str = "⏹"
+    todo: str = "📋"
+    todo_done: str = "✅"
+    todo_active: str = "🔄"
+    todo_pending: str = "⏸️"
+    progress: str = "📊 "
+    left: str = "←"
+    right: str = "→"
+    branch: str = "⎿"
+    more: str = "…"
+    dot: str = "·"
+    rule: str = "─"
+
+
+EMOJI = Marks()
+ASCII = Marks(
+    ok="[OK]",
+    error="[ERR]",
+    warning="[WARN]",
+    tool="[TOOL]",
+    run="[RUN]",
+    wait="[WAIT]",
+    again="[NEXT]",
+    stop="[STOP]",
+    todo="[TODO]",
+    todo_done="[x]",
+    todo_active="[>]",
+    todo_pending="[ ]",
+    progress="",
+    left="<-",
+    right="->",
+    branch="|_",
+    more="...",
+    dot="-",
+    rule="-",
+)
+
+
+class Colors(NamedTuple):
+    """SGR sequences; all empty when there is no colour."""
+
+    bold: str = ""
+    dim: str = ""
+    red: str = ""
+    green: str = ""
+    yellow: str = ""
+    cyan: str = ""
+    off: str = ""
+
+
+PLAIN = Colors()
+ANSI = Colors(
+    bold="\x1b[1m",
+    dim="\x1b[2m",
+    red="\x1b[31m",
+    green="\x1b[32m",
+    yellow="\x1b[33m",
+    cyan="\x1b[36m",
+    off="\x1b[0m",
+)
+
+
+def marks_of(look: Look) -> Marks:
+    return EMOJI if look.emoji else ASCII
+
+
+def colors_of(look: Look) -> Colors:
+    return ANSI if look.color else PLAIN
+
+
+# --- times ---
+
+
+class Timestamps:
+    """The ``[HH:MM:SS]`` in front of each line. ``zone`` None: the machine's own."""
+
+    def __init__(self, zone: tzinfo | None = None) -> None:
+        self._zone = zone
+        self._second = -1
+        self._prefix = ""
+
+    def clock_time(self, at: float, *, beside: float | None = None) -> str:
+        """14:05:00, with the date if it is not the day of ``beside``."""
+        from datetime import datetime
+
+        try:
+            moment = datetime.fromtimestamp(at, tz=self._zone)
+        except (OverflowError, ValueError, OSError):  # agents report any number
+            return "an unknown time"
+        if beside is not None and datetime.fromtimestamp(beside, tz=self._zone).date() != moment.date():
+            return moment.strftime("%Y-%m-%d %H:%M:%S")
+        return moment.strftime("%H:%M:%S")
+
+    def stamp(self, text: str, at: float, *, inside_line: bool = False) -> str:
+        """Prefix every line; ``inside_line``: the text continues a line that already has its prefix."""
+        if int(at) != self._second:  # cached: a flood of lines shares one second
+            self._second = int(at)
+            self._prefix = f"[{self.clock_time(at)}] "
+        ends_open = not text.endswith("\n")
+        stamped = (text if ends_open else text[:-1]).replace("\n", "\n" + self._prefix)
+        return ("" if inside_line else self._prefix) + stamped + ("" if ends_open else "\n")

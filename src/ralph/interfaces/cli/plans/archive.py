@@ -8,7 +8,7 @@ import click
 
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import StoreError, UsageError
-from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, the_plan
+from ralph.interfaces.cli.plans.options import plan_options, the_plan
 
 HELP = """Move prd.md, tasks.json and progress.txt to ralph-archive/ with a summary, start a new plan, and commit.
 
@@ -21,7 +21,7 @@ Examples:
 """
 
 
-@click.command("archive", help=HELP, context_settings=HELP_NAMES)
+@click.command("archive", help=HELP)
 @click.option("--label", metavar="LABEL", help="Name of the archive, instead of the branch name.")
 @plan_options
 def command(label: str | None, project_dir: Path | None, ralph_dir: Path | None) -> None:

@@ -9,7 +9,8 @@ import click
 
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean_line
-from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, review_options, the_plan
+from ralph.interfaces.cli.options import json_option
+from ralph.interfaces.cli.plans.options import plan_options, review_options, the_plan
 from ralph.operations.plans import PlanProblems, check_plan, review_rules
 
 HELP = """List every problem in tasks.json. Exits with 2 if there are any.
@@ -22,8 +23,8 @@ Examples:
 """
 
 
-@click.command("check", help=HELP, context_settings=HELP_NAMES)
-@click.option("--json", "as_json", is_flag=True, help="Print problems and warnings as JSON.")
+@click.command("check", help=HELP)
+@json_option("Print problems and warnings as JSON.")
 @review_options
 @plan_options
 def command(

@@ -10,8 +10,16 @@ import click
 
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
-from ralph.interfaces.cli.run_options import agent_flags_of, sources_of
+from ralph.interfaces.cli.options import (
+    PATH,
+    agent_flags_of,
+    agent_option,
+    flags_of,
+    model_option,
+    sources_of,
+    verbose_option,
+)
+from ralph.interfaces.cli.plans.options import plan_options
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
@@ -29,12 +37,12 @@ Examples:
 """
 
 
-@click.command("draft", help=HELP, context_settings=HELP_NAMES)
+@click.command("draft", help=HELP)
 @click.argument("description", required=False, default="")
 @click.option(
     "--prd",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A PRD to start from; it becomes the plan's prd.md.",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask: keep the draft once it is valid.")
@@ -46,9 +54,9 @@ Examples:
     show_default=True,
     help="Number of sessions after which it gives up.",
 )
-@click.option("--agent", metavar="NAME", help="Agent to run; after a comma, its fallbacks.")
-@click.option("-m", "--model", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet).")
-@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
+@agent_option()
+@model_option
+@verbose_option
 @plan_options
 def command(
     description: str,
@@ -61,7 +69,7 @@ def command(
     project_dir: Path | None,
     ralph_dir: Path | None,
 ) -> int:
-    from ralph.interfaces.cli.plans.place import the_plan
+    from ralph.interfaces.cli.plans.options import the_plan
     from ralph.operations.plans import drafting
 
     if not is_text(description):
@@ -72,9 +80,7 @@ def command(
         raise UsageError(message, hint="add --yes to keep the draft once it is valid")
     plan = the_plan(project_dir, ralph_dir)
     sources = sources_of(plan.root.state)
-    flags = agent_flags_of(sources, agent)
-    if model is not None:
-        flags.append((("agent", "model"), model, "--model"))
+    flags = [*agent_flags_of(sources, agent), *flags_of({"agent.model": (model, "--model")})]
     loaded = sources.load(flags)
     with drafting(plan, prd=prd) as draft:
         kept, code = _converse(loaded, plan, description, rounds=rounds, ask=not yes, verbose=verbose)
@@ -91,7 +97,7 @@ def _converse(
     """Draft, show, ask, until there is an answer. Whether the draft stays, and the exit code."""
     from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.operations.runs.prepare import prepare_draft_run
+    from ralph.operations.runs.start import prepare_draft_run
 
     remarks: list[str] = []
     has_prd: bool | None = None  # from the second round on: a PRD of our own drafting may be drafted again

@@ -9,7 +9,7 @@ import click
 from ralph.config.root import find_root
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
+from ralph.interfaces.cli.plans.options import plan_options
 from ralph.operations.plans import MadePlan, new_plan
 
 HELP = """Start a plan in ralph/. Files that exist are never overwritten.
@@ -21,7 +21,7 @@ Examples:
 """
 
 
-@click.command("new", help=HELP, context_settings=HELP_NAMES)
+@click.command("new", help=HELP)
 @click.option("--name", metavar="FEATURE", help="The feature's name: the branch becomes ralph/FEATURE.")
 @plan_options
 def command(name: str | None, project_dir: Path | None, ralph_dir: Path | None) -> None:

@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.interfaces.cli.limit_options import Amount, iteration_option, limit_options
-from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options
-from ralph.interfaces.cli.run_options import (
+from ralph.interfaces.cli.options import (
+    agent_flag_option,
     agent_flags_of,
+    agent_option,
+    agent_timeout_option,
+    events_option,
+    flags_of,
+    guardrail_option,
+    iteration_option,
+    limit_options,
     load_with,
+    model_option,
+    notify_option,
     sandbox_flags,
     sandbox_options,
     sources_of,
+    ui_option,
+    verbose_option,
 )
-from ralph.interfaces.cli.under_ui import run_under_ui, ui_option
+from ralph.interfaces.cli.plans.options import plan_options
 
 if TYPE_CHECKING:
     from ralph.config.sources import Flag
@@ -41,9 +51,9 @@ Examples:
 """
 
 
-@click.command("run", help=HELP, context_settings=HELP_NAMES)
+@click.command("run", help=HELP)
 @iteration_option("Stop after N iterations.  [default: 15]", short="-n")
-@click.option("-m", "--model", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet).")
+@model_option
 @click.option("--skip-review", is_flag=True, help="Skip reviews: a story passes when its verifyCommands do.")
 @click.option(
     "--review-cap",
@@ -57,28 +67,16 @@ Examples:
     is_flag=True,
     help="Trust tasks.json as it is, even if a run was killed while a session was writing it.",
 )
-@click.option("--agent", metavar="NAME", help="Agent to run; after a comma, its fallbacks.")
-@click.option(
-    "--agent-flag",
-    "agent_flags",
-    metavar="FLAG",
-    multiple=True,
-    help="A further argument for the agent; may be repeated.",
-)
-@click.option("--agent-timeout", type=Amount(), metavar="SECONDS", help="End a session that takes longer.")
-@click.option(
-    "--guardrail",
-    "guardrails",
-    metavar="COMMAND",
-    multiple=True,
-    help="A further command that must pass before a story is approved; may be repeated.",
-)
+@agent_option()
+@agent_flag_option
+@agent_timeout_option("End a session that takes longer.")
+@guardrail_option("Another command that must pass before a story is approved")
 @limit_options()
-@click.option("--notify", metavar="HOW", multiple=True, help="Notify when the run ends or waits for long.")
+@notify_option
 @sandbox_options
-@click.option("-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes.")
+@verbose_option
 @ui_option
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+@events_option
 @plan_options
 def command(
     max_iterations: int | None,
@@ -104,23 +102,24 @@ def command(
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.operations.runs.prepare import prepare_plan_run
+    from ralph.operations.runs.start import prepare_plan_run
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
+        from ralph.interfaces.cli.under_ui import run_under_ui
+
         return run_under_ui(root.state / STATE_FOLDER)
-    values: list[tuple[str, object, str]] = [
-        ("profiles.reviewed.maximumIterations", max_iterations, "--max-iterations"),
-        ("agent.timeout", agent_timeout, "--agent-timeout"),
-        ("notify", list(notify) or None, "--notify"),
-    ]
-    flags = [(tuple(key.split(".")), value, origin) for key, value, origin in values if value is not None]
-    flags += limits
-    flags += sandbox_flags(sandbox, no_sandbox)
+    flags = flags_of(
+        {
+            "profiles.reviewed.maximumIterations": (max_iterations, "--max-iterations"),
+            "agent.timeout": (agent_timeout, "--agent-timeout"),
+            "agent.model": (model, "--model"),
+            "notify": (list(notify) or None, "--notify"),
+        }
+    )
     sources = sources_of(root.state)
-    flags += agent_flags_of(sources, agent, agent_flags, guardrails)
-    if model is not None:
-        flags.append((("agent", "model"), model, "--model"))
+    added = agent_flags_of(sources, agent, agent_flags, guardrails)
+    flags += [*limits, *sandbox_flags(sandbox, no_sandbox), *added]
     launch, estimate = prepare_plan_run(
         load_with(sources, flags),
         root,

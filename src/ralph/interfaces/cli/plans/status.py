@@ -11,7 +11,8 @@ import click
 from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.story import estimate_text, estimated_iterations, mode_for, next_step
 from ralph.domain.text.safe_text import clean_line
-from ralph.interfaces.cli.plans.place import HELP_NAMES, plan_options, review_options, the_plan
+from ralph.interfaces.cli.options import json_option
+from ralph.interfaces.cli.plans.options import plan_options, review_options, the_plan
 from ralph.interfaces.cli.table import Column, table_lines
 from ralph.operations.plans import review_rules
 
@@ -33,8 +34,8 @@ Examples:
 """
 
 
-@click.command("status", help=HELP, context_settings=HELP_NAMES)
-@click.option("--json", "as_json", is_flag=True, help="Print the stories as JSON.")
+@click.command("status", help=HELP)
+@json_option("Print the stories as JSON.")
 @review_options
 @plan_options
 def command(

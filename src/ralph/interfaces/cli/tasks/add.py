@@ -1,4 +1,4 @@
-"""``ralph task add``: the tasks of a file, all of them or none."""
+"""``ralph task add``: add the tasks of a file, all or none."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ import click
 
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.figures import plural
-from ralph.interfaces.cli.tasks.opening import (
-    CONTEXT,
-    json_option,
-    known_names,
-    print_json,
-    project_dir_option,
-    state_folder,
-)
+from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
 
 HELP = """Add the tasks of a YAML or JSON file: a list, `tasks:`, or a single `task:`. If anything is wrong,
 every problem is listed with its line and nothing is added.
@@ -30,18 +23,18 @@ Examples:
 """
 
 
-@click.command("add", help=HELP, context_settings=CONTEXT)
+@click.command("add", help=HELP)
 @click.option("-f", "--file", "name", required=True, metavar="FILE", help="The file; `-` is standard input.")
 @click.option("--spec", default="", metavar="SPEC", help="The spec of tasks that do not name one.")
 @click.option("--dry-run", is_flag=True, help="Only report problems; add nothing.")
-@json_option
+@json_option()
 @project_dir_option
 def command(name: str, spec: str, dry_run: bool, as_json: bool, project_dir: Path | None) -> None:
     from ralph.operations.task_files import read_tasks, require_addable
-    from ralph.operations.tasks import add_tasks, task_ids
+    from ralph.operations.tasks import add_tasks, known_names, task_ids
 
-    known, _ = known_names(project_dir)
     folder = state_folder(project_dir)
+    known, _ = known_names(folder)
     found = read_tasks(name, known, spec_id=spec)
     require_addable(found, task_ids(folder))
     if not dry_run:

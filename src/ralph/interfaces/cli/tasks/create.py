@@ -1,4 +1,4 @@
-"""``ralph task create``: one task, described by flags."""
+"""``ralph task create`` and ``followup``: add one task, described by flags."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from typing import Any
 
 import click
 
-from ralph.interfaces.cli.tasks.flags import description_options, entry_from
-from ralph.interfaces.cli.tasks.making import make_task, report_added
-from ralph.interfaces.cli.tasks.opening import (
-    CONTEXT,
-    json_option,
-    known_names,
-    project_dir_option,
-    state_folder,
-)
+from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
+from ralph.interfaces.cli.tasks.options import description_options, entry_from, make_task
 
 HELP = """Add one task. ID is its name, SPEC the specification it belongs to, TITLE a one-line summary. An outcome and at
-least one acceptance criterion are required: without them nobody could tell whether the task is done.
+least one acceptance criterion are required: they say what "done" means.
 
 \b
 Example:
@@ -31,18 +24,56 @@ Example:
 """
 
 
-@click.command("create", help=HELP, context_settings=CONTEXT)
+@click.command("create", help=HELP)
 @click.argument("task_id", metavar="ID")
 @click.argument("spec_id", metavar="SPEC")
 @click.argument("title")
 @description_options
-@json_option
+@json_option()
 @project_dir_option
 def command(
     task_id: str, spec_id: str, title: str, as_json: bool, project_dir: Path | None, **flags: Any
 ) -> None:
-    from ralph.operations.tasks import add_task
-
-    known, _ = known_names(project_dir)
     entry = {"id": task_id, "spec_id": spec_id, "title": title, **entry_from(flags)}
-    report_added(add_task(state_folder(project_dir), make_task(entry, known)), as_json=as_json)
+    _add(state_folder(project_dir), entry, as_json=as_json)
+
+
+FOLLOWUP_HELP = """Add a task that continues task ID: it has the same spec and priority, and starts when ID is done. Like every
+task it says what "done" means.
+
+\b
+Example:
+  ralph task followup TASK-001 "Rate limit the login" --outcome "The sixth login within a minute returns 429" \\
+      --acceptance "The limit is per address"
+"""
+
+
+@click.command("followup", help=FOLLOWUP_HELP)
+@click.argument("task_id", metavar="ID")
+@click.argument("title")
+@click.option("--id", "own_id", metavar="ID", help="Its own id.  [default: ID-F1, ID-F2 …]")
+@description_options
+@json_option()
+@project_dir_option
+def followup(
+    task_id: str, title: str, own_id: str | None, as_json: bool, project_dir: Path | None, **flags: Any
+) -> None:
+    from ralph.operations.tasks import followup_entry
+
+    folder = state_folder(project_dir)
+    entry = followup_entry(folder, task_id, own_id)
+    asked = entry_from(flags)
+    needs = dict.fromkeys([*entry["dependencies"], *asked.pop("dependencies", [])])
+    _add(folder, {**entry, "title": title, **asked, "dependencies": list(needs)}, as_json=as_json)
+
+
+def _add(folder: Path, entry: dict[str, Any], *, as_json: bool) -> None:
+    from ralph.domain.text.safe_text import clean_line
+    from ralph.operations.tasks import add_task, known_names
+
+    known, _ = known_names(folder)
+    task = add_task(folder, make_task(entry, known))
+    if as_json:
+        print_json({"task": task.to_dict()})
+    else:
+        print(f"added {clean_line(task.id)}: {clean_line(task.title)}")

@@ -1,4 +1,4 @@
-"""``ralph task edit``: by flags, from a file, or in an editor."""
+"""``ralph task edit``: change a task by flags, from a file, or in an editor."""
 
 from __future__ import annotations
 
@@ -13,16 +13,8 @@ from ralph.domain.tasks.entry import Known
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
-from ralph.interfaces.cli.tasks.flags import description_options, entry_from
-from ralph.interfaces.cli.tasks.making import make_task
-from ralph.interfaces.cli.tasks.opening import (
-    CONTEXT,
-    json_option,
-    known_names,
-    print_json,
-    project_dir_option,
-    state_folder,
-)
+from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
+from ralph.interfaces.cli.tasks.options import description_options, entry_from, make_task
 
 HELP = """Change what a task asks for; its progress stays. Flags change single fields (an empty text clears one), -f
 takes the whole task from a file, and without either it opens in your editor. --acceptance and --depends-on replace the
@@ -36,7 +28,7 @@ Examples:
 """
 
 
-@click.command("edit", help=HELP, context_settings=CONTEXT)
+@click.command("edit", help=HELP)
 @click.argument("task_id", metavar="ID")
 @click.option(
     "-f", "--file", "name", metavar="FILE", help="The new definition of the task; `-` is standard input."
@@ -45,7 +37,7 @@ Examples:
 @click.option("--spec", metavar="SPEC", help="The specification it belongs to.")
 @click.option("--no-dependencies", is_flag=True, help="Remove all dependencies.")
 @description_options
-@json_option
+@json_option()
 @project_dir_option
 def command(
     task_id: str,
@@ -57,10 +49,10 @@ def command(
     project_dir: Path | None,
     **flags: Any,
 ) -> None:
-    from ralph.operations.tasks import editable_task, redefine_task
+    from ralph.operations.tasks import editable_task, known_names, redefine_task
 
-    known, _ = known_names(project_dir)
     folder = state_folder(project_dir)
+    known, _ = known_names(folder)
     before = editable_task(folder, task_id)
     changed: dict[str, object] = {
         "title": title,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ralph.errors import StoreError, UsageError
-from ralph.interfaces.cli.tasks.opening import CONTEXT, json_option, project_dir_option, state_folder
+from ralph.interfaces.cli.options import PATH, json_option, project_dir_option, state_folder
 
 HELP = """Write tasks as YAML, or JSON with --json, in the form that `ralph task add` reads. Only their definition
 is written, not their progress: `ralph task show --json` has that.
@@ -19,17 +19,17 @@ Examples:
 """
 
 
-@click.command("export", help=HELP, context_settings=CONTEXT)
+@click.command("export", help=HELP)
 @click.argument("task_ids", metavar="[ID...]", nargs=-1)
 @click.option("--spec", default="", metavar="SPEC", help="Only tasks of this spec.")
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Write to this file, which must not exist yet.",
 )
-@json_option
+@json_option()
 @project_dir_option
 def command(
     task_ids: tuple[str, ...], spec: str, output: Path | None, as_json: bool, project_dir: Path | None

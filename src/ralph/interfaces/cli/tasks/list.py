@@ -1,8 +1,7 @@
-"""``ralph task list``."""
+"""``ralph task list``: the tasks as a table."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,16 +10,31 @@ from typing import Any
 import click
 
 from ralph.domain.tasks.task import TaskStatus
-from ralph.domain.views.tasks import TaskFilter, TaskView
-from ralph.interfaces.cli.tasks.opening import (
-    CONTEXT,
-    json_option,
-    print_json,
-    project_dir_option,
-    state_folder,
-)
+from ralph.domain.views.tasks import TaskFilter, TaskState, TaskView
+from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
+from ralph.interfaces.cli.table import Cell, Column, table_lines
 
 LIMIT = 50
+
+COLOR_OF: dict[TaskState, str] = {
+    TaskState.READY: "bold",
+    TaskState.WAITING: "dim",
+    TaskState.BLOCKED: "yellow",
+    TaskState.WORKING: "cyan",
+    TaskState.ACCEPTED: "cyan",
+    TaskState.DONE: "green",
+    TaskState.FAILED: "red",
+    TaskState.CANCELLED: "yellow",
+}
+COLUMNS = (
+    Column("task"),
+    Column("state"),
+    Column("stage", 1),
+    Column("iterations", 2),
+    Column("priority", 4),
+    Column("waits for", 3),
+    Column("title"),
+)
 
 HELP = """List tasks, the most urgent first.
 
@@ -39,7 +53,7 @@ Examples:
 """
 
 
-@click.command("list", help=HELP, context_settings=CONTEXT)
+@click.command("list", help=HELP)
 @click.option(
     "--status",
     "statuses",
@@ -55,7 +69,7 @@ Examples:
     "--limit", type=click.IntRange(min=1), metavar="N", help=f"At most N.  [default: {LIMIT}; JSON: all]"
 )
 @click.option("-a", "--all", "show_all", is_flag=True, help="Show all tasks.")
-@json_option
+@json_option()
 @project_dir_option
 def command(
     statuses: Sequence[str],
@@ -89,18 +103,28 @@ def _print(views: Sequence[TaskView], count: int, *, as_json: bool) -> None:
     if not views:
         print("no tasks here yet" if not count else "no such tasks")
         return
-    from ralph.interfaces.cli.console.terminal import detect_look
-    from ralph.interfaces.cli.tasks.table import task_lines
-
-    look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
-    lines = task_lines(views, look=look, width=look.width if sys.stdout.isatty() else None)
+    lines = table_lines(COLUMNS, [row_of(view) for view in views], sys.stdout)
     if count > len(views):
         lines.append(f"and {count - len(views)} more; --all shows them")
     print("\n".join(lines))
 
 
+def row_of(view: TaskView) -> tuple[Cell | str, ...]:
+    task = view.task
+    first, *others = view.waits_for or ("",)
+    return (
+        task.id,
+        Cell(view.state.value, COLOR_OF[view.state]),
+        task.stage,
+        str(task.iteration),
+        str(task.priority),
+        f"{first} +{len(others)}" if others else first,
+        task.title,
+    )
+
+
 def view_data(view: TaskView) -> dict[str, Any]:
-    """The task and what a screen says of it."""
+    """The task and its state as JSON."""
     return {
         **view.task.to_dict(),
         "state": view.state.value,

@@ -1,4 +1,4 @@
-"""``ralph task prompt``: what an agent that plans needs to know to write tasks that can be verified."""
+"""``ralph task prompt``: teaches an agent to write tasks that can be verified."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from ralph.domain.proof.verification_config import TEMPLATES
 from ralph.domain.tasks.completion import VerificationMethod
-from ralph.interfaces.cli.tasks.opening import CONTEXT, known_names, project_dir_option
+from ralph.interfaces.cli.options import project_dir_option, state_folder
 
 HELP = """Print what an agent needs to know to write tasks for `ralph task add`: put it in front of your specification.
 
@@ -25,7 +25,7 @@ Every task MUST say:
 - id: letters, digits, "-", "_" and "." only; it becomes the name of a branch
 - title: one line
 - completion.outcome: one sentence that says what is measurably different when the task is done
-- completion.acceptance_criteria: a list of requirements, each of which somebody else could check
+- completion.acceptance_criteria: a list of requirements, each of which someone else could check
 
 Every task MAY say:
 - description, priority (smaller first), dependencies (ids of tasks that must be done before; never in a circle)
@@ -67,10 +67,12 @@ The specification:
 """
 
 
-@click.command("prompt", help=HELP, context_settings=CONTEXT)
+@click.command("prompt", help=HELP)
 @project_dir_option
 def command(project_dir: Path | None) -> None:
-    known, _ = known_names(project_dir)
+    from ralph.operations.tasks import known_names
+
+    known, _ = known_names(state_folder(project_dir))
     roles = list(known.roles)
     print(
         TEXT.format(

@@ -9,22 +9,16 @@ import click
 
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
-from ralph.interfaces.cli.tasks.opening import (
-    CONTEXT,
-    json_option,
-    print_json,
-    project_dir_option,
-    state_folder,
-)
+from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
 
 HELP = """Remove tasks with their history. Tasks that depend on them are named first and no longer wait for them. A task
 that a run is working on is never removed. Branches and commits stay."""
 
 
-@click.command("rm", help=HELP, context_settings=CONTEXT)
+@click.command("rm", help=HELP)
 @click.argument("task_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@json_option
+@json_option()
 @project_dir_option
 def command(task_ids: tuple[str, ...], yes: bool, as_json: bool, project_dir: Path | None) -> None:
     from ralph.operations.tasks import remove_tasks, tasks_to_remove

@@ -1,0 +1,178 @@
+"""The options that describe a task, and the task they make: the same rules as for a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from ralph.domain.tasks.completion import VerificationMethod
+from ralph.domain.tasks.entry import Known, read_entries
+from ralph.domain.tasks.roles import ROLES
+from ralph.domain.tasks.task import Task
+from ralph.domain.text.reader import KeyPath, Problem
+from ralph.domain.text.safe_text import clean_line, is_text
+from ralph.errors import UsageError
+from ralph.interfaces.cli.options import all_of
+
+_Flags = Mapping[str, tuple[tuple[str, ...], Mapping[str, Any]]]
+"""Flag → its place in the entry of the task, and how the option is declared."""
+
+_OF_TASK: _Flags = {
+    "outcome": (
+        ("completion", "outcome"),
+        {"metavar": "TEXT", "help": "What is measurably different when the task is done."},
+    ),
+    "acceptance": (
+        ("completion", "acceptance_criteria"),
+        {"metavar": "TEXT", "multiple": True, "help": "An acceptance criterion; may be repeated."},
+    ),
+    "description": (("description",), {"metavar": "TEXT", "help": "What to do."}),
+    "priority": (
+        ("priority",),
+        {"metavar": "N", "type": int, "help": "Lower numbers come first.  [default: 5]"},
+    ),
+    "depends-on": (
+        ("dependencies",),
+        {"metavar": "ID", "multiple": True, "help": "A task that must be done first; may be repeated."},
+    ),
+    "assignee": (("assignee",), {"metavar": "NAME", "help": "Who owns it; only shown, not used."}),
+    "max-cost": (
+        ("budget", "cost_usd"),
+        {"metavar": "USD", "type": float, "help": "Most that the task may cost."},
+    ),
+    "max-tokens": (
+        ("budget", "tokens"),
+        {"metavar": "N", "type": int, "help": "Most tokens that the task may use."},
+    ),
+    "max-time": (
+        ("budget", "seconds"),
+        {"metavar": "SECONDS", "type": float, "help": "Longest time that the task may take."},
+    ),
+}
+# Places are in the role's criteria.
+_OF_ROLE: _Flags = {
+    "promise": (
+        ("promise",),
+        {"metavar": "TEXT", "help": "What the {role} says in its promise tag when done."},
+    ),
+    "description": (("description",), {"metavar": "TEXT", "help": "What success means for the {role}."}),
+    "verify": (
+        ("verification_method",),
+        {"metavar": f"[{'|'.join(VerificationMethod)}]", "help": "How the {role}'s work is verified."},
+    ),
+    "verify-cmd": (
+        ("verification_config", "command"),
+        {"metavar": "COMMAND", "help": "The command that `external` runs."},
+    ),
+    "verify-template": (
+        ("verification_config", "template"),
+        {"metavar": "NAME", "help": "A ready-made command, such as pytest."},
+    ),
+    "verify-config": (
+        ("verification_config",),
+        {"metavar": "JSON", "help": "The whole verification config."},
+    ),
+    "max-iterations": (
+        ("max_iterations",),
+        {"metavar": "N", "type": int, "help": "Most iterations of the {role}."},
+    ),
+}
+
+description_options = all_of(
+    *(click.option(f"--{flag}", **how) for flag, (_, how) in _OF_TASK.items()),
+    *(
+        click.option(f"--{role}-{flag}", **{**how, "help": how["help"].format(role=role)})
+        for role in ROLES
+        for flag, (_, how) in _OF_ROLE.items()
+    ),
+)
+"""Everything that says what a task is, besides its id and title."""
+
+
+def make_task(entry: Mapping[str, Any], known: Known) -> Task:
+    """Raises UsageError with every problem, each by its flag."""
+    entries = read_entries({"id": "", "title": "", "completion": {}, **entry}, known)
+    lines = [clean_line(_describe(problem)) for problem in entries.problems]
+    if len(lines) == 1:
+        raise UsageError(lines[0])
+    if lines:
+        raise UsageError("\n".join([f"{len(lines)} problems:", *(f"  {line}" for line in lines)]))
+    ((_, task),) = entries.tasks
+    return task
+
+
+def entry_from(flags: Mapping[str, Any], base: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The entry that the given flags make, on top of ``base``."""
+    entry = json.loads(json.dumps(base or {}))
+    for flag, (path, _) in _OF_TASK.items():
+        _put(entry, path, _given(flags, flag))
+    for role in ROLES:
+        # The whole config first: the other flags add to it.
+        for flag in sorted(_OF_ROLE, key=lambda name: name != "verify-config"):
+            value = _given(flags, f"{role}-{flag}")
+            if flag == "verify-config" and value is not None:
+                value = _parse(value, f"--{role}-{flag}")
+            if flag == "verify-cmd" and value and not _given(flags, f"{role}-verify"):
+                _put(entry, ("completion", role, "verification_method"), VerificationMethod.EXTERNAL.value)
+            _put(entry, ("completion", role, *_OF_ROLE[flag][0]), value)
+    return _without_empty(entry)
+
+
+def _flag_of(path: KeyPath) -> str:
+    """The flag that a problem of the entry is about; its first key if there is none."""
+    where = tuple(step for step in path if isinstance(step, str))
+    for flag, (place, _) in _OF_TASK.items():
+        if where[: len(place)] == place:
+            return f"--{flag}"
+    if len(where) >= 2 and where[0] == "completion" and where[1] in ROLES:
+        of_role = where[2:]
+        best = [flag for flag, (place, _) in _OF_ROLE.items() if of_role[: len(place)] == place]
+        if best:
+            return f"--{where[1]}-{best[0]}"
+    return {"id": "ID", "title": "TITLE", "spec_id": "SPEC"}.get(where[0], where[0]) if where else ""
+
+
+def _describe(problem: Problem) -> str:
+    text = ": ".join(part for part in (_flag_of(problem.path), problem.message) if part)
+    return f"{text}; {problem.hint}" if problem.hint else text
+
+
+def _given(flags: Mapping[str, Any], flag: str) -> Any:
+    value = flags.get(flag.replace("-", "_"))
+    for text in value if isinstance(value, tuple) else (value,):
+        if isinstance(text, str) and not is_text(text):
+            message = f"--{flag} is not UTF-8 text"
+            raise UsageError(message)
+    if isinstance(value, tuple):
+        return [text for text in value if text] if value else None
+    return value
+
+
+def _put(entry: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    if value is None:
+        return
+    for step in path[:-1]:
+        entry = entry.setdefault(step, {})
+    entry[path[-1]] = value
+
+
+def _parse(text: str, flag: str) -> Any:
+    from ralph.domain.text.strict_json import BadJson, parse_json
+
+    try:
+        return parse_json(text).value
+    except BadJson as error:
+        message = f"{flag}: {error}"
+        raise UsageError(message, hint="""such as '{"command": "make test", "timeout": 600}'""") from None
+
+
+def _without_empty(value: dict[str, Any]) -> dict[str, Any]:
+    """An empty text clears a field: the default applies again."""
+    kept = {
+        key: _without_empty(inner) if isinstance(inner, dict) and key != "metadata" else inner
+        for key, inner in value.items()
+    }
+    return {key: inner for key, inner in kept.items() if inner not in ("", None) and inner != {}}
