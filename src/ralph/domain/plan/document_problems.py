@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ralph.domain.circles import find_circles
 from ralph.domain.plan.story import Review
 from ralph.domain.text.reader import KeyPath, Problem
 
@@ -149,35 +150,8 @@ def dependency_problems(raws: Sequence[object], sound: Sequence[Raw]) -> list[Pr
     ]
     return unknown + [
         Problem((circle[0],), f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
-        for circle in dependency_circles(needs)
+        for circle in find_circles(needs)
     ]
-
-
-def dependency_circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-    """Each circle once. Without recursion: a chain may be as long as the document."""
-    finished: set[str] = set()
-    circles: list[tuple[str, ...]] = []
-    for start in needs:
-        if start in finished:
-            continue
-        path = [start]
-        on_path = {start: 0}
-        left = [list(reversed(needs[start]))]
-        while path:
-            if not left[-1]:
-                left.pop()
-                key = path.pop()
-                del on_path[key]
-                finished.add(key)
-                continue
-            other = left[-1].pop()
-            if other in on_path:
-                circles.append(tuple(path[on_path[other] :]))
-            elif other in needs and other not in finished:
-                on_path[other] = len(path)
-                path.append(other)
-                left.append(list(reversed(needs[other])))
-    return circles
 
 
 def json_kind(value: object) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import configparser
 import json
+import posixpath
 import re
 import shlex
 import tomllib
@@ -39,11 +40,8 @@ def changed_sections(path: str, before: str, after: str | None, targets: Iterabl
 def _counts_when_new(name: str, old: Mapping[str, object]) -> bool:
     """A script that is new hurts nobody, unless npm runs it around one that was there."""
     kind, _, rest = name.partition(" ")
-    if kind != "scripts":
-        return True
-    return any(
-        f"scripts {rest.removeprefix(word)}" in old for word in ("pre", "post") if rest.startswith(word)
-    )
+    around = re.match("pre|post", rest)
+    return kind != "scripts" or (around is not None and f"scripts {rest[around.end() :]}" in old)
 
 
 def _deciding(path: str, text: str, targets: Iterable[str]) -> dict[str, object]:
@@ -53,37 +51,33 @@ def _deciding(path: str, text: str, targets: Iterable[str]) -> dict[str, object]
     if is_makefile(path):
         return rules_of(text, targets)
     if name == "package.json":
-        return dict(_package(_table(json.loads(text))))
+        return _package(json.loads(text))
     if name == "setup.cfg":
         return _cfg(text)
     table = tomllib.loads(text)
-    return dict(_cargo(table)) if name == "Cargo.toml" else dict(_pyproject(table))
+    return _cargo(table) if name == "Cargo.toml" else _pyproject(table)
 
 
-def _pyproject(table: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    tools = _table(table.get("tool"))
-    for name in _TOOLS:
-        if name in tools:
-            yield f"tool.{name}", tools[name]
+def _pyproject(table: Mapping[str, Any]) -> dict[str, object]:
+    return _those(_TOOLS, table.get("tool"), "tool.")
 
 
-def _cargo(table: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    for name in ("lib", "test", "profile"):
-        if name in table:
-            yield name, table[name]
-    package = _table(table.get("package"))
-    if "autotests" in package:
-        yield "package.autotests", package["autotests"]
-    if "exclude" in (workspace := _table(table.get("workspace"))):
-        yield "workspace.exclude", workspace["exclude"]
+def _cargo(table: Mapping[str, Any]) -> dict[str, object]:
+    return {
+        **_those(("lib", "test", "profile"), table),
+        **_those(("autotests",), table.get("package"), "package."),
+        **_those(("exclude",), table.get("workspace"), "workspace."),
+    }
 
 
-def _package(table: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    for name, script in _table(table.get("scripts")).items():
-        yield f"scripts {name}", script
-    for name in _PACKAGE_KEYS:
-        if name in table:
-            yield name, table[name]
+def _package(table: object) -> dict[str, object]:
+    scripts = _table(_table(table).get("scripts"))
+    return {**_those(scripts, scripts, "scripts "), **_those(_PACKAGE_KEYS, table)}
+
+
+def _those(names: Iterable[str], table: object, prefix: str = "") -> dict[str, object]:
+    found = _table(table)
+    return {f"{prefix}{name}": found[name] for name in names if name in found}
 
 
 def _cfg(text: str) -> dict[str, object]:
@@ -182,25 +176,25 @@ def _read(text: str) -> tuple[dict[str, list[tuple[str, str]]], dict[str, list[s
 # --- scripts that a command names ---
 
 _INTERPRETERS = re.compile(r"(?:.*/)?(?:(?:ba|da|z|k|fi)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|pwsh)")
-_BEFORE = {
-    "exec",
-    "time",
-    "env",
-    "nice",
-    "nohup",
-    "command",
-    "sudo",
-    "!",
-    "then",
-    "do",
-    "else",
-    "if",
-    "while",
-    "run",
-}
-_SAYS_CHECK = re.compile(
-    r"test|check|verif|valid|lint|spec|smoke|accept|e2e|\bci\b|gate|prove|assert", re.IGNORECASE
+_BEFORE = frozenset(
+    [
+        "exec",
+        "time",
+        "env",
+        "nice",
+        "nohup",
+        "command",
+        "sudo",
+        "!",
+        "then",
+        "do",
+        "else",
+        "if",
+        "while",
+        "run",
+    ]
 )
+_SAYS_CHECK = re.compile(r"(?i)test|check|verif|valid|lint|spec|smoke|accept|e2e|\bci\b|gate|prove|assert")
 _FOLDERS = re.compile(r"(?:^|/)(?:scripts?|ci|\.ci|tools?|bin|hack|dev)/")
 _SHELL = re.compile(r"\.(?:sh|bash|zsh|ps1)$|(?:^|/)(?:gradlew|mvnw)$")
 
@@ -219,9 +213,8 @@ def scripts_in(command: str, working_dir: str = ".") -> frozenset[str]:
 
 def _simple_commands(command: str) -> Iterator[list[str]]:
     try:
-        lexer = shlex.shlex(
-            command.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=True
-        )
+        text = command.replace("\\\n", " ").replace("\n", " ; ")
+        lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
         lexer.commenters = ""
         lexer.whitespace_split = True
         words = list(lexer)
@@ -266,14 +259,6 @@ def _decides(path: str) -> bool:
 
 def _normal(path: str) -> str | None:
     """Without ``.`` and ``..``; None if it leads out."""
-    parts: list[str] = []
-    if path.startswith("/") or "//" in path:
-        return None
-    for part in path.split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts) or None
+    normal = posixpath.normpath(path)
+    is_outside = path.startswith("/") or "//" in path or normal.split("/", 1)[0] == ".."
+    return None if is_outside or normal == "." else normal

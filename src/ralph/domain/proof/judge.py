@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ralph.domain.loop.prompt import fill
 from ralph.domain.text.excerpt import Keep, truncate
+
+if TYPE_CHECKING:
+    from ralph.domain.tasks.task import Task
 
 DIFF_CHARS = 60_000
 WORDS_CHARS = 8_000
@@ -52,9 +56,7 @@ VERIFIED
 The first line is VERIFIED only if every criterion is; otherwise it is NOT_VERIFIED. If you cannot tell, it is NOT_VERIFIED.
 """
 
-_LINE = re.compile(
-    r"\s*(?:[-*]\s*)?(\d+)[.):]\s*\**(NOT[_ ]VERIFIED|VERIFIED)\**\s*[:,.-]*\s*(.*)", re.IGNORECASE
-)
+_LINE = re.compile(r"(?i)\s*(?:[-*]\s*)?(\d+)[.):]\s*\**(NOT[_ ]VERIFIED|VERIFIED)\**\s*[:,.-]*\s*(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +71,14 @@ class Answer:
         return "all criteria verified" if self.verified else "; ".join(self.missing) or "not verified"
 
 
-def question(
-    *,
-    tag: str,
-    title: str,
-    description: str,
-    outcome: str,
-    criteria: Sequence[str],
-    role: str,
-    diff: str,
-    words: str,
-) -> str:
+def question(task: Task, *, tag: str, criteria: Sequence[str], role: str, diff: str, words: str) -> str:
     return fill(
         QUESTION,
         {
             "TAG": tag,
-            "TITLE": title,
-            "DESCRIPTION": description,
-            "OUTCOME": outcome or "the task is complete",
+            "TITLE": task.title,
+            "DESCRIPTION": task.description,
+            "OUTCOME": task.outcome or "the task is complete",
             "CRITERIA": "\n".join(f"{number}. {one}" for number, one in enumerate(criteria, 1)),
             "ROLE": role,
             "DIFF": truncate(diff, DIFF_CHARS, Keep.BOTH) or "(nothing)",
@@ -97,9 +89,7 @@ def question(
 
 def read_answer(contents: Sequence[str], criteria: Sequence[str]) -> Answer | None:
     """``contents`` are those of the tags it answered in; the last one counts. None: that is no answer."""
-    if not contents:
-        return None
-    lines = [line for line in contents[-1].splitlines() if line.strip()]
+    lines = [line for line in contents[-1].splitlines() if line.strip()] if contents else []
     if not lines:
         return None
     head = re.sub(r"[*`\s]", "", lines[0]).upper().replace(" ", "_")
@@ -112,12 +102,11 @@ def read_answer(contents: Sequence[str], criteria: Sequence[str]) -> Answer | No
             holds = found[2].upper() == "VERIFIED"
             before = said.get(number, (True, ""))
             said[number] = (holds and before[0], found[3].strip() if not holds else before[1])
+    silence = (False, "the judge said nothing about it")
     missing = [
-        f"{one}: {said[number][1] or 'not verified'}"
-        if number in said
-        else f"{one}: the judge said nothing about it"
+        f"{one}: {said.get(number, silence)[1] or 'not verified'}"
         for number, one in enumerate(criteria, 1)
-        if not said.get(number, (False, ""))[0]
+        if not said.get(number, silence)[0]
     ]
     if head == "VERIFIED" and not missing:
         return Answer(True, ())

@@ -47,21 +47,10 @@ _SECTIONS = re.compile(r"(?:^|/)(?:pyproject\.toml|setup\.cfg|package\.json|Carg
 _TASK_RUNNERS = re.compile(r"(?:^|/)(?:[Jj]ustfile|Taskfile\.ya?ml|Rakefile|noxfile\.py)$")
 FOREIGN = frozenset(
     (
-        ".git",
-        "node_modules",
-        ".venv",
-        "venv",
-        "site-packages",
-        ".tox",
-        ".nox",
-        "__pycache__",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".hypothesis",
-        "target",
+        ".git", "node_modules", ".venv", "venv", "site-packages", ".tox", ".nox", "__pycache__", ".mypy_cache",
+        ".pytest_cache", ".ruff_cache", ".hypothesis", "target",
     )
-)
+)  # fmt: skip
 """Folders of programs, not of the project: what is in them counts only if it is committed."""
 
 
@@ -94,7 +83,7 @@ class Protection:
         )
 
     def guard(self, path: str) -> Guard | None:
-        """None: anybody may change it."""
+        """None: anyone may change it."""
         if matches_any(path, self.may_change):
             return None
         if matches_any(path, self.protect) or _ALWAYS.search(path) or _SHADOWS.search(path):
@@ -133,27 +122,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     bare = pattern.strip().removeprefix("./")
     is_anchored = "/" in bare.rstrip("/")
     bare = bare.strip("/")
-    translated = "".join(map(_translated, _PARTS.findall(bare)))
+    translated = "".join(map(_translate, _PARTS.findall(bare)))
     return re.compile(("" if is_anchored else "(?:.*/)?") + translated + "(?:/.*)?", re.DOTALL)
 
 
-def _translated(part: str) -> str:
-    match part:
-        case "**/":
-            return "(?:.*/)?"
-        case "/**":
-            return "/.*"
-        case "**":
-            return ".*"
-        case "*":
-            return "[^/]*"
-        case "?":
-            return "[^/]"
-        case _ if part.startswith("[") and part.endswith("]") and len(part) > 2:
-            inside = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-            return f"[{'^' + inside[1:] if inside[0] == '!' else inside}]"
-        case _:
-            return re.escape(part)
+_SPECIAL = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _translate(part: str) -> str:
+    if part.startswith("[") and part.endswith("]") and len(part) > 2:
+        inside = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+        return f"[{'^' + inside[1:] if inside[0] == '!' else inside}]"
+    return _SPECIAL.get(part) or re.escape(part)
 
 
 # --- what became of them ---
@@ -180,17 +160,15 @@ class Finding:
 
 def findings(protection: Protection, states: Sequence[FileState], *, had_tests: bool) -> tuple[Finding, ...]:
     """``states`` are the files that differ; ``had_tests``: the project had tests where the task began."""
-    found: list[Finding] = []
-    for state in states:
-        guard = protection.guard(state.path)
-        if guard is not None:
-            found += [
-                Finding(state.path, what) for what in _of(guard, state, protection, had_tests=had_tests)
-            ]
-    return tuple(found)
+    return tuple(
+        Finding(state.path, what)
+        for state in states
+        if (guard := protection.guard(state.path)) is not None
+        for what in _wrong_with(guard, state, protection, had_tests=had_tests)
+    )
 
 
-def _of(guard: Guard, state: FileState, protection: Protection, *, had_tests: bool) -> list[str]:
+def _wrong_with(guard: Guard, state: FileState, protection: Protection, *, had_tests: bool) -> list[str]:
     before, after = _text(state.before), _text(state.after)
     if state.before is not None and state.after is not None and before is not None and before == after:
         return []  # only its line ends differ
@@ -209,12 +187,12 @@ def _of(guard: Guard, state: FileState, protection: Protection, *, had_tests: bo
         case Guard.RUNNER if state.before is None and not had_tests:
             return []
         case _:
-            return [_plainly(state)]
+            return [_what_happened(state)]
 
 
 def _tests(state: FileState, before: str | None, after: str | None, *, had_tests: bool) -> list[str]:
     if state.after is None:
-        return ["was deleted, or moved away"]
+        return [_what_happened(state)]
     if state.before is None:
         is_hooks = state.path.rsplit("/", 1)[-1] == "conftest.py" and had_tests and after is not None
         return weakened(state.path, "", after or "") if is_hooks else []
@@ -223,7 +201,7 @@ def _tests(state: FileState, before: str | None, after: str | None, *, had_tests
     return weakened(state.path, before, after)
 
 
-def _plainly(state: FileState) -> str:
+def _what_happened(state: FileState) -> str:
     if state.after is None:
         return "was deleted, or moved away"
     return "was added" if state.before is None else "was changed"

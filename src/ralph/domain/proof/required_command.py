@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass
 
@@ -128,11 +129,8 @@ def _wrong_output(required: RequiredCommand, output: str) -> str:
     from ralph.domain.proof.tests_ran import failures_in, nothing_was_tested
 
     failed = failures_in(output) if required.success_exit_code == 0 else ""
-    wrong = (
-        f"{failed}, although the command succeeded"
-        if failed
-        else nothing_was_tested(required.command, output)
-    )
+    wrong = f"{failed}, although the command succeeded" if failed else ""
+    wrong = wrong or nothing_was_tested(required.command, output)
     return f"{wrong}; `allowEmpty: true` accepts that" if wrong and required.can_allow_empty else wrong
 
 
@@ -144,9 +142,4 @@ def is_outside(working_dir: str) -> bool:
     """Whether a relative path leaves the folder it is relative to; looked at as text only."""
     if working_dir.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", working_dir):
         return True
-    depth = 0
-    for part in re.split(r"[/\\]", working_dir):
-        depth += -1 if part == ".." else 0 if part in ("", ".") else 1
-        if depth < 0:
-            return True
-    return False
+    return posixpath.normpath(working_dir.replace("\\", "/")).split("/", 1)[0] == ".."

@@ -25,10 +25,9 @@ def criteria_for(task: Task, role: str, defaults: CompletionDefaults | None = No
     row = defaults.of(role)
     spec = task.completion_spec
     own = (spec.criteria.get(role) if spec else None) or CompletionCriteria()
-    method = (
-        own.verification_method or _implied_method(own.verification_config) or row.method or defaults.method
-    )
-    # The role's config belongs to the role's method: a command of its own says nothing about another method.
+    method = own.verification_method or _implied_method(own.verification_config)
+    method = method or row.method or defaults.method
+    # The role's config belongs to the role's method, and means nothing to another one.
     config = {**(row.config if method == row.method else {}), **own.verification_config}
     if spec is None:
         method, config = VerificationMethod.STRING_MATCH, {}
@@ -109,7 +108,5 @@ def _stage(stage: Mapping[str, Any], criteria: list[str]) -> dict[str, Any]:
 
 def _fill_in(check_for: object, criteria: list[str]) -> list[str]:
     """``{{acceptance_criteria}}`` stands for all of them, alone or as an entry of a list."""
-    asked = (
-        [check_for] if isinstance(check_for, str) else list(check_for) if isinstance(check_for, list) else []
-    )
+    asked = [check_for] if isinstance(check_for, str) else check_for if isinstance(check_for, list) else []
     return [one for entry in asked for one in (criteria if entry.strip() == ALL_CRITERIA else [entry])]

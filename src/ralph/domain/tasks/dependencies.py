@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from ralph.domain.circles import find_circles
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.reader import KeyPath, Problem, closest
 
 MANY = 1000
 """With more tasks no similar name is looked for: that would take longer than reading them."""
-
-
 Placed = Sequence[tuple[KeyPath, Task]]
 """Tasks, each with its place in the document."""
 
@@ -56,37 +55,13 @@ def unknown_dependencies(tasks: Placed, existing: Collection[str]) -> list[Probl
 
 
 def circular_dependencies(tasks: Placed, others: Mapping[str, Sequence[str]]) -> list[Problem]:
-    """The first circle: with one there is no order, and there may be many more."""
-    found = find_circle({**others, **{task.id: task.dependencies for _, task in tasks}})
-    if found is None:
-        return []
-    path = next((path for path, task in tasks if task.id in found), ())
-    return [Problem((*path, "dependencies"), f"these tasks wait for each other: {spell_circle(found)}")]
-
-
-def find_circle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
-    """``(a, b, a)`` if a needs b and b needs a; None if there is no circle. Linear, and no recursion."""
-    finished: set[str] = set()
-    for start in needs:
-        if start in finished:
-            continue
-        way: list[str] = [start]
-        on_way = {start}
-        stack: list[Iterator[str]] = [iter(needs[start])]
-        while stack:
-            following = next(stack[-1], None)
-            if following is None:
-                stack.pop()
-                left = way.pop()
-                on_way.discard(left)
-                finished.add(left)
-            elif following in on_way:
-                return (*way[way.index(following) :], following)
-            elif following not in finished and following in needs:
-                way.append(following)
-                on_way.add(following)
-                stack.append(iter(needs[following]))
-    return None
+    """The first circle only: there may be many more."""
+    needs = {**others, **{task.id: task.dependencies for _, task in tasks}}
+    for circle in find_circles(needs):
+        path = next((path for path, task in tasks if task.id in circle), ())
+        message = f"these tasks wait for each other: {spell_circle((*circle, circle[0]))}"
+        return [Problem((*path, "dependencies"), message)]
+    return []
 
 
 def spell_circle(circle: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ralph.domain.loop.evidence import Evidence
-from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tasks.task import DEFINITION, Task, TaskStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +51,6 @@ def why_not(evidence: Evidence) -> str:
 
 # --- changes ---
 
-_DEFINITION = (
-    "title",
-    "spec_id",
-    "description",
-    "priority",
-    "dependencies",
-    "assignee",
-    "metadata",
-    "completion_spec",
-    "budget",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class TaskEvent:
@@ -75,7 +63,7 @@ class TaskEvent:
 
 def changes(before: Task, after: Task) -> Iterator[TaskEvent]:
     """In the order in which a person would report them; a counted iteration is not worth mentioning."""
-    edited = [name for name in _DEFINITION if getattr(before, name) != getattr(after, name)]
+    edited = [name for name in DEFINITION if getattr(before, name) != getattr(after, name)]
     if edited:
         yield TaskEvent("edited", ", ".join(edited))
     if after.rejections > before.rejections:

@@ -50,21 +50,11 @@ class Pipeline:
             if position + 1 == len(self.roles):
                 return replace(item, status=self.finished, stage="", used=0)
             return replace(item, stage=self.roles[position + 1], used=0)
+        why = f"{step.role}: {reason}"
+        item = replace(item, remarks=(*item.remarks, why))
         if position == 0 or item.rejections >= self.max_rejections:
-            why = f"{step.role}: {reason}"
-            return replace(
-                item, status=TaskStatus.FAILED, stage=step.role, reason=why, remarks=(*item.remarks, why)
-            )
-        return replace(
-            item,
-            stage=self.roles[0],
-            used=0,
-            rejections=item.rejections + 1,
-            remarks=(*item.remarks, f"{step.role}: {reason}"),
-        )
-
-    def is_given_up(self, item: Task) -> bool:
-        return item.status is TaskStatus.FAILED
+            return replace(item, status=TaskStatus.FAILED, stage=step.role, reason=why)
+        return replace(item, stage=self.roles[0], used=0, rejections=item.rejections + 1)
 
 
 # --- the merge of accepted work ---
@@ -119,18 +109,16 @@ def judge_merge(
     """``is_unchanged``: the work has no change of its own. A check that a stop ended has judged nothing."""
     match merge:
         case Merged(commit):
-            return TaskResult(
-                task, Outcome.COMPLETED, NOTHING_CHANGED if is_unchanged else f"merged as {commit[:12]}"
-            )
+            reason = NOTHING_CHANGED if is_unchanged else f"merged as {commit[:12]}"
+            return TaskResult(task, Outcome.COMPLETED, reason)
         case NotMerged(reason):
             return TaskResult(task, Outcome.WAITING, f"accepted, but not merged: {reason}")
         case Conflict(files, tip):
             conflict = f"merge conflict with {target} in {', '.join(files)}"
             return SentBack(f"{conflict}: resolve it in your worktree and commit the merge", tip)
         case Unverified() if is_stopping_now:
-            return TaskResult(
-                task, Outcome.CANCELLED, "stopped while its merge was verified", is_stopped=True
-            )
+            reason = "stopped while its merge was verified"
+            return TaskResult(task, Outcome.CANCELLED, reason, is_stopped=True)
         case Unverified(reason, tip):
             return SentBack(f"after merging with {target}: {reason}", tip)
 
@@ -148,12 +136,5 @@ def send_back(task: Task, back: SentBack, pipeline: Pipeline) -> Task:
     first = pipeline.roles[0]
     if task.rejections >= pipeline.max_rejections:
         return replace(task, status=TaskStatus.FAILED, reason=back.remark, stage=first)
-    return replace(
-        task,
-        status=TaskStatus.OPEN,
-        stage=first,
-        used=0,
-        rejections=task.rejections + 1,
-        base_commit=back.base,
-        remarks=(*task.remarks, f"merge: {back.remark}"),
-    )
+    task = replace(task, rejections=task.rejections + 1, remarks=(*task.remarks, f"merge: {back.remark}"))
+    return replace(task, status=TaskStatus.OPEN, stage=first, used=0, base_commit=back.base)

@@ -49,10 +49,10 @@ INSTRUCTIONS = """Do what your role is there for. If an earlier role made a mist
 
 
 def template_with(generic: str, own: str) -> str:
-    """A role's template: its own text, put into the generic one unless it tells of the task itself."""
-    return (
-        own if "{{DESCRIPTION}}" in own else generic.replace("{{INSTRUCTIONS}}", own.strip() or INSTRUCTIONS)
-    )
+    """A role's template: its own text, put into the generic one unless it describes the task itself."""
+    if "{{DESCRIPTION}}" in own:
+        return own
+    return generic.replace("{{INSTRUCTIONS}}", own.strip() or INSTRUCTIONS)
 
 
 def objective(template: str, task: Task, *, role: str, branch: str) -> str:

@@ -68,13 +68,10 @@ class CompletionDefaults:
 
 def name_problem(name: str) -> str:
     """Why a role cannot have this name; empty if it can."""
+    wrong = f"{name!r} cannot be the name of a role"
     if not re.fullmatch(ROLE_NAME, name):
-        return f"{name!r} cannot be the name of a role: use letters, digits, - and _"
-    return (
-        f"{name!r} cannot be the name of a role: a task's spec has a key of that name"
-        if name in SPEC_KEYS
-        else ""
-    )
+        return f"{wrong}: use letters, digits, - and _"
+    return f"{wrong}: a task's spec has a key of that name" if name in SPEC_KEYS else ""
 
 
 WHERE: KeyPath = ("profiles", "verified")
@@ -84,21 +81,18 @@ def stage_problems(stages: Sequence[str], named: Collection[str]) -> list[Proble
     """What is wrong with the order of the roles; ``named`` are those that have settings of their own."""
     twice = [name for name in dict.fromkeys(stages) if stages.count(name) > 1]
     stray = [name for name in named if name not in stages]
+    hint = f"stages: {', '.join(stages)}"
     return [
         *(Problem((*WHERE, "stages"), f"{name} appears twice") for name in twice),
-        *(
-            Problem((*WHERE, "roles", name), "is not among the stages", f"stages: {', '.join(stages)}")
-            for name in stray
-        ),
+        *(Problem((*WHERE, "roles", name), "is not among the stages", hint) for name in stray),
     ]
 
 
 def verification_problems(defaults: CompletionDefaults, is_method: IsMethod) -> list[Problem]:
     """Methods that nobody offers, and configs that do not fit their method."""
     problems: list[Problem] = []
-    read_method(
-        Reader({"defaultVerification": defaults.method}, WHERE, problems), "defaultVerification", is_method
-    )
+    key = "defaultVerification"
+    read_method(Reader({key: defaults.method}, WHERE, problems), key, is_method)
     for name, role in defaults.roles.items():
         path = (*WHERE, "roles", name)
         method = read_method(Reader({"verification": role.method}, path, problems), "verification", is_method)

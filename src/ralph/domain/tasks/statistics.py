@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ralph.domain.tasks.history import StageRecord
@@ -34,21 +34,19 @@ def suggest_limit(records: Sequence[StageRecord], *, present: int) -> tuple[int,
     accepted = sorted(record.iterations for record in records if record.accepted)
     if len(records) < ENOUGH:
         return present, f"{len(records)} of {ENOUGH} stages needed to tell"
-    exhausted = [
-        record.iterations for record in records if not record.accepted and record.iterations >= present
-    ]
-    if len(exhausted) > (1 - USUALLY) * len(records):
-        return math.ceil(present * SPARE), f"{len(exhausted)} of {len(records)} ran out of iterations"
+    exhausted = sum(not record.accepted and record.iterations >= present for record in records)
+    if exhausted > (1 - USUALLY) * len(records):
+        return math.ceil(present * SPARE), f"{exhausted} of {len(records)} ran out of iterations"
     if not accepted:
         return present, "none was accepted, and none ran out of iterations"
-    usual = accepted[min(len(accepted) - 1, math.ceil(USUALLY * len(accepted)) - 1)]
+    usual = accepted[math.ceil(USUALLY * len(accepted)) - 1]
     return max(2, math.ceil(usual * SPARE)), f"nine of ten needed at most {usual}"
 
 
 def suggestions(
     records: Iterable[StageRecord], defaults: CompletionDefaults | None = None
 ) -> tuple[Suggestion, ...]:
-    """One for each role that was at work, in the order of the roles."""
+    """One for each role that has worked, in the order of the roles."""
     defaults = defaults or CompletionDefaults()
     by_role: dict[str, list[StageRecord]] = {role: [] for role in defaults.roles}
     for record in records:
@@ -62,16 +60,6 @@ def suggestions(
     return tuple(found)
 
 
-def first_pass_rates(records: Iterable[StageRecord]) -> Mapping[tuple[str, str], float]:
-    """By role and method: the share of stages that were accepted at their first iteration."""
-    counts: dict[tuple[str, str], tuple[int, int]] = {}
-    for record in records:
-        passed, all_ = counts.get((record.role, record.method), (0, 0))
-        first = record.accepted and record.iterations <= 1
-        counts[record.role, record.method] = (passed + first, all_ + 1)
-    return {key: passed / all_ for key, (passed, all_) in counts.items()}
-
-
 # --- figures ---
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -79,7 +67,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True, slots=True)
 class StageFigures:
-    """``iterations`` and so on are means over the stages; ``counts`` says how many needed 1, 2, 3 … iterations."""
+    """``iterations``, ``seconds``, ``cost_usd`` and ``tokens`` are means; ``counts``: how many needed 1, 2, 3 … iterations."""
 
     role: str
     method: str
@@ -88,7 +76,7 @@ class StageFigures:
     iterations: float
     first_pass: float
     seconds: float
-    cost_usd: float | None  # None: nobody knows
+    cost_usd: float | None  # None: unknown
     tokens: float
     counts: tuple[int, ...]
 
@@ -98,13 +86,12 @@ def figures(records: Iterable[StageRecord], roles: Sequence[str] = ()) -> tuple[
     groups: dict[tuple[str, str], list[StageRecord]] = {}
     for record in records:
         groups.setdefault((record.role, record.method), []).append(record)
-    rates = first_pass_rates(record for group in groups.values() for record in group)
     order = {role: place for place, role in enumerate(roles)}
     keys = sorted(groups, key=lambda key: (order.get(key[0], len(order)), key))
-    return tuple(_of(key, groups[key], rates[key]) for key in keys)
+    return tuple(_figures_of(*key, groups[key]) for key in keys)
 
 
-def _of(key: tuple[str, str], records: list[StageRecord], first_pass: float) -> StageFigures:
+def _figures_of(role: str, method: str, records: list[StageRecord]) -> StageFigures:
     number = len(records)
     costs = [record.cost_usd for record in records if record.cost_usd is not None]
     most = max(record.iterations for record in records)
@@ -112,12 +99,12 @@ def _of(key: tuple[str, str], records: list[StageRecord], first_pass: float) -> 
     for record in records:
         counts[min(max(record.iterations, 1), len(counts)) - 1] += 1
     return StageFigures(
-        role=key[0],
-        method=key[1],
+        role,
+        method,
         stages=number,
         accepted=sum(record.accepted for record in records),
         iterations=sum(record.iterations for record in records) / number,
-        first_pass=first_pass,
+        first_pass=sum(record.accepted and record.iterations <= 1 for record in records) / number,
         seconds=sum(record.seconds for record in records) / number,
         cost_usd=sum(costs) / len(costs) if costs else None,
         tokens=sum(record.tokens for record in records) / number,

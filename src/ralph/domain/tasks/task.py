@@ -120,10 +120,14 @@ PROGRESS = (
     "base_commit",
 )
 """What only the harness changes while a task is worked on."""
+DEFINITION = (
+    "title", "spec_id", "description", "priority", "dependencies", "assignee", "metadata", "completion_spec", "budget",
+)  # fmt: skip
+"""What a task asks for."""
 
 
 def has_moved(before: Task, after: Task) -> bool:
-    """Whether somebody changed how far a task is, or by what it is judged."""
+    """Whether anyone changed how far a task is, or what it is judged by."""
     return any(getattr(before, name) != getattr(after, name) for name in PROGRESS)
 
 
@@ -147,17 +151,11 @@ def can_be_reopened(task: Task) -> bool:
 
 
 def reopen(task: Task, stage: str | None = None) -> Task:
-    """Try it again, from its current stage or from ``stage``; the remarks stay, so that the agent can learn from them."""
+    """Try it again, from its current stage or from ``stage``; the remarks stay, for the agent to learn from."""
     if not can_be_reopened(task):
         return task
-    return replace(
-        task,
-        status=TaskStatus.OPEN,
-        stage=task.stage if stage is None else stage,
-        used=0,
-        rejections=0,
-        reason="",
-    )
+    stage = task.stage if stage is None else stage
+    return replace(task, status=TaskStatus.OPEN, stage=stage, used=0, rejections=0, reason="")
 
 
 def mark_merged(task: Task) -> Task:
@@ -166,23 +164,12 @@ def mark_merged(task: Task) -> Task:
 
 
 def redefine(task: Task, wanted: Task) -> Task:
-    """What it asks for from ``wanted``, how far it is from the task itself."""
-    return replace(
-        task,
-        title=wanted.title,
-        spec_id=wanted.spec_id,
-        description=wanted.description,
-        priority=wanted.priority,
-        dependencies=wanted.dependencies,
-        assignee=wanted.assignee,
-        metadata=wanted.metadata,
-        completion_spec=wanted.completion_spec,
-        budget=wanted.budget,
-    )
+    """``task``, as far as it is, but asking for what ``wanted`` asks for."""
+    return replace(task, **{name: getattr(wanted, name) for name in DEFINITION})
 
 
 class TaskAsk(StrEnum):
-    """What a person may ask of a task that is there."""
+    """What a person may ask of a task."""
 
     CANCEL = "cancel"
     RETRY = "retry"

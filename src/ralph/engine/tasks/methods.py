@@ -145,14 +145,7 @@ class Semantic:
         tools, judging, task = verifying.tools, verifying.judging, verifying.task
         prompt = tools.redact(
             question(
-                tag=tag,
-                title=task.title,
-                description=task.description,
-                outcome=task.outcome,
-                criteria=criteria,
-                role=verifying.role,
-                diff=diff,
-                words=judging.report.text,
+                task, tag=tag, criteria=criteria, role=verifying.role, diff=diff, words=judging.report.text
             )
         )
         purpose = "-".join(filter(None, ("verify", verifying.name, str(number) if number > 1 else "")))

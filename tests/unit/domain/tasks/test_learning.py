@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ralph.domain.tasks.history import StageRecord
 from ralph.domain.tasks.roles import CompletionDefaults, Role
-from ralph.domain.tasks.statistics import ENOUGH, first_pass_rates, suggest_limit, suggestions
+from ralph.domain.tasks.statistics import ENOUGH, figures, suggest_limit, suggestions
 
 
 def stages(used: Sequence[int], *, accepted: bool = True, role: str = "coder") -> list[StageRecord]:
@@ -63,4 +63,5 @@ def test_suggestions_come_in_the_order_of_the_roles() -> None:
 
 def test_first_pass_is_accepted_at_the_first_iteration() -> None:
     records = [*stages([1, 1, 2]), *stages([1], accepted=False)]
-    assert first_pass_rates(records) == {("coder", "external"): 0.5}
+    (found,) = figures(records)
+    assert (found.role, found.method, found.first_pass) == ("coder", "external", 0.5)
