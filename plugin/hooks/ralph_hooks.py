@@ -317,6 +317,29 @@ print a hundred thousand of them and a frozen dataclass costs three times as muc
     )
     return locals()
 
+def ralph_domain_circles():
+    """Dependencies that lead back to where they began: with one, there is no order to work in."""
+
+    def find_circles(needs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
+        """``(a, b)`` if a needs b and b needs a; each circle once. Linear, and no recursion: a chain may be long."""
+        finished: set[str] = set()
+        for start in needs:
+            if start in finished:
+                continue
+            way = {start: 0}  # in order; the value is the place in it
+            left = [iter(needs[start])]
+            while left:
+                following = next(left[-1], None)
+                if following is None:
+                    left.pop()
+                    finished.add(way.popitem()[0])
+                elif following in way:
+                    yield tuple(way)[way[following] :]
+                elif following in needs and following not in finished:
+                    way[following] = len(way)
+                    left.append(iter(needs[following]))
+    return locals()
+
 def ralph_domain_loop_feedback():
     """What goes back into the next prompt."""
 
@@ -790,24 +813,23 @@ Fields that ralph does not know, and the order of all fields, survive reading an
 
     def merge_story(raw: Raw, story: Story) -> Raw:
         """The entry with the story's values; what did not change is not touched, not even its spelling."""
-        before = story_of(raw)
-        values: dict[str, tuple[object, object, object]] = {
-            "title": (before.title, story.title, story.title),
-            "description": (before.description, story.description, story.description),
-            "acceptanceCriteria": (
-                before.acceptance_criteria,
-                story.acceptance_criteria,
-                list(story.acceptance_criteria),
-            ),
-            "priority": (before.priority, story.priority, story.priority),
-            "passes": (before.passes, story.passes, story.passes),
-            "reviewStatus": (before.review, story.review, None if story.review is None else story.review.value),
-            "reviewCount": (before.review_count, story.review_count, story.review_count),
-            "reviewFeedback": (before.review_feedback, story.review_feedback, story.review_feedback),
-            "notes": (before.notes, story.notes, story.notes),
-            "dependsOn": (before.depends_on, story.depends_on, list(story.depends_on)),
+        before, after = _values(story_of(raw)), _values(story)
+        return {**raw, **{name: value for name, value in after.items() if value != before[name]}}
+
+    def _values(story: Story) -> dict[str, object]:
+        """By their names in the file."""
+        return {
+            "title": story.title,
+            "description": story.description,
+            "acceptanceCriteria": list(story.acceptance_criteria),
+            "priority": story.priority,
+            "passes": story.passes,
+            "reviewStatus": None if story.review is None else story.review.value,
+            "reviewCount": story.review_count,
+            "reviewFeedback": story.review_feedback,
+            "notes": story.notes,
+            "dependsOn": list(story.depends_on),
         }
-        return {**raw, **{name: json_ for name, (old, new, json_) in values.items() if old != new}}
 
     def read_document(text: str) -> TasksDocument | Problems:
         """The document, or everything that keeps it from being worked with."""
@@ -837,7 +859,7 @@ Fields that ralph does not know, and the order of all fields, survive reading an
         )
 
     def parse_tasks(text: str) -> object:
-        """The JSON value, or the one problem that there is with it."""
+        """The JSON value, or the problem with it."""
         if len(text) > LARGEST_CHARS:
             return Problem((), f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
         try:
@@ -846,9 +868,8 @@ Fields that ralph does not know, and the order of all fields, survive reading an
             return Problem((), f"not valid JSON: {error}")
         if read.repeated:
             twice = read.repeated[0]
-            return Problem(
-                (), f"not valid JSON: line {twice.line}: {twice.path[-1]!r} appears twice in one object"
-            )
+            message = f"not valid JSON: line {twice.line}: {twice.path[-1]!r} appears twice in one object"
+            return Problem((), message)
         return read.value
     return locals()
 
@@ -862,6 +883,7 @@ A problem's path is the story's id, or the place of an entry that has none.
     from collections.abc import Mapping
     from typing import Any
 
+    _m = _module("ralph.domain.circles"); find_circles = _m["find_circles"]
     _m = _module("ralph.domain.plan.story"); Review = _m["Review"]
     _m = _module("ralph.domain.text.reader"); Problem = _m["Problem"]
 
@@ -873,33 +895,27 @@ A problem's path is the story's id, or the place of an entry that has none.
         """Types, required fields, duplicate ids, dependencies on no story, dependencies in a circle."""
         if not isinstance(data, Mapping):
             return [Problem((), f"must be an object, not {json_kind(data)}")]
-        found = [
-            wrong
-            for name in ("project", "branchName", "description")
-            if (wrong := wrong_type((), data, name, "a string")) is not None
-        ]
+        found = type_problems((), data, dict.fromkeys(("project", "branchName", "description"), "a string"))
         found += string_list_problems((), data, "verifyCommands")
-        if (wrong := wrong_type((), data, "userStories", "an array")) is not None:
-            return [*found, wrong]
+        if wrong := type_problems((), data, {"userStories": "an array"}):
+            return found + wrong
         sound: list[Raw] = []
         for number, raw in enumerate(data["userStories"]):
             own = story_problems(number, raw)
             found += own
             if not own:
                 sound.append(raw)
-        found += duplicate_problems(data["userStories"])
-        found += dependency_problems(data["userStories"], sound)
-        return found
+        return [
+            *found,
+            *duplicate_problems(data["userStories"]),
+            *dependency_problems(data["userStories"], sound),
+        ]
 
     def story_problems(number: int, raw: object) -> list[Problem]:
         if not isinstance(raw, Mapping):
             return [Problem(("userStories", number), f"must be an object, not {json_kind(raw)}")]
         where = place_of(number, raw)
-        found = [
-            wrong
-            for name, kind in STORY_FIELDS.items()
-            if (wrong := wrong_type(where, raw, name, kind)) is not None
-        ]
+        found = type_problems(where, raw, STORY_FIELDS)
         if isinstance(raw.get("id"), str) and not is_visible_line(raw["id"]):
             found.append(Problem(("userStories", number), "id must be a short line of visible text"))
         criteria = raw.get("acceptanceCriteria")
@@ -911,16 +927,12 @@ A problem's path is the story's id, or the place of an entry that has none.
             found.append(Problem(where, "reviewStatus is missing"))
         elif raw["reviewStatus"] is not None and raw["reviewStatus"] not in tuple(Review):
             allowed = ", ".join(f'"{review}"' for review in Review)
-            found.append(
-                Problem(where, f"reviewStatus must be null or one of {allowed}, not {shown(raw['reviewStatus'])}")
-            )
+            status = shown(raw["reviewStatus"])
+            found.append(Problem(where, f"reviewStatus must be null or one of {allowed}, not {status}"))
         if isinstance(raw.get("reviewCount"), int) and raw["reviewCount"] < 0:
             found.append(Problem(where, f"reviewCount must not be negative, but is {shown(raw['reviewCount'])}"))
-        found += [
-            wrong
-            for name in ("notes", "description")
-            if raw.get(name) is not None and (wrong := wrong_type(where, raw, name, "a string")) is not None
-        ]
+        optional = [name for name in ("notes", "description") if raw.get(name) is not None]
+        found += type_problems(where, raw, dict.fromkeys(optional, "a string"))
         return [*found, *string_list_problems(where, raw, "dependsOn")]
 
     def place_of(number: int, raw: Raw) -> KeyPath:
@@ -949,13 +961,18 @@ A problem's path is the story's id, or the place of an entry that has none.
         "an array": list,
     }
 
-    def wrong_type(where: KeyPath, raw: Raw, name: str, kind: str) -> Problem | None:
-        if name not in raw:
-            return Problem(where, f"{name} is missing")
-        value = raw[name]
-        # A bool is an int for Python, but no number for anybody else.
-        fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
-        return None if fits else Problem(where, f"{name} must be {kind}, not {json_kind(value)}")
+    def type_problems(where: KeyPath, raw: Raw, fields: Mapping[str, str]) -> list[Problem]:
+        """``fields``: the kind that each must have."""
+        found = []
+        for name, kind in fields.items():
+            value = raw.get(name)
+            # A bool is an int for Python, but no number for anyone else.
+            fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
+            if name not in raw:
+                found.append(Problem(where, f"{name} is missing"))
+            elif not fits:
+                found.append(Problem(where, f"{name} must be {kind}, not {json_kind(value)}"))
+        return found
 
     def string_list_problems(where: KeyPath, raw: Raw, name: str) -> list[Problem]:
         """An optional array of strings with something in them."""
@@ -992,34 +1009,8 @@ A problem's path is the story's id, or the place of an entry that has none.
         ]
         return unknown + [
             Problem((circle[0],), f"dependsOn goes in a circle: {' → '.join((*circle, circle[0]))}")
-            for circle in dependency_circles(needs)
+            for circle in find_circles(needs)
         ]
-
-    def dependency_circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-        """Each circle once. Without recursion: a chain may be as long as the document."""
-        finished: set[str] = set()
-        circles: list[tuple[str, ...]] = []
-        for start in needs:
-            if start in finished:
-                continue
-            path = [start]
-            on_path = {start: 0}
-            left = [list(reversed(needs[start]))]
-            while path:
-                if not left[-1]:
-                    left.pop()
-                    key = path.pop()
-                    del on_path[key]
-                    finished.add(key)
-                    continue
-                other = left[-1].pop()
-                if other in on_path:
-                    circles.append(tuple(path[on_path[other] :]))
-                elif other in needs and other not in finished:
-                    on_path[other] = len(path)
-                    path.append(other)
-                    left.append(list(reversed(needs[other])))
-        return circles
 
     def json_kind(value: object) -> str:
         if value is None:
@@ -1053,6 +1044,15 @@ The hook runs them early, from what ``.ralph-active`` says; the engine runs them
 3. Commit ALL changes, including progress.txt and the updates of tasks.json.
 Then stop again."""
     FILES_NAMED = 10
+
+    ILLEGAL_IMPLEMENT = (
+        "Implement iterations cannot set passes=true or approve stories. Only review iterations may approve. "
+        "Story {key} had illegal transition: {change}."
+    )
+    ILLEGAL_FIX = (
+        "Review-fix iterations cannot approve stories. Story {key} must go back to needs_review for re-review. "
+        "Illegal transition: {change}."
+    )
 
     def check_schema(text: str | None) -> tuple[str, ...]:
         """Check 1. ``text`` is None if there is no file."""
@@ -1124,49 +1124,29 @@ Then stop again."""
             waiting = [key for key, state in before.items() if state.review is Review.NEEDED]
             for key in waiting[:1]:
                 found.setdefault(key, []).append(illegal_review(key, "review must increment reviewCount"))
-        for key in before:
-            if key not in document.by_id:
-                found[key] = [
-                    f"Story {key} is gone from tasks.json. Stories may be split or added, never removed."
-                ]
-        return found
+        missing = "Story {} is gone from tasks.json. Stories may be split or added, never removed."
+        return {**found, **{key: [missing.format(key)] for key in before if key not in document.by_id}}
 
     def newcomer_broken(story: Story) -> list[str]:
         """New stories are welcome in every mode, in their initial state."""
-        if story.state == ReviewState():
-            return []
         return [
             f"New story {story.id} must start incomplete: passes=false, reviewStatus=null, reviewCount=0, "
             f"but {change}."
-            for change in changes_between(ReviewState(), story.state)
-        ][:1]
+            for change in changes_between(ReviewState(), story.state)[:1]
+        ]
 
     def transition_broken(before: ReviewState, story: Story, mode: IterationMode) -> list[str]:
         """What was wrong with one story's change."""
-        after = story.state
-        match mode:
-            case IterationMode.IMPLEMENT:
-                if before == ReviewState(False, None, before.review_count) and after == ReviewState(
-                    False, Review.NEEDED, before.review_count
-                ):
-                    return []
-                return [
-                    "Implement iterations cannot set passes=true or approve stories. Only review iterations may "
-                    f"approve. Story {story.id} had illegal transition: {change}."
-                    for change in changes_between(before, after)
-                ]
-            case IterationMode.REVIEW:
-                return [illegal_review(story.id, details) for details in review_broken(before, story)]
-            case IterationMode.REVIEW_FIX:
-                if before == ReviewState(False, Review.CHANGES, before.review_count) and after == ReviewState(
-                    False, Review.NEEDED, before.review_count
-                ):
-                    return []
-                return [
-                    f"Review-fix iterations cannot approve stories. Story {story.id} must go back to needs_review "
-                    f"for re-review. Illegal transition: {change}."
-                    for change in changes_between(before, after)
-                ]
+        if mode is IterationMode.REVIEW:
+            return [illegal_review(story.id, details) for details in review_broken(before, story)]
+        found, message = (
+            (None, ILLEGAL_IMPLEMENT) if mode is IterationMode.IMPLEMENT else (Review.CHANGES, ILLEGAL_FIX)
+        )
+        count = before.review_count
+        if before == ReviewState(False, found, count) and story.state == ReviewState(False, Review.NEEDED, count):
+            return []
+        changes = changes_between(before, story.state)
+        return [message.format(key=story.id, change=change) for change in changes]
 
     def review_broken(before: ReviewState, story: Story) -> list[str]:
         found = []
@@ -7526,6 +7506,7 @@ def ralph_operations_atomic_files():
 _MODULES = {
     "ralph.adapters.files": ralph_adapters_files,
     "ralph.domain.agent.events": ralph_domain_agent_events,
+    "ralph.domain.circles": ralph_domain_circles,
     "ralph.domain.loop.feedback": ralph_domain_loop_feedback,
     "ralph.domain.loop.prompt": ralph_domain_loop_prompt,
     "ralph.domain.loop.session_report": ralph_domain_loop_session_report,

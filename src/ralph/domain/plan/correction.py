@@ -47,13 +47,6 @@ class Correction:
     at_cap: bool = False
 
 
-def audit(
-    before: TasksDocument, after: TasksDocument, mode: Mode | None, rules: ReviewRules = DEFAULT_REVIEW_RULES
-) -> tuple[Violation, ...]:
-    """What the session did that its mode does not allow."""
-    return correct(before, after, mode, rules).violations
-
-
 def correct(
     before: TasksDocument,
     after: TasksDocument,
@@ -82,11 +75,12 @@ def correct(
         if right != story:
             raws[number] = merge_story(raws[number], right)
     document = document.with_stories(raws)
-    at_cap = kept is not None and document.story(kept).review_feedback.startswith(AT_CAP)
-    return Correction(document, tuple(violations), kept, at_cap and document.story(kept or "").passes)
+    story_kept = document.by_id.get(kept or "")
+    at_cap = story_kept is not None and story_kept.passes and story_kept.review_feedback.startswith(AT_CAP)
+    return Correction(document, tuple(violations), kept, at_cap)
 
 
-# --- what proves the work ----------------------------------------------------------------------------------
+# --- what proves the work ---
 
 
 def _with_its_proofs(
@@ -98,18 +92,15 @@ def _with_its_proofs(
         violations.append(Violation(PLAN, "branchName is the user's: it was put back."))
         document = document.with_field("branchName", before.branch_name)
     if Counter(before.verify_commands) - Counter(after.verify_commands):
-        violations.append(
-            Violation(PLAN, "verifyCommands may be added to, never removed or changed: they were put back.")
-        )
+        message = "verifyCommands may be added to, never removed or changed: they were put back."
+        violations.append(Violation(PLAN, message))
     # Those that were there come first: one that is put before them could make them pass.
     commands = (*before.verify_commands, *_added(before.verify_commands, after.verify_commands))
     if commands != after.verify_commands:
         document = document.with_field("verifyCommands", list(commands))
-    missing = [key for key in before.by_id if key not in after.by_id]
-    if missing:
-        violations += [
-            Violation(key, f"Story {key} was removed from tasks.json: it was put back.") for key in missing
-        ]
+    if missing := [key for key in before.by_id if key not in after.by_id]:
+        message = "Story {} was removed from tasks.json: it was put back."
+        violations += [Violation(key, message.format(key)) for key in missing]
         document = document.with_stories(_with_vanished(before, document))
     return _with_criteria(before, document, violations)
 
@@ -152,7 +143,7 @@ def _added(before: tuple[str, ...], after: tuple[str, ...]) -> list[str]:
 
 
 def _with_vanished(before: TasksDocument, after: TasksDocument) -> list[Raw]:
-    """Each vanished story behind the one that it stood behind."""
+    """Each vanished story back behind the one before it."""
     raws = list(after.data["userStories"])
     ids = [raw["id"] for raw in raws]
     previous: str | None = None
@@ -166,7 +157,7 @@ def _with_vanished(before: TasksDocument, after: TasksDocument) -> list[Raw]:
     return raws
 
 
-# --- who may move a story ----------------------------------------------------------------------------------
+# --- who may move a story ---
 
 
 def _kept(
@@ -204,18 +195,11 @@ def _broken(
     else:
         found = [*transition_broken(before.state, after, mode), *invariants_broken(after, rules.cap)]
         if after.review_feedback.startswith(AT_CAP) and after.passes and after.review_count < rules.cap:
-            found.append(
-                illegal_review(
-                    after.id,
-                    f"it was auto-approved at review {after.review_count}, below the cap of {rules.cap}",
-                )
-            )
+            early = f"it was auto-approved at review {after.review_count}, below the cap of {rules.cap}"
+            found.append(illegal_review(after.id, early))
         if code_changed and after.review is Review.APPROVED:
-            found.append(
-                illegal_review(
-                    after.id, "the session changed files itself, so what it approved is not what is there"
-                )
-            )
+            own_code = "the session changed files itself, so what it approved is not what is there"
+            found.append(illegal_review(after.id, own_code))
     if after.passes and not after.notes.strip():
         found.append(f"Story {after.id} passes but its notes are empty; write down what was done.")
     return found
@@ -250,14 +234,12 @@ def _undone(
             ]
         violations += [Violation(after.id, message) for message in messages]
     elif before.review_feedback != after.review_feedback:
-        violations.append(
-            Violation(after.id, f"reviewFeedback of story {after.id} is the reviewer's: it was put back.")
-        )
+        message = f"reviewFeedback of story {after.id} is the reviewer's: it was put back."
+        violations.append(Violation(after.id, message))
     notes = after.notes
     if before.passes and before.notes.strip() and not notes.strip():
-        violations.append(
-            Violation(after.id, f"The notes of story {after.id} were emptied: they were put back.")
-        )
+        message = f"The notes of story {after.id} were emptied: they were put back."
+        violations.append(Violation(after.id, message))
         notes = before.notes
     return replace(
         after,
@@ -280,24 +262,20 @@ def _settled(before: Story, story: Story, mode: Mode | None, rules: ReviewRules)
     if story.review is Review.CHANGES and not rules.block_at_cap:
         return approved_at_cap(story)
     if story.review is Review.APPROVED and story.review_feedback.startswith(AT_CAP) and rules.block_at_cap:
-        feedback = (
-            story.review_feedback.removeprefix(AT_CAP).strip() or "The reviewer did not say what is left."
-        )
+        feedback = without_mark(story) or "The reviewer did not say what is left."
         return replace(story, passes=False, review=Review.CHANGES, review_feedback=feedback)
     return story
 
 
 def approved_at_cap(story: Story) -> Story:
     """What the review should have written itself."""
-    return replace(
-        story,
-        passes=True,
-        review=Review.APPROVED,
-        review_feedback=f"{AT_CAP} {story.review_feedback}",
-        notes=story.notes
-        if story.notes.strip()
-        else f"approved after {story.review_count} reviews, at the cap",
-    )
+    feedback = f"{AT_CAP} {story.review_feedback}"
+    notes = story.notes if story.notes.strip() else f"approved after {story.review_count} reviews, at the cap"
+    return replace(story, passes=True, review=Review.APPROVED, review_feedback=feedback, notes=notes)
+
+
+def without_mark(story: Story) -> str:
+    return story.review_feedback.removeprefix(AT_CAP).strip()
 
 
 # --- an approval that the verifyCommands deny ---
@@ -330,12 +308,6 @@ def refuse(
     story = document.story(key)
     if skip_review:
         return document.with_story(replace(story, passes=False))
-    return document.with_story(
-        replace(story, passes=False, review=Review.CHANGES, review_feedback=_feedback(story, failures))
-    )
-
-
-def _feedback(story: Story, failures: Sequence[FailedProof]) -> str:
-    earlier = story.review_feedback.removeprefix(AT_CAP).strip()
-    text = refusal_text(failures)
-    return f"{text}\n\nThe review itself said: {earlier}" if earlier else text
+    said = without_mark(story)
+    feedback = refusal_text(failures) + (f"\n\nThe review itself said: {said}" if said else "")
+    return document.with_story(replace(story, passes=False, review=Review.CHANGES, review_feedback=feedback))

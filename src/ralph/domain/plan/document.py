@@ -97,24 +97,24 @@ def story_of(raw: Raw) -> Story:
 
 def merge_story(raw: Raw, story: Story) -> Raw:
     """The entry with the story's values; what did not change is not touched, not even its spelling."""
-    before = story_of(raw)
-    values: dict[str, tuple[object, object, object]] = {
-        "title": (before.title, story.title, story.title),
-        "description": (before.description, story.description, story.description),
-        "acceptanceCriteria": (
-            before.acceptance_criteria,
-            story.acceptance_criteria,
-            list(story.acceptance_criteria),
-        ),
-        "priority": (before.priority, story.priority, story.priority),
-        "passes": (before.passes, story.passes, story.passes),
-        "reviewStatus": (before.review, story.review, None if story.review is None else story.review.value),
-        "reviewCount": (before.review_count, story.review_count, story.review_count),
-        "reviewFeedback": (before.review_feedback, story.review_feedback, story.review_feedback),
-        "notes": (before.notes, story.notes, story.notes),
-        "dependsOn": (before.depends_on, story.depends_on, list(story.depends_on)),
+    before, after = _values(story_of(raw)), _values(story)
+    return {**raw, **{name: value for name, value in after.items() if value != before[name]}}
+
+
+def _values(story: Story) -> dict[str, object]:
+    """By their names in the file."""
+    return {
+        "title": story.title,
+        "description": story.description,
+        "acceptanceCriteria": list(story.acceptance_criteria),
+        "priority": story.priority,
+        "passes": story.passes,
+        "reviewStatus": None if story.review is None else story.review.value,
+        "reviewCount": story.review_count,
+        "reviewFeedback": story.review_feedback,
+        "notes": story.notes,
+        "dependsOn": list(story.depends_on),
     }
-    return {**raw, **{name: json_ for name, (old, new, json_) in values.items() if old != new}}
 
 
 def read_document(text: str) -> TasksDocument | Problems:
@@ -149,7 +149,7 @@ def note_problems(document: TasksDocument) -> Problems:
 
 
 def parse_tasks(text: str) -> object:
-    """The JSON value, or the one problem that there is with it."""
+    """The JSON value, or the problem with it."""
     if len(text) > LARGEST_CHARS:
         return Problem((), f"the file is larger than {LARGEST_CHARS // 1_000_000} million characters")
     try:
@@ -158,7 +158,6 @@ def parse_tasks(text: str) -> object:
         return Problem((), f"not valid JSON: {error}")
     if read.repeated:
         twice = read.repeated[0]
-        return Problem(
-            (), f"not valid JSON: line {twice.line}: {twice.path[-1]!r} appears twice in one object"
-        )
+        message = f"not valid JSON: line {twice.line}: {twice.path[-1]!r} appears twice in one object"
+        return Problem((), message)
     return read.value

@@ -22,34 +22,28 @@ def structure_problems(data: object) -> list[Problem]:
     """Types, required fields, duplicate ids, dependencies on no story, dependencies in a circle."""
     if not isinstance(data, Mapping):
         return [Problem((), f"must be an object, not {json_kind(data)}")]
-    found = [
-        wrong
-        for name in ("project", "branchName", "description")
-        if (wrong := wrong_type((), data, name, "a string")) is not None
-    ]
+    found = type_problems((), data, dict.fromkeys(("project", "branchName", "description"), "a string"))
     found += string_list_problems((), data, "verifyCommands")
-    if (wrong := wrong_type((), data, "userStories", "an array")) is not None:
-        return [*found, wrong]
+    if wrong := type_problems((), data, {"userStories": "an array"}):
+        return found + wrong
     sound: list[Raw] = []
     for number, raw in enumerate(data["userStories"]):
         own = story_problems(number, raw)
         found += own
         if not own:
             sound.append(raw)
-    found += duplicate_problems(data["userStories"])
-    found += dependency_problems(data["userStories"], sound)
-    return found
+    return [
+        *found,
+        *duplicate_problems(data["userStories"]),
+        *dependency_problems(data["userStories"], sound),
+    ]
 
 
 def story_problems(number: int, raw: object) -> list[Problem]:
     if not isinstance(raw, Mapping):
         return [Problem(("userStories", number), f"must be an object, not {json_kind(raw)}")]
     where = place_of(number, raw)
-    found = [
-        wrong
-        for name, kind in STORY_FIELDS.items()
-        if (wrong := wrong_type(where, raw, name, kind)) is not None
-    ]
+    found = type_problems(where, raw, STORY_FIELDS)
     if isinstance(raw.get("id"), str) and not is_visible_line(raw["id"]):
         found.append(Problem(("userStories", number), "id must be a short line of visible text"))
     criteria = raw.get("acceptanceCriteria")
@@ -61,16 +55,12 @@ def story_problems(number: int, raw: object) -> list[Problem]:
         found.append(Problem(where, "reviewStatus is missing"))
     elif raw["reviewStatus"] is not None and raw["reviewStatus"] not in tuple(Review):
         allowed = ", ".join(f'"{review}"' for review in Review)
-        found.append(
-            Problem(where, f"reviewStatus must be null or one of {allowed}, not {shown(raw['reviewStatus'])}")
-        )
+        status = shown(raw["reviewStatus"])
+        found.append(Problem(where, f"reviewStatus must be null or one of {allowed}, not {status}"))
     if isinstance(raw.get("reviewCount"), int) and raw["reviewCount"] < 0:
         found.append(Problem(where, f"reviewCount must not be negative, but is {shown(raw['reviewCount'])}"))
-    found += [
-        wrong
-        for name in ("notes", "description")
-        if raw.get(name) is not None and (wrong := wrong_type(where, raw, name, "a string")) is not None
-    ]
+    optional = [name for name in ("notes", "description") if raw.get(name) is not None]
+    found += type_problems(where, raw, dict.fromkeys(optional, "a string"))
     return [*found, *string_list_problems(where, raw, "dependsOn")]
 
 
@@ -104,13 +94,18 @@ KINDS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-def wrong_type(where: KeyPath, raw: Raw, name: str, kind: str) -> Problem | None:
-    if name not in raw:
-        return Problem(where, f"{name} is missing")
-    value = raw[name]
-    # A bool is an int for Python, but no number for anybody else.
-    fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
-    return None if fits else Problem(where, f"{name} must be {kind}, not {json_kind(value)}")
+def type_problems(where: KeyPath, raw: Raw, fields: Mapping[str, str]) -> list[Problem]:
+    """``fields``: the kind that each must have."""
+    found = []
+    for name, kind in fields.items():
+        value = raw.get(name)
+        # A bool is an int for Python, but no number for anyone else.
+        fits = isinstance(value, KINDS[kind]) and (not isinstance(value, bool) or kind == "true or false")
+        if name not in raw:
+            found.append(Problem(where, f"{name} is missing"))
+        elif not fits:
+            found.append(Problem(where, f"{name} must be {kind}, not {json_kind(value)}"))
+    return found
 
 
 def string_list_problems(where: KeyPath, raw: Raw, name: str) -> list[Problem]:

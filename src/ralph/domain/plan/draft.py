@@ -47,9 +47,8 @@ def draft_prompt(*, folder: str, description: str, has_prd: bool, remarks: Seque
     if description.strip():
         parts.append(f"## What is wanted\n\n{description.strip()}")
     if remarks:
-        parts.append(
-            "## What was said about the draft that is there now\n\n" + "\n".join(f"- {r}" for r in remarks)
-        )
+        said = "\n".join(f"- {remark}" for remark in remarks)
+        parts.append(f"## What was said about the draft that is there now\n\n{said}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -63,13 +62,12 @@ def draft_problems(text: str | None) -> Problems:
     found = [*problems(read), *title_problems(text)]
     if not read.stories:
         found.append(Problem((), "userStories is empty"))
-    for story in read.stories:
-        if story.state != ReviewState() or story.review_feedback:
-            found.append(
-                Problem(
-                    (story.id,), "must start with passes false, reviewStatus null, reviewCount 0, no feedback"
-                )
-            )
+    begun = "must start with passes false, reviewStatus null, reviewCount 0, no feedback"
+    found += [
+        Problem((story.id,), begun)
+        for story in read.stories
+        if story.state != ReviewState() or story.review_feedback
+    ]
     if not read.project.strip():
         found.append(Problem((), "project is empty"))
     return tuple(found)

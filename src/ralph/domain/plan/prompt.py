@@ -1,11 +1,10 @@
-"""The prompt of one iteration over a plan: the project's own prompt.md, then this iteration: its story, the progress
-so far, and what the harness found."""
+"""The prompt of one iteration over a plan: the project's own prompt.md, its story, the progress so far, and what the
+harness found."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.plan.correction import Violation
 from ralph.domain.plan.document import TasksDocument
@@ -22,36 +21,34 @@ review before the commit still applies. Where the steps above say otherwise, thi
 complete when ALL stories have `passes: true`."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanPrompt:
-    """What the parts of a prompt are made from. ``told``: what the harness has to say about the session before."""
-
-    template: str
-    folder: str
-    iteration: int
-    maximum: int | None
-    progress: str = ""
-    told: Sequence[str] = ()
-    promise: str = PROMISE
-
-
-def plan_prompt(prompt: PlanPrompt, document: TasksDocument, mode: Mode, rules: ReviewRules) -> str:
+def plan_prompt(
+    document: TasksDocument,
+    mode: Mode,
+    rules: ReviewRules,
+    *,
+    template: str,
+    folder: str,
+    iteration: int,
+    maximum: int | None,
+    progress: str = "",
+    told: Sequence[str] = (),
+    promise: str = PROMISE,
+) -> str:
+    """``told``: what the harness has to say about the session before."""
     values = {
-        "RALPH_ITERATION": str(prompt.iteration),
-        "RALPH_MAX_ITERATIONS": "unlimited" if prompt.maximum is None else str(prompt.maximum),
-        "RALPH_DIR": prompt.folder,
+        "RALPH_ITERATION": str(iteration),
+        "RALPH_MAX_ITERATIONS": "unlimited" if maximum is None else str(maximum),
+        "RALPH_DIR": folder,
         "RALPH_REVIEW_CAP": str(rules.cap),
     }
-    sections = [with_variables(prompt.template, values).rstrip(), _this_iteration(document, mode, rules)]
-    if prompt.promise != PROMISE:
-        sections.append(
-            f"When ALL stories are done, output `<promise>{prompt.promise}</promise>`, no other word."
-        )
-    if prompt.told:
-        said = "\n".join(f"- {message}" for message in prompt.told)
+    sections = [with_variables(template, values).rstrip(), _this_iteration(document, mode, rules)]
+    if promise != PROMISE:
+        sections.append(f"When ALL stories are done, output `<promise>{promise}</promise>`, no other word.")
+    if told:
+        said = "\n".join(f"- {message}" for message in told)
         sections.append(f"## What the harness found after the previous session\n\n{said}")
-    if progress := newest_progress(prompt.progress):
-        sections.append(f"## {prompt.folder}/progress.txt (patterns, newest entries)\n\n{progress}")
+    if newest := newest_progress(progress):
+        sections.append(f"## {folder}/progress.txt (patterns, newest entries)\n\n{newest}")
     return "\n\n".join(sections) + "\n"
 
 
@@ -62,12 +59,8 @@ def with_variables(template: str, values: Mapping[str, str]) -> str:
 
 def _this_iteration(document: TasksDocument, mode: Mode, rules: ReviewRules) -> str:
     story = mode.story
-    lines = [
-        "## This iteration",
-        "",
-        f"Mode: **{_TITLES[mode.mode]}**",
-        f"Story: **{story.id}**: {story.title}",
-    ]
+    title = mode.mode.value.title()
+    lines = ["## This iteration", "", f"Mode: **{title}**", f"Story: **{story.id}**: {story.title}"]
     if story.description:
         lines += ["", story.description]
     lines += ["", "Acceptance criteria:", *(f"- {criterion}" for criterion in story.acceptance_criteria)]
@@ -80,13 +73,6 @@ def _this_iteration(document: TasksDocument, mode: Mode, rules: ReviewRules) -> 
     if mode.mode is IterationMode.REVIEW_FIX:
         lines += ["", "reviewFeedback to address:", "", story.review_feedback]
     return "\n".join(lines)
-
-
-_TITLES = {
-    IterationMode.IMPLEMENT: "Implement",
-    IterationMode.REVIEW: "Review",
-    IterationMode.REVIEW_FIX: "Review-Fix",
-}
 
 
 def _review_line(number: int, rules: ReviewRules) -> str:
@@ -122,11 +108,8 @@ def _entries(text: str) -> list[str]:
     starts = [found.start() for found in _START_OF_ENTRY.finditer(text)]
     if not starts or starts[0] > 0:
         starts = [0, *starts]
-    return [
-        text[start:stop].strip()
-        for start, stop in zip(starts, [*starts[1:], len(text)], strict=True)
-        if text[start:stop].strip()
-    ]
+    pieces = (text[start:stop].strip() for start, stop in zip(starts, [*starts[1:], None], strict=True))
+    return [piece for piece in pieces if piece]
 
 
 def _newest(entries: list[str], limit: int) -> str:
@@ -180,16 +163,12 @@ def describe_untouched(mode: Mode, rules: ReviewRules) -> str:
     key = mode.story.id
     if rules.skip:
         return f"The session left story {key} as it was. When it is built and verified, set passes=true."
-    match mode.mode:
-        case IterationMode.IMPLEMENT | IterationMode.REVIEW_FIX:
-            return (
-                f'The session left story {key} as it was. When it is ready, set reviewStatus "needs_review".'
-            )
-        case IterationMode.REVIEW:
-            return (
-                f"The session reviewed nothing: story {key} is as it was. A review must increment reviewCount and "
-                'set reviewStatus "approved" with passes=true, or "changes_requested" with reviewFeedback.'
-            )
+    if mode.mode is not IterationMode.REVIEW:
+        return f'The session left story {key} as it was. When it is ready, set reviewStatus "needs_review".'
+    return (
+        f"The session reviewed nothing: story {key} is as it was. A review must increment reviewCount and "
+        'set reviewStatus "approved" with passes=true, or "changes_requested" with reviewFeedback.'
+    )
 
 
 def name_some(paths: Sequence[str]) -> str:

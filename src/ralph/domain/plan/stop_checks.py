@@ -27,6 +27,15 @@ UNCOMMITTED = """There are uncommitted changes{files}. Before you stop:
 Then stop again."""
 FILES_NAMED = 10
 
+ILLEGAL_IMPLEMENT = (
+    "Implement iterations cannot set passes=true or approve stories. Only review iterations may approve. "
+    "Story {key} had illegal transition: {change}."
+)
+ILLEGAL_FIX = (
+    "Review-fix iterations cannot approve stories. Story {key} must go back to needs_review for re-review. "
+    "Illegal transition: {change}."
+)
+
 
 def check_schema(text: str | None) -> tuple[str, ...]:
     """Check 1. ``text`` is None if there is no file."""
@@ -101,51 +110,31 @@ def check_transitions(
         waiting = [key for key, state in before.items() if state.review is Review.NEEDED]
         for key in waiting[:1]:
             found.setdefault(key, []).append(illegal_review(key, "review must increment reviewCount"))
-    for key in before:
-        if key not in document.by_id:
-            found[key] = [
-                f"Story {key} is gone from tasks.json. Stories may be split or added, never removed."
-            ]
-    return found
+    missing = "Story {} is gone from tasks.json. Stories may be split or added, never removed."
+    return {**found, **{key: [missing.format(key)] for key in before if key not in document.by_id}}
 
 
 def newcomer_broken(story: Story) -> list[str]:
     """New stories are welcome in every mode, in their initial state."""
-    if story.state == ReviewState():
-        return []
     return [
         f"New story {story.id} must start incomplete: passes=false, reviewStatus=null, reviewCount=0, "
         f"but {change}."
-        for change in changes_between(ReviewState(), story.state)
-    ][:1]
+        for change in changes_between(ReviewState(), story.state)[:1]
+    ]
 
 
 def transition_broken(before: ReviewState, story: Story, mode: IterationMode) -> list[str]:
     """What was wrong with one story's change."""
-    after = story.state
-    match mode:
-        case IterationMode.IMPLEMENT:
-            if before == ReviewState(False, None, before.review_count) and after == ReviewState(
-                False, Review.NEEDED, before.review_count
-            ):
-                return []
-            return [
-                "Implement iterations cannot set passes=true or approve stories. Only review iterations may "
-                f"approve. Story {story.id} had illegal transition: {change}."
-                for change in changes_between(before, after)
-            ]
-        case IterationMode.REVIEW:
-            return [illegal_review(story.id, details) for details in review_broken(before, story)]
-        case IterationMode.REVIEW_FIX:
-            if before == ReviewState(False, Review.CHANGES, before.review_count) and after == ReviewState(
-                False, Review.NEEDED, before.review_count
-            ):
-                return []
-            return [
-                f"Review-fix iterations cannot approve stories. Story {story.id} must go back to needs_review "
-                f"for re-review. Illegal transition: {change}."
-                for change in changes_between(before, after)
-            ]
+    if mode is IterationMode.REVIEW:
+        return [illegal_review(story.id, details) for details in review_broken(before, story)]
+    found, message = (
+        (None, ILLEGAL_IMPLEMENT) if mode is IterationMode.IMPLEMENT else (Review.CHANGES, ILLEGAL_FIX)
+    )
+    count = before.review_count
+    if before == ReviewState(False, found, count) and story.state == ReviewState(False, Review.NEEDED, count):
+        return []
+    changes = changes_between(before, story.state)
+    return [message.format(key=story.id, change=change) for change in changes]
 
 
 def review_broken(before: ReviewState, story: Story) -> list[str]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ralph.domain.plan.document import TasksDocument, read_document
-from ralph.domain.plan.story import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,28 +166,4 @@ class PlanRepository(Protocol):
 
     async def commit(self, paths: Sequence[str], message: str) -> str:
         """Commit these and nothing else, if there is anything to commit. What went wrong, or nothing."""
-        ...
-
-
-class PlanKeeper(Protocol):
-    """Holds the trusted plan for whoever offers work from it."""
-
-    @property
-    def plan(self) -> TrustedPlan: ...
-
-    @property
-    def stuck(self) -> str:
-        """Why no session can start before a person has helped; empty: one can."""
-        ...
-
-    async def catch_up(self) -> None:
-        """Take in what changed outside of a judged session, and undo what may not."""
-        ...
-
-    def offer(self, mode: Mode) -> None:
-        """What the next session is for, should there be one."""
-        ...
-
-    async def begin(self) -> None:
-        """The session is about to start: remember what it finds."""
         ...

@@ -11,7 +11,7 @@ from ralph.domain.loop.session_report import AgentReport
 from ralph.domain.loop.state import LoopState
 from ralph.domain.plan.correction import AT_CAP
 from ralph.domain.plan.document import TasksDocument
-from ralph.domain.plan.prompt import PROMISE, PlanPrompt, plan_prompt
+from ralph.domain.plan.prompt import PROMISE, plan_prompt
 from ralph.domain.plan.stop_checks import check_invariants, flat
 from ralph.domain.plan.story import (
     IterationMode,
@@ -22,7 +22,8 @@ from ralph.domain.plan.story import (
     unfinished_stories,
     waits_for,
 )
-from ralph.engine.plans.ports import PlanKeeper, PlanStore
+from ralph.engine.plans.audit import PlanAudit
+from ralph.engine.plans.ports import PlanStore
 from ralph.engine.ports import Agent, AgentRequest, Publish
 
 FEEDBACK_SHOWN = 200
@@ -33,7 +34,7 @@ class PlanWork:
 
     def __init__(
         self,
-        keeper: PlanKeeper,
+        audit: PlanAudit,
         store: PlanStore,
         rules: ReviewRules,
         *,
@@ -41,7 +42,7 @@ class PlanWork:
         maximum: int | None,
         promise: str = PROMISE,
     ) -> None:
-        self._keeper = keeper
+        self._audit = audit
         self._store = store
         self._rules = rules
         self._read_prompt = read_prompt
@@ -49,10 +50,10 @@ class PlanWork:
         self._promise = promise
 
     async def next(self, state: LoopState) -> Offer:
-        await self._keeper.catch_up()
-        if self._keeper.stuck:
-            return Blocked(self._keeper.stuck)
-        document = self._keeper.plan.document
+        await self._audit.catch_up()
+        if self._audit.stuck:
+            return Blocked(self._audit.stuck)
+        document = self._audit.plan.document
         skip = self._rules.skip
         if is_complete(document, skip_review=skip):
             return Drained(review_figures(document, skip_review=skip))
@@ -64,20 +65,18 @@ class PlanWork:
         if reason := self._beyond_cap(mode):
             return Blocked(reason)
         objective = plan_prompt(
-            PlanPrompt(
-                self._read_prompt(),
-                self._store.folder,
-                state.iteration + 1,
-                self._maximum,
-                progress=self._store.read_progress(),
-                told=self._keeper.plan.told,
-                promise=self._promise,
-            ),
             document,
             mode,
             self._rules,
+            template=self._read_prompt(),
+            folder=self._store.folder,
+            iteration=state.iteration + 1,
+            maximum=self._maximum,
+            progress=self._store.read_progress(),
+            told=self._audit.plan.told,
+            promise=self._promise,
         )
-        self._keeper.offer(mode)
+        self._audit.offer(mode)
         return Assignment(
             key=f"{mode.story.id}/{mode.mode}",
             objective=objective,
@@ -93,7 +92,7 @@ class PlanWork:
         Unless a stop came first: then nothing was judged, and whatever changes from here on is the user's doing.
         """
         if isinstance(decision, Stop):
-            await self._keeper.catch_up()
+            await self._audit.catch_up()
 
     def _beyond_cap(self, mode: Mode) -> str:
         """A story that has had its reviews waits for a person, unless the last one approved it."""
@@ -137,17 +136,14 @@ def _why_nothing_can_begin(document: TasksDocument, *, skip_review: bool) -> str
     return f"no story can start: {'; '.join(waiting) or ', '.join(left)}"
 
 
-# --- its sessions ---
-
-
 class PlanAgent:
     """``on_begin`` tells the hooks in the session about it."""
 
     def __init__(
-        self, agent: Agent, keeper: PlanKeeper, rules: Rules, *, on_begin: Callable[[], None] | None = None
+        self, agent: Agent, audit: PlanAudit, rules: Rules, *, on_begin: Callable[[], None] | None = None
     ) -> None:
         self._agent = agent
-        self._keeper = keeper
+        self._audit = audit
         self._rules = rules
         self._on_begin = on_begin
 
@@ -158,11 +154,11 @@ class PlanAgent:
     async def run(
         self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
     ) -> AgentReport:
-        await self._keeper.begin()
+        await self._audit.begin()
         if self._on_begin is not None:
             self._on_begin()
         report = await self._agent.run(request, publish, stop=stop)
         if not is_judgeable(report, self._rules):
             # Not only before the next session: there may be hours until then, in which a person edits these files.
-            await self._keeper.catch_up()
+            await self._audit.catch_up()
         return report

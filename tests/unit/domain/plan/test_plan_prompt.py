@@ -8,7 +8,7 @@ import pytest
 from tests.plan_documents import story_json, tasks_document
 
 from ralph.adapters.documents.plan_start import fresh_plan, is_scaffold
-from ralph.domain.plan.prompt import PlanPrompt, plan_prompt, with_variables
+from ralph.domain.plan.prompt import plan_prompt, with_variables
 from ralph.domain.plan.story import ReviewRules, mode_for
 
 FRESH = fresh_plan(project="shop", date="2030-01-02", name="search")
@@ -19,7 +19,7 @@ def prompt(*stories: dict[str, Any], rules: ReviewRules = ReviewRules(), **value
     mode = mode_for(document, skip_review=rules.skip)
     assert mode is not None
     given = {"template": FRESH["prompt.md"], "folder": "ralph", "iteration": 3, "maximum": 15, **values}
-    return plan_prompt(PlanPrompt(**given), document, mode, rules)
+    return plan_prompt(document, mode, rules, **given)
 
 
 def test_the_template_is_filled_in_and_the_story_named() -> None:

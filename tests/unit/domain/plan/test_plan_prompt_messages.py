@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.plan_documents import story_json, tasks_document
 
-from ralph.domain.plan.correction import PLAN, Violation, audit
+from ralph.domain.plan.correction import PLAN, Violation, correct
 from ralph.domain.plan.prompt import NAMED, describe_undone, in_short
 from ralph.domain.plan.story import mode_for
 
@@ -16,7 +16,7 @@ def test_people_are_told_of_each_story_once_and_the_session_of_each_change() -> 
         story_json("US-002", passes=True, notes="n"),
     )
 
-    violations = audit(before, after, mode_for(before))
+    violations = correct(before, after, mode_for(before)).violations
 
     said = in_short(violations, plan=PLAN)
     assert said.count("US-001") == 1
