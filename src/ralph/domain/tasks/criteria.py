@@ -25,10 +25,10 @@ def criteria_for(task: Task, role: str, defaults: CompletionDefaults | None = No
     row = defaults.of(role)
     spec = task.completion_spec
     own = (spec.criteria.get(role) if spec else None) or CompletionCriteria()
-    method = own.verification_method or _implied_method(own.verification_config)
-    method = method or row.method or defaults.method
+    usual = row.method or _implied_method(row.config)
+    method = own.verification_method or _implied_method(own.verification_config) or usual or defaults.method
     # The role's config belongs to the role's method, and means nothing to another one.
-    config = {**(row.config if method == row.method else {}), **own.verification_config}
+    config = {**(row.config if method == usual else {}), **own.verification_config}
     if spec is None:
         method, config = VerificationMethod.STRING_MATCH, {}
     else:

@@ -35,9 +35,7 @@ def external(command: str) -> CompletionCriteria:
         ("security", "STAGE_COMPLETE", 10, Method.STRING_MATCH),
     ],
 )
-def test_a_role_without_criteria_has_the_seeds_defaults(
-    role: str, promise: str, limit: int, method: str
-) -> None:
+def test_a_role_without_criteria_has_its_defaults(role: str, promise: str, limit: int, method: str) -> None:
     criteria = criteria_for(task(), role)
     assert criteria.promise == promise
     assert criteria.max_iterations == limit
@@ -80,6 +78,15 @@ def test_a_roles_command_from_the_settings_is_used() -> None:
     assert (criteria.verification_method, criteria.verification_config) == (
         Method.EXTERNAL,
         {"command": "make test"},
+    )
+
+
+def test_a_command_of_a_role_without_a_method_is_run() -> None:
+    defaults = CompletionDefaults(roles={"security": Role(config={"command": "bandit -r src"})})
+    criteria = criteria_for(task(), "security", defaults)
+    assert (criteria.verification_method, criteria.verification_config) == (
+        Method.EXTERNAL,
+        {"command": "bandit -r src"},
     )
 
 
