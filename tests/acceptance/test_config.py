@@ -161,7 +161,7 @@ def test_the_printed_schema_accepts_right_and_rejects_wrong_settings() -> None:
     assert done.returncode == 0
     validator = jsonschema.Draft202012Validator(json.loads(done.stdout))
     jsonschema.Draft202012Validator.check_schema(json.loads(done.stdout))
-    seeds_example = {
+    example = {
         "maximumIterations": 10,
         "completionResponse": "DONE",
         "outputTruncateChars": 5000,
@@ -174,7 +174,7 @@ def test_the_printed_schema_accepts_right_and_rejects_wrong_settings() -> None:
         ],
         "scm": {"command": "git", "tasks": ["commit", "push"]},
     }
-    assert validator.is_valid(seeds_example)
+    assert validator.is_valid(example)
     assert validator.is_valid({"agent": {"command": "claude"}})
     wrong_ones: list[object] = [
         {"maximumIterations": 0},

@@ -105,7 +105,7 @@ def scripted(
 # --- the conversation --------------------------------------------------------------------------------------
 
 
-def test_the_seeds_example_is_played_word_for_word(project: Path, terminal: Terminal) -> None:
+def test_the_documented_conversation_is_played_word_for_word(project: Path, terminal: Terminal) -> None:
     terminal.answer(
         (AGENT, "claude"),
         (FLAGS, "--model,opus"),

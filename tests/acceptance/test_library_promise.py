@@ -88,7 +88,7 @@ def said(process: subprocess.Popen[str]) -> str:
         ("<Promise>done</Promise>", True),
     ],
 )
-def test_the_four_cases_of_the_seed(text: str, expected: bool) -> None:
+def test_the_four_usual_cases(text: str, expected: bool) -> None:
     assert detect_completion(text, "DONE") is expected
 
 

@@ -416,7 +416,7 @@ def test_dry_run_prints_everything_and_runs_nothing(project: Project) -> None:
     assert not (project.root / ".ralph" / "ralph.db").exists()
 
 
-def test_verbose_lines_have_the_seeds_form(project: Project) -> None:
+def test_verbose_lines_have_their_documented_form(project: Project) -> None:
     project.settings(agent={"command": "claude"}, guardrails=[{"command": "true"}])
     project.agent([{"say": DONE}])
 

@@ -68,7 +68,7 @@ def set_status(project: Project, name: str, status: TaskStatus) -> None:
 # --- in ---
 
 
-def test_a_task_is_created_with_the_seeds_flags(project: Project) -> None:
+def test_a_task_is_created_with_flags_for_each_role(project: Project) -> None:
     ran = project.ralph(
         "task", "create", "TASK-001", "my-spec", "Implement JWT auth",
         "--outcome", "All API endpoints require valid JWT tokens",

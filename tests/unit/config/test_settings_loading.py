@@ -28,7 +28,7 @@ from ralph.domain.loop.feedback import Placement
 from ralph.domain.text.excerpt import Keep
 from ralph.domain.text.reader import Problem
 
-SEED_EXAMPLE: dict[str, Any] = {
+FULL_EXAMPLE: dict[str, Any] = {
     "maximumIterations": 10,
     "completionResponse": "DONE",
     "outputTruncateChars": 5000,
@@ -99,8 +99,8 @@ def test_the_defaults_are_those_that_were_promised() -> None:
     )
 
 
-def test_the_seeds_example_is_read(tmp_path: Path) -> None:
-    write(tmp_path, SEED_EXAMPLE)
+def test_a_full_example_is_read(tmp_path: Path) -> None:
+    write(tmp_path, FULL_EXAMPLE)
     loaded = load(tmp_path, environ={})
     assert loaded.warnings == ()
     assert loaded.settings.agent == AgentSettings(
@@ -264,7 +264,7 @@ def test_local_settings_alone_are_enough(tmp_path: Path) -> None:
 
 
 def test_null_in_local_settings_switches_scm_off(tmp_path: Path) -> None:
-    write(tmp_path, SEED_EXAMPLE)
+    write(tmp_path, FULL_EXAMPLE)
     write(tmp_path, {"scm": None}, LOCAL_FILE)
     assert load(tmp_path, environ={}).settings.scm is None
 

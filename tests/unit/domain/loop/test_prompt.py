@@ -49,7 +49,7 @@ def test_the_iteration_count_stands_above_everything() -> None:
     )
 
 
-def test_the_failure_message_is_the_seeds() -> None:
+def test_the_failure_message_has_its_documented_form() -> None:
     assert guardrail_failure(
         command="make lint",
         exit_code=2,

@@ -98,7 +98,7 @@ def test_a_text_in_any_pieces_holds_the_same_tags(text: str, data: st.DataObject
 
 
 @given(texts)
-def test_tags_are_those_of_the_seeds_pattern_without_another_opening_inside(text: str) -> None:
+def test_tags_are_those_of_the_pattern_without_another_opening_inside(text: str) -> None:
     pattern = re.compile(r"<response>((?:(?!<response>).)*?)</response>", re.IGNORECASE | re.DOTALL)
     assert [tag.content for tag in find_tags(text, "response")] == [
         found.strip() for found in pattern.findall(text)

@@ -25,7 +25,7 @@ MARKER = ActiveMarker(
 )
 
 
-def test_the_payload_is_the_seeds_plus_what_the_hooks_need() -> None:
+def test_the_payload_has_every_field_and_what_the_hooks_need() -> None:
     assert json.loads(MARKER.text()) == {
         "timestamp": "2025-06-15T10:30:00Z",
         "pid": 12345,

@@ -70,7 +70,7 @@ def test_corrections_progress_and_another_promise_are_added() -> None:
     assert "`<promise>SHIPPED</promise>`" in text
 
 
-def test_the_templates_are_the_seeds() -> None:
+def test_the_templates_have_their_documented_form() -> None:
     prd = FRESH["prd.md"]
     for section in (
         "1. Summary", "2. Problem Statement", "3. Goals", "4. Non-Goals", "5. Background & Context", "6. Technical Design",
@@ -92,5 +92,5 @@ def test_the_templates_are_the_seeds() -> None:
     ["One story per iteration", "NEVER set `passes: true`", "Do not weaken tests", "If you are stuck", "prd.md is read-only",
      "Review iterations do not fix code", "address ALL feedback items", "You may add, split and reorder"],
 )  # fmt: skip
-def test_the_prompt_has_the_seeds_hard_rules(rule: str) -> None:
+def test_the_prompt_has_the_hard_rules(rule: str) -> None:
     assert rule in FRESH["prompt.md"].split("## Hard rules")[1]

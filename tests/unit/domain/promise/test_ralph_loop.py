@@ -135,7 +135,7 @@ def test_the_template_has_each_value_once() -> None:
         assert CONTINUATION_PROMPT.count(f"{{{{{name}}}}}") == 1
 
 
-def test_a_new_loop_has_the_seeds_defaults() -> None:
+def test_a_new_loop_has_the_defaults() -> None:
     state = new_state("x", RalphLoopConfig(), started_at="now")
     assert state == RalphLoopState(True, 1, DEFAULT_MAX_ITERATIONS, DEFAULT_COMPLETION_PROMISE, "now", "x")
     assert (state.max_iterations, state.completion_promise) == (100, "DONE")

@@ -118,7 +118,7 @@ def test_a_figure_that_makes_no_sense_is_named(wrong: Supervision) -> None:
     assert wrong.problem()
 
 
-def test_the_defaults_are_those_of_the_seed() -> None:
+def test_the_defaults_are_the_documented_ones() -> None:
     usual = Supervision()
     assert (usual.max_restarts, usual.restart_delay, usual.wait_timeout, usual.poll_interval) == (
         100,
@@ -167,5 +167,5 @@ def test_the_completion_names_active_children_only_if_there_are_some() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.5, "0.5s"), (300, "5m0s"), (3725, "1h2m5s")])
-def test_durations_are_written_as_in_the_seed(seconds: float, text: str) -> None:
+def test_durations_are_written_with_their_units(seconds: float, text: str) -> None:
     assert span(seconds) == text

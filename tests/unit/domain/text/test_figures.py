@@ -70,7 +70,7 @@ def test_one_thing_is_singular() -> None:
     assert (plural(1, "line"), plural(0, "line"), plural(2, "line")) == ("1 line", "0 lines", "2 lines")
 
 
-def test_totals_have_the_form_of_the_seed() -> None:
+def test_totals_have_their_documented_form() -> None:
     usage = Usage(340_000, 45_000, 850_000, 10_000)
     text = totals(cost_usd=5.76, usage=usage, tools=58, errors=4, seconds=367)
     assert text == "cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s"

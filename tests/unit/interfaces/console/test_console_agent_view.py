@@ -44,7 +44,7 @@ def rendered(*events: AgentEvent, look: Look | None = None, verbose: bool = Fals
     return AgentView(look or PLAIN, verbose=verbose, zone=UTC).render(events, NOON)
 
 
-def test_a_session_has_the_form_of_the_seed() -> None:
+def test_a_session_has_its_documented_form() -> None:
     view = AgentView(replace(PLAIN, max_lines=1))
     view.tools, view.errors = 57, 4
     events = (

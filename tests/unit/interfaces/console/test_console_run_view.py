@@ -408,7 +408,7 @@ VERBOSE = [
 
 
 @pytest.mark.parametrize(("event", "line"), VERBOSE)
-def test_verbose_lines_have_the_form_of_the_seed(event: LoopEvent, line: str) -> None:
+def test_every_verbose_line_has_its_documented_form(event: LoopEvent, line: str) -> None:
     assert line in told(event, verbose=True)[1].splitlines()
     assert "[ralph]" not in told(event)[1]
 
