@@ -1,4 +1,4 @@
-"""Plans for tests: seed 004's tasks.json with as little said as possible."""
+"""Plans for tests: a minimal tasks.json."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tasks_document(*stories: dict[str, Any], **changes: Any) -> TasksDocument:
 
 
 def document_in(text: str) -> TasksDocument:
-    """Of text that must be without problems."""
+    """Of text that must have no problems."""
     read = read_document(text)
     assert isinstance(read, TasksDocument), "\n".join(map(str, read))
     return read

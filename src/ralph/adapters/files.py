@@ -1,6 +1,6 @@
-"""Files that others may have written: read without being trapped, written so that nobody ever sees half of one.
+"""Files that others may touch: read without falling into a trap, written so that nobody ever sees half of one.
 
-The only module that does either. Standard library only, and little of it: the hooks use this too.
+The only module that does either. It imports little of the standard library, and nothing else: the hooks use it.
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import stat
 
-TYPE_CHECKING = False  # `typing` and `pathlib` would cost a hook more than its work does
+TYPE_CHECKING = False  # importing `typing` and `pathlib` would cost a hook more than its work does
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-IGNORED = "# written by ralph: what a run leaves here is one's own; the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
+IGNORED = (
+    "# written by ralph: runs are private, the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
+)
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
@@ -23,7 +25,7 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        # An agent may have put a link of that name there: what it leads to is not ours to write.
+        # An agent may have put a link of that name there: its target is not ours to write.
         temporary.unlink(missing_ok=True)
         with temporary.open("xb") as file:
             file.write(data)
@@ -38,7 +40,7 @@ def write_atomic(path: Path, content: str | bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name durable, where the system lets a directory be opened."""
+    """Make the new name durable, where a directory can be opened."""
     from contextlib import suppress
 
     with suppress(OSError):
@@ -50,7 +52,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def make_state_folder(folder: Path) -> None:
-    """``.ralph/`` with a .gitignore of its own; an existing one is the user's and stays."""
+    """Make ``.ralph/`` with a .gitignore; an existing one is the user's and stays."""
     folder.mkdir(parents=True, exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():
@@ -71,20 +73,18 @@ def point_link(link: Path, target: Path) -> None:
 
 
 def open_plain(path: Path | str, *, follow: bool = True, folder: int | None = None) -> BinaryIO:
-    """A plain file, to be read. Raises OSError for a pipe or a device, which might never end, as for anything unreadable.
+    """Open a plain file to read. Raises OSError for a pipe or a device, which might never end, as for any other error.
 
-    Not ``follow``: a link of that name is refused as well. ``folder``: the descriptor of the folder that it must lie in.
+    Not ``follow``: a link is refused, too. ``folder``: the descriptor of the folder that it must lie in.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     descriptor = os.open(path, flags, dir_fd=folder)
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise (
-            IsADirectoryError(0, "it is a folder")
-            if stat.S_ISDIR(mode)
-            else OSError(0, "it is not a plain file")
-        )
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(0, "it is a folder")
+        raise OSError(0, "it is not a plain file")
     return os.fdopen(descriptor, "rb")
 
 
@@ -97,7 +97,7 @@ def read_plain(path: Path | str, most: int, *, follow: bool = True, folder: int 
 def read_whole(
     path: Path | str, most: int, *, follow: bool = True, folder: int | None = None
 ) -> bytes | None:
-    """All of a plain file; None if it is not there, not plain, not readable, or larger than ``most`` bytes."""
+    """All of a plain file; None if it is missing, not plain, not readable, or larger than ``most`` bytes."""
     try:
         with open_plain(path, follow=follow, folder=folder) as file:
             if os.fstat(file.fileno()).st_size > most:
@@ -109,5 +109,5 @@ def read_whole(
 
 
 def open_folder(path: Path | str) -> int:
-    """A folder's descriptor, not through a link: what is done by it is done in that folder. Raises OSError."""
+    """A folder's descriptor, not through a link: what uses it works in that very folder. Raises OSError."""
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""How a command line that a user wrote is given to a shell."""
+"""Passes a command line that the user wrote to a shell."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Fakes that ship: for our own tests and for yours. Each behaves, none records calls for their own sake."""
+"""Fakes for your tests and ours: each behaves like the real thing, and none only records calls."""

@@ -1,13 +1,13 @@
 """An agent program that plays a script instead of asking a model. Standard library only.
 
 It is a real child process: it reads the prompt from stdin, edits real files, runs real commands, and speaks the stream
-format of the agent whose flags it is given (claude's ``stream-json``, codex's ``--json``, plain text). The demo's agent
-is this one; tests put it on PATH as ``claude``, ``codex`` or ``amp``.
+format of the agent whose flags it is given (claude's ``stream-json``, codex's ``--json``, plain text). The demo uses
+it; tests put it on PATH as ``claude``, ``codex`` or ``amp``.
 
     python -m ralph.testing.fake_agent_cli --script FILE [--as claude|codex|amp|plain] [flags of that agent…]
 
 The script is JSON: ``{"sessions": [[step, …], …], "commits": ["message", …]}``. Each launch plays the next session,
-the last one again and again; a launch that is asked for a commit message answers with the next of ``commits``.
+the last one again and again; asked for a commit message, it answers with the next of ``commits``.
 
 Steps, one key each:
     {"say": TEXT}  {"think": TEXT}  {"write": {"path": …, "content": …}}  {"run": SHELL COMMAND}
@@ -45,9 +45,8 @@ class ClaudeVoice:
         self._last = ""
 
     def open(self) -> None:
-        self._emit(
-            {"type": "system", "subtype": "init", "session_id": f"fake-{os.getpid()}", "model": "scripted"}
-        )
+        session = {"session_id": f"fake-{os.getpid()}", "model": "scripted"}
+        self._emit({"type": "system", "subtype": "init", **session})
 
     def say(self, text: str) -> None:
         self._last = text
@@ -77,17 +76,8 @@ class ClaudeVoice:
             "cache_read_input_tokens": CACHE_READ_TOKENS,
             "cache_creation_input_tokens": 0,
         }
-        self._emit(
-            {
-                "type": "result",
-                "subtype": "success",
-                "is_error": False,
-                "result": self._last,
-                "total_cost_usd": COST_USD,
-                "num_turns": 1,
-                "usage": usage,
-            }
-        )
+        result = {"type": "result", "subtype": "success", "is_error": False, "result": self._last}
+        self._emit({**result, "total_cost_usd": COST_USD, "num_turns": 1, "usage": usage})
 
     def _assistant(self, block: Record) -> None:
         message = {"role": "assistant", "model": "scripted", "content": [block]}
@@ -131,12 +121,8 @@ class CodexVoice:
 
     def close(self) -> None:
         cached = CACHE_READ_TOKENS
-        usage = {
-            "input_tokens": INPUT_TOKENS + cached,
-            "cached_input_tokens": cached,
-            "output_tokens": OUTPUT_TOKENS,
-        }
-        self._emit({"type": "turn.completed", "usage": usage})
+        usage = {"input_tokens": INPUT_TOKENS + cached, "cached_input_tokens": cached}
+        self._emit({"type": "turn.completed", "usage": {**usage, "output_tokens": OUTPUT_TOKENS}})
 
     def _command(self, identifier: str, output: str, code: int | None, status: str) -> Record:
         command = self._commands[identifier]
@@ -160,33 +146,28 @@ class CodexVoice:
 class PlainVoice:
     """Text only: what the agent says, nothing of what it does."""
 
-    def open(self) -> None:
-        pass
+    def open(self) -> None: ...
 
     def say(self, text: str) -> None:
         print(text, flush=True)
 
-    def think(self, text: str) -> None:
-        pass
+    def think(self, text: str) -> None: ...
 
     def tool(self, name: str, given: Record) -> str:
         return name
 
-    def tool_result(self, identifier: str, output: str, *, is_error: bool) -> None:
-        pass
+    def tool_result(self, identifier: str, output: str, *, is_error: bool) -> None: ...
 
-    def todo(self, items: Sequence[Sequence[str]]) -> None:
-        pass
+    def todo(self, items: Sequence[Sequence[str]]) -> None: ...
 
-    def close(self) -> None:
-        pass
+    def close(self) -> None: ...
 
 
 Voice = ClaudeVoice | CodexVoice | PlainVoice
 
 
 def choose_voice(agent: str, flags: Sequence[str]) -> Voice:
-    """The format that the real program would speak with these flags."""
+    """The format that the real program uses with these flags."""
     if "stream-json" in flags or "--stream-json" in flags:
         return ClaudeVoice()
     if agent == "codex" and "--json" in flags:
@@ -230,7 +211,7 @@ def play(step: Record, voice: Voice, prompt: str) -> None:
 
 
 def take_number(counter: Path) -> int:
-    """How many came before this launch. Launches follow each other, so a plain file will do."""
+    """How many launches came before this one. They do not overlap, so a plain file will do."""
     number = int(counter.read_text()) if counter.exists() else 0
     counter.write_text(str(number + 1))
     return number

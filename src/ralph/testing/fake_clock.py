@@ -1,4 +1,4 @@
-"""A clock that moves only when somebody sleeps on it."""
+"""A clock that moves only when something sleeps on it."""
 
 from __future__ import annotations
 

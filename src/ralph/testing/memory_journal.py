@@ -1,4 +1,4 @@
-"""A journal that remembers in memory; the session files it names are never written."""
+"""A journal in memory; the session files it names are never written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ralph.engine.ports import SessionFiles
 
 @dataclass(slots=True)
 class MemoryJournal:
-    """What was recorded, for the test to look at."""
+    """What was recorded, for the test to inspect."""
 
     folder: Path = Path("memory")
     events: list[LoopEvent] = field(default_factory=list)

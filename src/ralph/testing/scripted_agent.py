@@ -1,4 +1,4 @@
-"""An agent that plays a script: one step per launch. In this process, without a program."""
+"""An agent that plays a script, one step per launch, inside this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ralph.engine.ports import AgentRequest, Publish
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the agent says, and what it does to the world meanwhile."""
+    """What the agent says, and what it does to the world."""
 
     text: str = ""
     does: Callable[[AgentRequest], None] = lambda request: None
@@ -25,7 +25,7 @@ class Turn:
 
 @dataclass(slots=True)
 class ScriptedAgent:
-    """Plays ``turns`` in order; the last one again and again. ``prompts`` is what it was asked."""
+    """Plays ``turns`` in order, the last one again and again. ``prompts`` are those it was given."""
 
     turns: Iterable[Turn]
     tags: tuple[str, ...] = ("response", "promise", "reject")

@@ -1,4 +1,4 @@
-"""A check whose verdicts are written down beforehand."""
+"""A check whose verdicts are scripted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ralph.engine.ports import Judging, When
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCheck:
-    """Passes when ``passes`` says so; tells ``feedback`` when it does not."""
+    """Passes when ``passes`` says so; otherwise returns ``feedback``."""
 
     name: str
     passes: Callable[[Judging], bool]

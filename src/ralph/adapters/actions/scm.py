@@ -1,6 +1,7 @@
-"""The setting ``scm``: after every green iteration, commit with a message from the agent, push, or run other tasks.
+"""Commits after a green iteration: what the setting ``scm`` asks for, and what an accepted session left uncommitted.
 
-This runs the *user's* command on purpose, with the user's configuration: it is not ralph's own git. // Commits what an accepted session left uncommitted: work is never discarded, and the next role sees all of it."""
+``scm`` runs the *user's* command, with the user's configuration, on purpose: it is not ralph's own git.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ class _Ran:
 
 
 class ScmAction:
-    """Runs ``command`` with each task in order; the first that fails ends the row, never the run."""
+    """Runs ``command`` with each task in order; a task that fails ends the sequence, never the run."""
 
     trigger = Trigger.ON_PROOF
 
@@ -82,21 +83,20 @@ class ScmAction:
         return f"{shlex.join(self._command)} {', '.join(self._tasks)}"
 
     async def prepare(self) -> Iterator[str]:
-        """Look at what is there before the agent works; gives what the user should know.
+        """Look at the tree before the agent works; returns warnings for the user.
 
-        Files that nobody tracks yet may be notes or secrets: those that were there before the run are not added.
+        Untracked files may be notes or secrets: those that were there before the run are never added.
         """
         if not self._is_git or "commit" not in self._tasks:
             return iter(())
         identity = await self._scm(None, "var", "GIT_COMMITTER_IDENT")
         if not identity.ok:
-            message = (
-                f"git cannot commit: {identity.output.splitlines()[-1] if identity.output else 'no identity'}"
-            )
+            reason = identity.output.splitlines()[-1] if identity.output else "no identity"
+            message = f"git cannot commit: {reason}"
             raise ConfigError(message, hint='set user.name and user.email with "git config", or remove scm')
         if await self._has_conflicts(None):
             message = "a merge with conflicts is in progress"
-            raise ConfigError(message, hint="resolve them first: a commit would take them for resolved")
+            raise ConfigError(message, hint="resolve them first: a commit would count them as resolved")
         if self._memory.exists():
             self._not_ours = self._remembered()
             return iter(())
@@ -146,16 +146,18 @@ class ScmAction:
         flags = "-am"
         if self._is_git:
             if await self._has_conflicts(judging):
-                told = "There are merge conflicts. Resolve them; nothing can be committed before."
-                return ActionResult(False, "there are merge conflicts", feedback=Feedback(told))
-            # Staged first; then it is known whether there is anything to commit before a call is spent.
+                feedback = Feedback(
+                    "There are merge conflicts. Resolve them; nothing can be committed before."
+                )
+                return ActionResult(False, "there are merge conflicts", feedback=feedback)
+            # Stage first: no call is spent on a message if there is nothing to commit.
             staged = await self._stage(judging)
             if not staged.ok:
                 return ActionResult(False, _failed("add", staged))
             if (await self._scm(judging, "diff", "--cached", "--quiet")).ok:
                 return ActionResult(ok=True, message="nothing to commit")
             if not (await self._scm(judging, "diff", "--quiet", "--", *OWN)).ok:
-                flags = "-m"  # "-a" would take changes in ralph's own files along
+                flags = "-m"  # "-a" would include changes in ralph's own files
         message, spend = await self._ask_for_message(judging)
         if message is None:
             return ActionResult(
@@ -164,33 +166,28 @@ class ScmAction:
         ran = await self._scm(judging, "commit", flags, message)
         if ran.ok:
             return ActionResult(ok=True, message=f'committed "{message.splitlines()[0]}"', spend=spend)
-        # Most often a hook that rejects the change: the agent can fix that.
-        said = _failed("commit", ran)
-        return ActionResult(False, said, spend, Feedback(f"Your changes could not be committed: {said}"))
+        # Most often a hook rejects the change, and the agent can fix that.
+        reason = _failed("commit", ran)
+        return ActionResult(False, reason, spend, Feedback(f"Your changes could not be committed: {reason}"))
 
     async def _stage(self, judging: Judging) -> _Ran:
-        # What an agent has staged of ours (its own settings, say) is not part of the work.
+        # Files of ralph that an agent staged are not part of the work.
         if not (await self._scm(judging, "diff", "--cached", "--quiet", "--", *OWN)).ok:
             await self._scm(judging, "reset", "--quiet", "--", *OWN)
         ran = await self._scm(judging, "add", "-u", "--", *NOT_OWN)
         new = sorted(await self._untracked(judging) - self._not_ours)
         for start in range(0, len(new), BATCH):
             if ran.ok:
-                ran = await self._scm(
-                    judging, "--literal-pathspecs", "add", "--", *new[start : start + BATCH]
-                )
+                batch = new[start : start + BATCH]
+                ran = await self._scm(judging, "--literal-pathspecs", "add", "--", *batch)
         return ran
 
     async def _has_conflicts(self, judging: Judging | None) -> bool:
         return bool((await self._scm(judging, "ls-files", "--unmerged", merge_stderr=False)).output)
 
     async def _untracked(self, judging: Judging | None) -> frozenset[str]:
-        listed = await self._scm(
-            judging,
-            *("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN),
-            kept=LISTED,
-            merge_stderr=False,
-        )
+        query = ("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN)
+        listed = await self._scm(judging, *query, kept=LISTED, merge_stderr=False)
         return frozenset(filter(None, listed.output.split("\0"))) if listed.ok else frozenset()
 
     @property
@@ -218,28 +215,24 @@ class ScmAction:
         self, judging: Judging | None, *arguments: str, kept: int = OUTPUT_KEPT, merge_stderr: bool = True
     ) -> _Ran:
         output = Excerpt(kept, Keep.TAIL)
+        # Nobody is there to type a password or edit a message.
+        environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"}
+        argv = (*self._command, *arguments)
         exit_ = await self._runner.run(
-            # Nobody is there to type a password or to edit a message.
-            Command(
-                (*self._command, *arguments),
-                self._root,
-                environment={"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"},
-                merge_stderr=merge_stderr,
-            ),
+            Command(argv, self._root, environment=environment, merge_stderr=merge_stderr),
             timeouts=Timeouts(total=self._timeout),
             on_output=lambda chunk: output.add(chunk.decode(errors="surrogateescape")),
             stop=judging.control.stop_now() if judging is not None else None,
         )
         if exit_.ending is Ending.TIMED_OUT:
             return _Ran(None, f"it took longer than {self._timeout:g} s (scm.timeout)")
-        return _Ran(
-            exit_.code if exit_.ending is Ending.EXITED else None, exit_.error or output.text().strip("\n")
-        )
+        code = exit_.code if exit_.ending is Ending.EXITED else None
+        return _Ran(code, exit_.error or output.text().strip("\n"))
 
 
 def _failed(task: str, ran: _Ran) -> str:
-    said = ran.output.encode(errors="surrogateescape").decode(errors="replace")
-    return f"{task} failed: {said or f'exit code {ran.code}'}"
+    output = ran.output.encode(errors="surrogateescape").decode(errors="replace")
+    return f"{task} failed: {output or f'exit code {ran.code}'}"
 
 
 class Committer(Protocol):
@@ -247,7 +240,7 @@ class Committer(Protocol):
 
 
 class CommitLeftovers:
-    """After an assignment was accepted."""
+    """Commits what an accepted session left: no work is discarded, and the next role sees all of it."""
 
     name = "commit"
     trigger = Trigger.ON_ACCEPT
@@ -256,10 +249,9 @@ class CommitLeftovers:
         self._git = git
 
     async def run(self, judging: Judging) -> ActionResult:
+        message = f"{judging.assignment.key}: what the session left uncommitted"
         try:
-            commit = await self._git.commit_all(
-                f"{judging.assignment.key}: what the session left uncommitted"
-            )
+            commit = await self._git.commit_all(message)
         except GitFailed as error:
             return ActionResult(False, error.message)
         return ActionResult(ok=True, message=f"committed {commit[:12]}" if commit else "nothing to commit")

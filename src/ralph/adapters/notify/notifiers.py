@@ -1,4 +1,4 @@
-"""Telling the user: terminal bell, desktop, webhook, or any command. A notifier that fails never ends a run."""
+"""Notifies the user: terminal bell, desktop, webhook, or any command. A notifier that fails never ends a run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ralph.errors import ConfigError
 
 SECONDS = 15.0
 Notifier = Callable[[Notification], Awaitable[str]]
-"""Gives what went wrong; empty if nothing did."""
+"""Returns what went wrong; empty if nothing did."""
 
 
 class Notifying:
-    """A listener that tells all notifiers; ``finish`` waits for those under way, for a bounded time."""
+    """A listener that calls all notifiers; ``finish`` waits for those under way, for a bounded time."""
 
     def __init__(
         self, notifiers: Sequence[Notifier], *, run_id: str, complain: Callable[[str], None]
@@ -33,23 +33,21 @@ class Notifying:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __call__(self, event: LoopEvent, at: float) -> None:
-        told = notification(event, run_id=self._run_id, at=at)
-        if told is None:
+        notice = notification(event, run_id=self._run_id, at=at)
+        if notice is None:
             return
         for notifier in self._notifiers:
-            task = asyncio.get_running_loop().create_task(self._tell(notifier, told))
+            task = asyncio.get_running_loop().create_task(self._notify(notifier, notice))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _tell(self, notifier: Notifier, told: Notification) -> None:
+    async def _notify(self, notifier: Notifier, notice: Notification) -> None:
         try:
             async with asyncio.timeout(SECONDS):
-                problem = await notifier(told)
+                problem = await notifier(notice)
         except TimeoutError:
             problem = f"no answer within {SECONDS:g} s"
-        except (
-            Exception
-        ) as error:  # whatever a server answers, or an address that is none: never the run's end
+        except Exception as error:  # a bad address, or anything that a server answers: never the run's end
             problem = str(error) or type(error).__name__
         if problem:
             self._complain(f"could not notify: {clean_line(problem)}")
@@ -70,41 +68,37 @@ def notifier_for(
     if kind == "bell":
         return _ring
     if kind.startswith(("http://", "https://")):
-        return lambda told: asyncio.to_thread(_post, kind, told)
+        return lambda notice: asyncio.to_thread(_post, kind, notice)
     if kind == "desktop":
-        return lambda told: _run(runner, root, _desktop(told), told)
-    return lambda told: _run(runner, root, shell(kind), told)
+        return lambda notice: _run(runner, root, _desktop(notice), notice)
+    return lambda notice: _run(runner, root, shell(kind), notice)
 
 
-async def _ring(told: Notification) -> str:
+async def _ring(notice: Notification) -> str:
     if sys.stderr.isatty():
         sys.stderr.write("\a")
         sys.stderr.flush()
     return ""
 
 
-def _desktop(told: Notification) -> tuple[str, ...]:
+def _desktop(notice: Notification) -> tuple[str, ...]:
     if sys.platform == "darwin":
-        script = f"display notification {json.dumps(told.text)} with title {json.dumps('ralph')}"
+        script = f"display notification {json.dumps(notice.text)} with title {json.dumps('ralph')}"
         return ("osascript", "-e", script)
-    return ("notify-send", "--app-name=ralph", "--", f"ralph: {told.subject}", told.text)
+    return ("notify-send", "--app-name=ralph", "--", f"ralph: {notice.subject}", notice.text)
 
 
-async def _run(runner: ProcessRunner, root: Path, argv: tuple[str, ...], told: Notification) -> str:
-    """A command finds what there is to say in its environment."""
-    environment = {"RALPH_SUBJECT": told.subject, "RALPH_TEXT": told.text, "RALPH_NOTIFIED_RUN": told.run_id}
-    exit_ = await runner.run(
-        Command(argv, root, environment, merge_stderr=True), timeouts=Timeouts(total=SECONDS)
-    )
+async def _run(runner: ProcessRunner, root: Path, argv: tuple[str, ...], notice: Notification) -> str:
+    """A command finds the notice in its environment."""
+    texts = {"RALPH_SUBJECT": notice.subject, "RALPH_TEXT": notice.text, "RALPH_NOTIFIED_RUN": notice.run_id}
+    command = Command(argv, root, texts, merge_stderr=True)
+    exit_ = await runner.run(command, timeouts=Timeouts(total=SECONDS))
     return "" if exit_.code == 0 else f"{argv[0]}: {exit_.error or f'exit code {exit_.code}'}"
 
 
-def _post(address: str, told: Notification) -> str:
-    request = urllib.request.Request(  # noqa: S310 (only http and https get here)
-        address,
-        data=json.dumps(asdict(told)).encode(),
-        headers={"Content-Type": "application/json"},
-        method="POST",
-    )
+def _post(address: str, notice: Notification) -> str:
+    data, headers = json.dumps(asdict(notice)).encode(), {"Content-Type": "application/json"}
+    # Only http and https get here.
+    request = urllib.request.Request(address, data, headers, method="POST")  # noqa: S310
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
         return "" if answer.status < 300 else f"{address} answered {answer.status}"

@@ -1,7 +1,7 @@
-"""Facts of this whole process: which children are whose, and who becomes the parent of orphans.
+"""The children of this process: which belong to which spawn, and the orphans it adopts.
 
-Several runs may live in one process at the same time, each with spawns of its own. They share the process's
-children, so the list of living spawns is one per process and not one per runner.
+Several runs may share one process, each with spawns of its own; so there is one list of live spawns per process, not
+one per runner.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ralph.adapters.processes.process_table import LINUX, Process, own_children,
 _PR_SET_CHILD_SUBREAPER = 36
 
 birth_lock = threading.RLock()
-"""Held while a child is born and registered, so that nobody takes it for an orphan in between."""
+"""Held while a child is started and registered: in between it would look like an orphan."""
 
 _numbers = itertools.count(1)
 
 
 @dataclass(eq=False, slots=True)
 class Spawn:
-    """One program we started, alive or not yet buried. ``seen`` are the descendants found so far."""
+    """One program we started and have not reaped yet. ``seen`` are the descendants found so far."""
 
     id: str
     pid: int
@@ -41,20 +41,20 @@ class _Household:
     """The children of this process."""
 
     spawns: dict[int, Spawn] = field(default_factory=dict)  # by the pid of their root
-    others: set[int] = field(default_factory=set)  # our own children that are no spawns: watchers
-    since: float = 0.0  # since when at least one spawn has been alive, in the process table's time
+    others: set[int] = field(default_factory=set)  # children that are not spawns: watchers
+    since: float = 0.0  # since when at least one spawn has been alive, on the process table's clock
 
 
 _household = _Household()
 
 
 def next_spawn_id(run_id: str) -> str:
-    """Unique on this machine, also when a second process works under the same run id (a resumed run)."""
+    """Unique on this machine, even when a second process has the same run id (a resumed run)."""
     return f"{run_id}.{os.getpid()}-{next(_numbers)}"
 
 
 def expect_birth() -> None:
-    """Call with the lock held, before a child is started."""
+    """Call it with the lock held, before starting a child."""
     if not _household.spawns:
         _household.since = _table_time()
 
@@ -70,13 +70,13 @@ def unregister(spawn: Spawn) -> None:
 
 
 def register_other(pid: int) -> None:
-    """A child of ours that is not a spawn and must be left alone."""
+    """A child that is not a spawn and must be left alone."""
     with birth_lock:
         _household.others.add(pid)
 
 
 def release_other(pid: int) -> None:
-    """It may be buried with the orphans once it has ended."""
+    """It may be reaped with the orphans once it has ended."""
     with birth_lock:
         _household.others.discard(pid)
 
@@ -89,11 +89,9 @@ def other_spawns(spawn: Spawn) -> list[Spawn]:
 @functools.cache
 def adopt_orphans() -> bool:
     """From now on, descendants whose parents died become our children instead of init's. Linux only."""
-    # Started with SIGCHLD ignored (a script's `trap '' CHLD`), the kernel would throw away exit codes.
-    if (
-        signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
-        and threading.current_thread() is threading.main_thread()
-    ):
+    # If SIGCHLD was ignored when ralph started (a script's `trap '' CHLD`), the kernel would discard exit codes.
+    is_ignored = signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
+    if is_ignored and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if not LINUX:
         return False
@@ -108,7 +106,7 @@ def adopt_orphans() -> bool:
 
 
 def has_children() -> bool:
-    """Any child at all, dead or alive? One system call; True where we cannot tell."""
+    """Is there any child, dead or alive? One system call; True where we cannot tell."""
     if sys.platform != "linux":
         return True
     try:
@@ -119,10 +117,10 @@ def has_children() -> bool:
 
 
 def is_adopted(process: Process) -> bool:
-    """A child of ours that we did not start: somebody's orphan.
+    """A child that we did not start: an orphan.
 
-    A child that other code of this process started shares our session, or is registered. An orphan cannot
-    share it: its spawn began a session of its own.
+    A child that other code in this process started shares our session or is registered. An orphan cannot share it: its
+    spawn began a session of its own.
     """
     return (
         process.parent == os.getpid()
@@ -133,19 +131,19 @@ def is_adopted(process: Process) -> bool:
 
 
 def may_be_from_a_spawn(process: Process) -> bool:
-    """Born while spawns were alive, and not sent to us because we are the init of a container."""
+    """Started while spawns were alive, and not ours only because we are the init of a container."""
     return process.started >= _household.since and os.getpid() != 1
 
 
 def reap_orphans() -> None:
-    """Take the exit status of adopted orphans, so that they do not stay as zombies. Never of a spawn."""
+    """Take the exit status of adopted orphans, or they would stay as zombies. Never of a spawn."""
     if sys.platform != "linux" or not adopt_orphans():
         return
     with birth_lock:
         while (waitable := _first_waitable()) is not None:
             process = read_process(waitable)
             if process is None or not is_adopted(process):
-                break  # somebody else's to reap, and it hides the ones behind it
+                break  # not ours to reap, and it hides the ones behind it
             _reap(waitable)
         else:
             return

@@ -1,4 +1,4 @@
-"""Telling a ``ralph`` that an agent started from everything else: it may be a child run that is still on its way up."""
+"""Recognises a ``ralph`` that an agent started: it may be a child run that is still starting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def runs_a_loop(arguments: Sequence[str]) -> bool:
     """Is this the command line of a ralph that runs an agent? ``ralph status`` and the like do not."""
     if not arguments:
         return False
-    # A script is run as `python /path/of/ralph`; another program may only be about a file of that name.
+    # A script runs as `python /path/of/ralph`; in any other place the name may be just a file's.
     first = 2 if PurePosixPath(arguments[0]).name.startswith("python") else 1
     for place, argument in enumerate(arguments[:6]):
         is_module = argument == "ralph" and place > 0 and arguments[place - 1] == "-m"
@@ -31,7 +31,7 @@ def is_child_ralph(pid: int) -> bool:
 
 
 def child_ralphs(run_id: str) -> list[int]:
-    """Those that were started by the agent of this run and are alive, registered as child runs or not yet."""
+    """The live ones that the agent of this run started, registered as child runs or not."""
     return [
         pid
         for pid in all_pids()

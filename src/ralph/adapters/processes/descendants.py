@@ -1,8 +1,8 @@
-"""Finding and ending everything that came from one spawn, also what left its group.
+"""Finds and ends everything that came from one spawn, even what left its group.
 
-A descendant is known by its session or group, by its ancestors, by having been seen among them before, or
-by ``RALPH_SPAWN_ID`` in its environment. An orphan that shows none of these (it cleared its environment) can
-only be attributed when no other spawn is alive.
+A descendant is known by its session or group, by its ancestors, by having been seen before, or by ``RALPH_SPAWN_ID``
+in its environment. An orphan with none of these (it cleared its environment) can only be attributed while no other
+spawn is alive.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NO_WRAP_SECONDS = 1.0
 
 
 def signal_tree(spawn: Spawn, number: signal.Signals, exempt: Exempt) -> None:
-    """To the root's whole group and to every descendant outside of it. The root must not be reaped yet."""
+    """Signal the root's group and every descendant outside of it. The root must not be reaped yet."""
     table = read_table()
     members = _family(spawn, table)
     spared = _spared(members, exempt)
@@ -63,9 +63,9 @@ def signal_tree(spawn: Spawn, number: signal.Signals, exempt: Exempt) -> None:
 
 
 async def end_left_behind(spawn: Spawn, exempt: Exempt) -> tuple[str, ...]:
-    """After the root was reaped: end what is still there, see that it is gone, and say what it was."""
+    """After the root was reaped: end what is left, and return what it was."""
     members = _left_behind(spawn, exempt)
-    # What is dying already (the end of a pipeline, somebody killed with the root) was not left behind.
+    # What is already dying (the end of a pipeline, a process killed with the root) was not left behind.
     settled = time.monotonic() + _SETTLING
     while members and time.monotonic() < settled:
         await asyncio.sleep(_POLL)
@@ -80,7 +80,7 @@ async def end_left_behind(spawn: Spawn, exempt: Exempt) -> tuple[str, ...]:
         while members and time.monotonic() < give_up:
             for process in members:
                 names.setdefault(process.identity, describe(process.pid))
-            # Again and again those that are new: a hostile tree forks while it dies.
+            # New ones each time: a hostile tree forks while it dies.
             _send(number, (process for process in members if process.identity not in signalled))
             signalled |= {process.identity for process in members}
             await asyncio.sleep(_POLL)
@@ -94,7 +94,7 @@ async def end_left_behind(spawn: Spawn, exempt: Exempt) -> tuple[str, ...]:
 
 
 def kill_now(spawn: Spawn, exempt: Exempt, *, within: float = 1.0) -> None:
-    """The last resort, without waiting for the event loop: kill all that is left and look that it is gone."""
+    """The last resort, without the event loop: kill all that is left and check that it has ended."""
     give_up = time.monotonic() + within
     while (members := _living(spawn, exempt)) and time.monotonic() < give_up:
         _send(signal.SIGKILL, members)
@@ -103,7 +103,7 @@ def kill_now(spawn: Spawn, exempt: Exempt, *, within: float = 1.0) -> None:
 
 
 def _left_behind(spawn: Spawn, exempt: Exempt) -> list[Process]:
-    """Usually nothing, and then this costs next to nothing."""
+    """Usually nothing, and then this is cheap."""
     if not adopt_orphans():
         return _living(spawn, exempt)
     # Whatever outlived the root has become our child, or the descendant of one.
@@ -121,8 +121,8 @@ def _children_since(spawn: Spawn) -> dict[int, Process]:
     children = own_children()
     if children is not None:
         return read_table(children)
-    # Without the kernel's list of children the whole table must be read, unless pids say what is younger:
-    # they go up, and come round again only after far more births than a moment has room for.
+    # Without the kernel's list of children the whole table must be read, unless pids tell what is younger: they only
+    # go up, and do not wrap around within a moment.
     pids: list[int] | None = None
     if time.monotonic() - spawn.born < _NO_WRAP_SECONDS:
         newest = newest_pid()
@@ -162,7 +162,7 @@ def _is_orphan_of(spawn: Spawn, process: Process, others: Iterable[Spawn]) -> bo
     if process.is_zombie:
         return False
     if not adopt_orphans():
-        # Only the mark tells. On Linux the parent may be anybody's subreaper, elsewhere it is init.
+        # Only the mark tells. On Linux the parent may be any subreaper, elsewhere it is init.
         return (LINUX or process.parent == 1) and variable(process.pid, SPAWN_VARIABLE) == spawn.id
     if not is_adopted(process):
         return False
@@ -172,7 +172,7 @@ def _is_orphan_of(spawn: Spawn, process: Process, others: Iterable[Spawn]) -> bo
         mark = _mark_after_exec(process.pid)
     if mark == spawn.id:
         return True
-    # Without a mark, or with one of nobody who is alive.
+    # Without a mark, or with that of no live spawn.
     return not ids_of_others and may_be_from_a_spawn(process)
 
 

@@ -1,4 +1,4 @@
-"""A ralph of its own session that goes on when whoever started it ends: what ``--ui`` looks at."""
+"""A ralph in a session of its own that outlives the process that started it: what ``--ui`` watches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class Detached:
-    """Its output goes to ``log``; it has no terminal, and nobody's Ctrl-C reaches it."""
+    """Its output goes to ``log``; it has no terminal, and no Ctrl-C reaches it."""
 
     def __init__(self, arguments: Sequence[str], *, cwd: Path, log: Path) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -48,6 +48,6 @@ class Detached:
             self._process.send_signal(signal.SIGINT)
 
     def leave(self) -> None:
-        """It is nobody's child any more: a warning about that would help nobody."""
+        """Let it run: Popen would warn about a child that is left running."""
         if self._process.returncode is None:
             self._process.returncode = 0

@@ -1,7 +1,7 @@
-"""The environment a child gets: the user's, without what an outer agent session left in it.
+"""The environment of a child: the user's, without the marks of an outer agent session.
 
-``ralph`` may itself have been started from an agent's tool shell. An agent that sees the marks of an outer
-session refuses to start, joins that session or thinks that it is sandboxed. What users configure stays.
+``ralph`` may itself have been started from an agent's shell. An agent that sees the marks of an outer session refuses
+to start, joins that session, or thinks that it is sandboxed. What users configure stays.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _AGENT_NAMES = frozenset({"crush", "goose", *named_agents()})
 
 
 def clean_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """``base`` without an outer agent's marks: keys, addresses, homes and other settings stay."""
+    """``base`` without an outer agent's marks; keys, addresses, homes and other settings stay."""
     return {name: value for name, value in base.items() if not _is_mark(name, value)}
 
 

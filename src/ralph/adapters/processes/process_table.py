@@ -1,4 +1,4 @@
-"""What the system says about processes: /proc on Linux, psutil elsewhere. // Which process this is, told from all others that ever had its pid."""
+"""What the system says about processes, this one included: /proc on Linux, psutil elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """``started`` tells two users of one pid apart (its unit is the system's)."""
+    """``started``, in the system's unit, tells apart two processes that had the same pid."""
 
     pid: int
     parent: int
@@ -32,7 +32,7 @@ class Process:
 
 
 def read_table(pids: Iterable[int] | None = None) -> dict[int, Process]:
-    """All processes, or those of ``pids`` that still exist."""
+    """All processes, or those of ``pids`` that exist."""
     found = (read_process(pid) for pid in (all_pids() if pids is None else pids))
     return {process.pid: process for process in found if process is not None}
 
@@ -51,7 +51,7 @@ def read_process(pid: int) -> Process | None:
     stat = _read(f"/proc/{pid}/stat")
     if not stat:
         return None
-    # The name in parentheses may hold anything, even parentheses: count from the last one.
+    # The name in parentheses may itself hold parentheses: count from the last one.
     fields = stat[stat.rfind(b")") + 2 :].split()
     return Process(
         pid=pid,
@@ -64,7 +64,7 @@ def read_process(pid: int) -> Process | None:
 
 
 def variable(pid: int, name: str) -> str | None:
-    """The value this process was started with in its environment; None if it has none or we may not look."""
+    """The value in the environment that the process was started with; None if it has none or we may not look."""
     if LINUX:
         prefix = f"{name}=".encode()
         for entry in _read(f"/proc/{pid}/environ").split(b"\0"):
@@ -80,12 +80,12 @@ def variable(pid: int, name: str) -> str | None:
 
 
 def is_being_replaced(pid: int) -> bool:
-    """In the middle of exec a process shows neither environment nor command line."""
+    """In the middle of an exec: then a process shows neither environment nor command line."""
     return LINUX and not _read(f"/proc/{pid}/environ") and not _read(f"/proc/{pid}/cmdline")
 
 
 def describe(pid: int) -> str:
-    """Its command line, shortened, for people."""
+    """Its command line, shortened."""
     if LINUX:
         text = _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
         text = text or _read(f"/proc/{pid}/comm").decode("utf-8", "replace").strip()
@@ -122,7 +122,7 @@ def newest_pid() -> int:
 
 
 def _read(path: str) -> bytes:
-    """A whole /proc file; empty if the process is gone or not ours. Plain calls: a scan makes hundreds."""
+    """A whole /proc file; empty if the process has ended or is not ours. Plain calls: a scan makes hundreds."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -156,15 +156,13 @@ def _read_with_psutil(pid: int) -> Process | None:
 
 
 def this_process() -> Owner:
-    """Asked anew each time: after a fork it is another one."""
+    """Told from all others that ever had its pid. Not cached: a fork makes another one."""
     pid = os.getpid()
-    return Owner(
-        pid=pid, process_started=started_of(pid) or "unknown", boot_id=_boot_id(), host=os.uname().nodename
-    )
+    return Owner(pid, started_of(pid) or "unknown", _boot_id(), os.uname().nodename)
 
 
 def started_of(pid: int) -> str | None:
-    """When the process that has this pid now was started; None if there is none. A zombie is gone."""
+    """When the process that has this pid now was started; None if there is none, or only a zombie."""
     process = read_process(pid) if pid > 0 else None
     if process is None or process.is_zombie:
         return None
@@ -172,7 +170,7 @@ def started_of(pid: int) -> str | None:
 
 
 def _boot_id() -> str:
-    """Linux counts a process's start from the boot; elsewhere it is a date, which needs no boot to be told by."""
+    """Linux counts a process's start from the boot; elsewhere it is a date, and needs no boot id."""
     if not LINUX:
         return ""
     try:

@@ -21,7 +21,7 @@ _HEADER = re.compile(r"((?:proxy-)?authorization|x-api-key|cookie)(\s*:\s*).+", 
 
 
 def secrets_in(environment: Mapping[str, str]) -> set[str]:
-    """The values of variables whose name looks secret and which are not evidently something else."""
+    """The values of variables whose name looks secret, unless they are evidently something else."""
     return {
         value
         for name, value in environment.items()
@@ -30,7 +30,7 @@ def secrets_in(environment: Mapping[str, str]) -> set[str]:
 
 
 def redact_argv(argv: Sequence[str]) -> str:
-    """A command line as one would type it, the values of secret-looking flags masked."""
+    """A command line as one would type it, with the values of secret-looking flags masked."""
     shown: list[str] = []
     pending = ""  # a secret-looking flag whose value is the next argument
     for argument in argv:
@@ -48,11 +48,11 @@ def redact_argv(argv: Sequence[str]) -> str:
 
 
 class Redactor:
-    """Replaces the given secrets, and whatever has the shape of one; other text it gives back as it got it."""
+    """Replaces the given secrets, and whatever has the shape of one. Other text does not change."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if secret for form in _printed_forms(secret)}
-        # The longest first: one secret may begin like another.
+        # Longest first: one secret may begin like another.
         texts = sorted(forms, key=lambda form: (-len(form), form))
         self._texts = tuple(texts)
         self._blocks = tuple(text.encode("utf-8", "surrogateescape") for text in texts)
@@ -75,10 +75,7 @@ class Redactor:
         return RedactedStream(self)
 
     def safe_length(self, block: bytes) -> int:
-        """How much of a block can be judged before its continuation is known.
-
-        The rest is the beginning of a secret, or might be: it waits for what comes next.
-        """
+        """How much of a block can be judged now. The rest may be the beginning of a secret and must wait."""
         held = max((_overlap(block, secret) for secret in self._blocks), default=0)
         held = max(held, undecided_length(block))
         safe = len(block) - held
@@ -86,14 +83,14 @@ class Redactor:
             for found in self._block_pattern.finditer(block, max(0, safe - self._longest)):
                 if found.start() >= safe:
                     break
-                safe = max(safe, found.end())  # never cut through a secret that is there already
+                safe = max(safe, found.end())  # never cut through a whole secret
         return safe
 
 
 class RedactedStream:
-    """One stream of output, redacted although secrets may be split over chunks.
+    """Redacts one stream of output, even secrets that are split over chunks.
 
-    Nothing is held back but a possible beginning of a secret, so logs stay live.
+    Only what may be the beginning of a secret is held back: logs stay live.
     """
 
     __slots__ = ("_held", "_redactor")
@@ -136,7 +133,7 @@ def _is_word(value: str) -> bool:
 
 
 def _printed_forms(secret: str) -> Iterable[str]:
-    """As it is, as it looks inside JSON, and line by line if it has several (a private key)."""
+    """As it is, as JSON shows it, and line by line if it has several (a private key)."""
     yield secret
     for ascii_only in (True, False):
         yield json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
@@ -147,7 +144,7 @@ def _printed_forms(secret: str) -> Iterable[str]:
 
 
 def _overlap(block: bytes, secret: bytes) -> int:
-    """The length of the longest end of ``block`` that ``secret`` begins with, but is not all of it."""
+    """The length of the longest end of ``block`` that is a proper beginning of ``secret``."""
     first = secret[:1]
     start = max(0, len(block) - len(secret) + 1)
     while (start := block.find(first, start)) >= 0:

@@ -1,4 +1,4 @@
-"""How a process that does not end by itself is made to end. // Births, watches and buries processes. Nothing else in ralph starts one, except its watcher beside it."""
+"""Starts, watches and reaps processes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from ralph.adapters.processes import adoption, descendants
 from ralph.adapters.processes.descendants import Exempt
@@ -31,11 +32,11 @@ _NO_LIMITS = Timeouts()
 class PosixProcessRunner:
     """The ``ProcessRunner`` of Linux and macOS.
 
-    ``exempt`` says which pids are registered child runs: those and their descendants are left alone.
-    ``linger`` is how long output is awaited after the exit while a grandchild holds the pipe.
+    ``exempt`` tells which pids are registered child runs: they and their descendants are left alone. ``linger`` is how
+    long to wait for output after the exit while a grandchild holds the pipe.
 
-    When the log cannot be written (a full disk), or ``on_lines`` raises, the process tree is ended and the
-    exception (``StoreError`` for the log) comes out of ``run``.
+    If the log cannot be written (a full disk), or ``on_lines`` raises, the process tree is ended and ``run`` raises the
+    exception (``StoreError`` for the log).
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class PosixProcessRunner:
         self._environment = clean_environment(base_environment)
         self._redactor = redactor if redactor is not None else Redactor()
         self._ladder = ladder
-        self._exempt = exempt if exempt is not None else _nobody
+        self._exempt = exempt if exempt is not None else lambda pid: False
         self._linger = linger
 
     async def run(
@@ -85,21 +86,16 @@ class PosixProcessRunner:
                 started = start(command, run_id=self._run_id, environment=self._environment)
             except CannotStart as error:
                 return Exit(Ending.NOT_STARTED, None, 0.0, error=self._redactor.redact(str(error)))
+            sinks = (stdout_sink, stderr_sink)
             living = _Living(
-                started,
-                born,
-                stdout_sink,
-                stderr_sink,
-                ladder=self._ladder,
-                exempt=self._exempt,
-                linger=self._linger,
+                started, born, sinks, ladder=self._ladder, exempt=self._exempt, linger=self._linger
             )
             return await self._accompany(living, timeouts, on_start, stopping)
         finally:
             stdout_sink.close()
             stderr_sink.close()
             if stopping is not None and stopping is not stop:
-                stopping.cancel()  # we made it from a coroutine, so nobody else waits for it
+                stopping.cancel()  # we made it from a coroutine, so nothing else waits for it
 
     async def _accompany(
         self,
@@ -108,25 +104,25 @@ class PosixProcessRunner:
         on_start: Callable[[Running], None] | None,
         stopping: asyncio.Future[object] | None,
     ) -> Exit:
-        """From birth to burial, whatever happens on the way."""
+        """From start to reaping, whatever happens in between."""
         left_behind: tuple[str, ...] = ()
-        is_buried = False
+        is_reaped = False
         try:
             try:
                 if on_start is not None:
                     on_start(living)
                 living.begin(timeouts, stopping)
                 await living.over()
-            except BaseException:  # cancelled, or on_start failed: nobody waits for this tree any more
+            except BaseException:  # cancelled, or on_start failed: nothing waits for this tree any more
                 living.end(Ending.STOPPED, QUICK)
                 await living.over()
                 raise
             finally:
                 if living.is_over:
                     left_behind = await descendants.end_left_behind(living.spawn, self._exempt)
-                    is_buried = True
+                    is_reaped = True
         finally:
-            if not is_buried:  # cancelled a second time: no more waiting
+            if not is_reaped:  # cancelled a second time: no more waiting
                 living.kill_now()
             living.release(stopping)
         if living.failure is not None:
@@ -140,27 +136,23 @@ class PosixProcessRunner:
         )
 
 
-class _Stream:
-    __slots__ = ("descriptor", "sink")
-
-    def __init__(self, descriptor: int, sink: Sink) -> None:
-        self.descriptor = descriptor
-        self.sink = sink
+class _Stream(NamedTuple):
+    descriptor: int
+    sink: Sink
 
 
 class _Living:
     """One process while it runs. All work is done in callbacks of the event loop: no thread, no task.
 
-    Reading in the callback is what bounds the memory: while a chunk is being worked on nothing more is
-    read, and a process that prints faster waits at its full pipe.
+    Reading in the callback bounds the memory: while a chunk is processed nothing more is read, and a process that
+    prints faster waits at its full pipe.
     """
 
     def __init__(
         self,
         started: Started,
         born: float,
-        stdout_sink: Sink,
-        stderr_sink: Sink,
+        sinks: tuple[Sink, Sink],
         *,
         ladder: Ladder,
         exempt: Exempt,
@@ -183,9 +175,8 @@ class _Living:
         self._waiter: asyncio.Future[None] | None = None
         self._pidfd: int | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._streams = [_Stream(started.stdout, stdout_sink)]
-        if started.stderr is not None:
-            self._streams.append(_Stream(started.stderr, stderr_sink))
+        ends = zip((started.stdout, started.stderr), sinks, strict=True)
+        self._streams = [_Stream(end, sink) for end, sink in ends if end is not None]
         for stream in self._streams:
             self._loop.add_reader(stream.descriptor, self._readable, stream)
         self._watch_for_exit()
@@ -219,7 +210,7 @@ class _Living:
     async def over(self) -> None:
         """Returns when the process has exited and its output is drained."""
         while not self.is_over:
-            # A new future each time: cancelling the waiting task cancels the one it waits on.
+            # A new future each time: cancelling the waiting task cancels the future, too.
             self._waiter = self._loop.create_future()
             await self._waiter
 
@@ -234,23 +225,18 @@ class _Living:
             self._climb(ladder.steps, 0)
 
     def kill_now(self) -> None:
-        """The tree dies here and now, while the event loop waits."""
+        """Kill the tree at once, without the event loop."""
         descendants.kill_now(self.spawn, self._exempt)
         self._take_exit_status(os.WNOHANG)
 
     def release(self, stopping: asyncio.Future[object] | None) -> None:
         if stopping is not None:
             stopping.remove_done_callback(self._stop_requested)
-        for name in tuple(self._timers):
-            self._cancel(name)
+        self._stop_watching()
         for stream in tuple(self._streams):
             self._close(stream)
-        if self._pidfd is not None:
-            self._loop.remove_reader(self._pidfd)
-            os.close(self._pidfd)
-            self._pidfd = None
         if self._process.returncode is None:
-            self._process.returncode = -signal.SIGKILL  # given up: keep Popen from complaining about it
+            self._process.returncode = -signal.SIGKILL  # given up: keep Popen from complaining
         adoption.unregister(self.spawn)
 
     # --- output ---
@@ -269,10 +255,10 @@ class _Living:
 
     def _take(self, work: Callable[..., None], *arguments: object) -> None:
         if self.failure is not None:
-            return  # still read and thrown away, so that a dying process does not wait at a full pipe
+            return  # read and discarded: a dying process must not wait at a full pipe
         try:
             work(*arguments)
-        except BaseException as error:  # carried over to the task that awaits run()
+        except BaseException as error:  # for the task that awaits run()
             self.failure = error
             self.end(Ending.STOPPED, QUICK)
 
@@ -286,7 +272,7 @@ class _Living:
         self._streams.remove(stream)
 
     def _linger_over(self) -> None:
-        """Somebody else holds the pipe: take what is in it, and no more."""
+        """Another process holds the pipe: take what is in it, and no more."""
         for stream in tuple(self._streams):
             left = PIPE_SIZE
             with contextlib.suppress(BlockingIOError):
@@ -308,7 +294,7 @@ class _Living:
 
     def _wait_in_thread(self) -> None:
         self._take_exit_status(0)
-        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody wants to know
+        with contextlib.suppress(RuntimeError):  # the loop was closed
             self._loop.call_soon_threadsafe(self._exited)
 
     def _take_exit_status(self, flags: int) -> None:
@@ -317,7 +303,7 @@ class _Living:
         try:
             pid, status = os.waitpid(self.pid, flags)
         except ChildProcessError:
-            # Popen would call this a 0. A success that nobody saw is none.
+            # Popen would call this 0. A success that nobody saw is none.
             self.error = "its exit status was lost: something else in this process took it"
             self._process.returncode = -1
             return
@@ -328,17 +314,20 @@ class _Living:
         if self._has_exited:
             return
         self._take_exit_status(os.WNOHANG)
+        self._stop_watching()
+        self._has_exited = True
+        self._ended = self._loop.time()
+        if self._streams:
+            self._later("linger", self._linger, self._linger_over)
+        self._check_whether_over()
+
+    def _stop_watching(self) -> None:
+        for name in tuple(self._timers):
+            self._cancel(name)
         if self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
             self._pidfd = None
-        self._has_exited = True
-        self._ended = self._loop.time()
-        for name in tuple(self._timers):
-            self._cancel(name)
-        if self._streams:
-            self._later("linger", self._linger, self._linger_over)
-        self._check_whether_over()
 
     def _check_whether_over(self) -> None:
         if self._has_exited and not self._streams:
@@ -364,7 +353,7 @@ class _Living:
     def _look_for_silence(self, idle: float) -> None:
         silent = self._loop.time() - self._active
         if silent >= idle and self._has_output_waiting():
-            # It was us who did not look: stopped, or asleep with the machine.
+            # We did not look: ralph was stopped, or the machine slept.
             self._later("idle", LOOK_AGAIN, self._look_for_silence, idle)
         elif silent >= idle:
             self.end(Ending.IDLE, self._ladder)
@@ -377,7 +366,7 @@ class _Living:
 
     def _stop_requested(self, stopping: asyncio.Future[object]) -> None:
         if stopping.cancelled():
-            return  # who would have told us has gone away; that is no request
+            return  # that is no request
         if (error := stopping.exception()) is not None:
             self.failure = error
         self.end(Ending.STOPPED, self._ladder)
@@ -391,10 +380,5 @@ class _Living:
         self._timers[name] = self._loop.call_later(seconds, work, *arguments)
 
     def _cancel(self, name: str) -> None:
-        timer = self._timers.pop(name, None)
-        if timer is not None:
+        if (timer := self._timers.pop(name, None)) is not None:
             timer.cancel()
-
-
-def _nobody(pid: int) -> bool:
-    return False

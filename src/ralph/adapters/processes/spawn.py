@@ -1,4 +1,4 @@
-"""Starting one program: its pipes, its environment, and why it could not be started."""
+"""Starts one program: its pipes, its environment, and why it could not be started."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Started:
 
 
 class CannotStart(Exception):
-    """Never leaves this folder: a program that cannot start becomes an Exit."""
+    """Never leaves this folder: the runner turns it into an Exit."""
 
 
 def start(command: Command, *, run_id: str, environment: Mapping[str, str]) -> Started:
@@ -77,8 +77,8 @@ def start(command: Command, *, run_id: str, environment: Mapping[str, str]) -> S
 
 
 def _find_program(name: str, environment: Mapping[str, str]) -> str:
-    """Look it up before the child does: exec reports "permission denied" for every command if one folder of PATH
-    may not be searched."""
+    """Look it up before the child does: exec reports "permission denied" for any command if one folder of PATH may
+    not be searched."""
     if os.sep in name:
         return name
     path = environment.get("PATH", os.defpath)

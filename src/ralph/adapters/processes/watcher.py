@@ -1,4 +1,4 @@
-"""One small process beside each run that outlives ralph when ralph is killed, and then cleans up."""
+"""A small process beside each run that cleans up if ralph is killed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from ralph.adapters.processes import adoption, watcher_main
@@ -16,12 +15,12 @@ from ralph.errors import RalphError
 
 __all__ = ["Watcher", "end_run_processes", "start_watcher"]
 
-# What a Python may need to start at all. Nothing else: the watcher must not carry the run's mark.
+# What Python may need to start. Nothing else: the watcher must not carry the run's mark.
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
 
 class Watcher:
-    """Holds the pipe whose closing tells the watcher that ralph is gone. ``close`` says good-bye first."""
+    """Holds the pipe whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished."""
 
     def __init__(self, process: subprocess.Popen[bytes], pipe: int) -> None:
         self._process = process
@@ -32,7 +31,7 @@ class Watcher:
         return self._process.pid
 
     def close(self) -> None:
-        """Does not wait: a watcher that has just been started may still be on its way up."""
+        """Does not wait: the watcher may still be starting."""
         if self._pipe is None:
             return
         with contextlib.suppress(OSError):  # it was killed
@@ -40,20 +39,18 @@ class Watcher:
         os.close(self._pipe)
         self._pipe = None
         if self._process.poll() is None:
-            self._process.returncode = 0  # buried with the orphans, or by init after us
+            self._process.returncode = 0  # reaped with the orphans, or by init after us
         adoption.release_other(self.pid)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 def start_watcher(run_id: str) -> Watcher:
-    """Returns as soon as it is started, before it is ready: what it watches for is kept in the pipe."""
+    """Returns before the watcher is ready: the pipe keeps what it watches for."""
     if os.name != "posix":
         message = f"the watcher is not supported on this system ({os.name})"
         raise RalphError(message, hint="use Linux, macOS or the Windows Subsystem for Linux")

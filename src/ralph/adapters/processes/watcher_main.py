@@ -1,7 +1,7 @@
-"""The watcher's program: waits for ralph's death, then ends what the run left. Standard library only.
+"""The watcher's program: waits for ralph's end, and if it was killed ends what the run left. Standard library only.
 
-Started as ``python -I -S watcher_main.py <run id>`` with the read end of a pipe as standard input. A byte
-means that ralph took its leave. End of file without one means that it was killed.
+Started as ``python -I -S watcher_main.py <run id>`` with the read end of a pipe as standard input. A byte means that
+ralph has finished. End of file without one means that it was killed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def end_run_processes(
 ) -> list[int]:
     """End every process started with ``RALPH_RUN_ID=run_id``, and their descendants. Returns their pids.
 
-    TERM, ``grace`` seconds, KILL, until nobody is left or ``within`` seconds are over. Never this process, one of
-    its ancestors, or one of the ``spared`` and what they started.
+    TERM, ``grace`` seconds, KILL, until none is left or ``within`` seconds are over. Never this process, its
+    ancestors, or the ``spared`` and what they started.
     """
     began = time.monotonic()
     found: dict[tuple[int, str], signal.Signals] = {}  # who, and the last signal it got
@@ -43,7 +43,7 @@ def end_run_processes(
 
 
 def main(run_id: str) -> None:
-    # The death of a terminal or a group must not take the watcher with it: that is when it is needed.
+    # The watcher must survive the end of a terminal or a group: that is when it is needed.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     if not os.read(0, 1):
