@@ -125,13 +125,11 @@ class Git:
         """Files that differ from the last commit, new ones included, without ralph's own."""
         ran = await self.must("status", "--porcelain", "-z", "--untracked-files=all", "--", *NOT_OWN)
         names: list[str] = []
-        skip = False
-        for entry in ran.names:
-            if skip:  # where a renamed file came from
-                skip = False
-                continue
+        entries = iter(ran.names)
+        for entry in entries:
             names.append(entry[3:])
-            skip = entry[0] in "RC"
+            if entry[0] in "RC":
+                next(entries, "")  # where a renamed file came from
         return tuple(names)
 
     async def conflicts(self) -> tuple[str, ...]:
@@ -144,14 +142,8 @@ class Git:
         await self.must("add", "--all", "--", *NOT_OWN)
         if (await self.run("diff", "--cached", "--quiet")).ok:
             return ""
-        await self.must(
-            "commit",
-            "--quiet",
-            "--no-verify",
-            "-m",
-            message,
-            hint='set user.name and user.email with "git config"',
-        )
+        hint = 'set user.name and user.email with "git config"'
+        await self.must("commit", "--quiet", "--no-verify", "-m", message, hint=hint)
         return await self.commit_of("HEAD")
 
     async def tracked_diff(self, base: str) -> str:
@@ -174,3 +166,24 @@ class Git:
 
     async def is_ancestor(self, commit: str, of: str) -> bool:
         return (await self.run("merge-base", "--is-ancestor", commit, of)).ok
+
+
+class BaseTree:
+    """The files of one commit, whatever has become of the working tree and the index. Raises GitFailed if it is not there."""
+
+    def __init__(self, git: Git, commit: str) -> None:
+        self._git = git
+        self._commit = commit
+        self._files: dict[str, str] | None = None
+
+    async def files(self) -> Mapping[str, str]:
+        """The object id of each file or link, by its path."""
+        if self._files is None:
+            ran = await self._git.must("ls-tree", "-r", "-z", "--full-tree", self._commit)
+            entries = (entry.partition("\t") for entry in ran.names)
+            found = ((about.split(" "), path) for about, _, path in entries)
+            self._files = {path: name for (_, kind, name), path in found if kind == "blob"}  # no submodules
+        return self._files
+
+    async def content(self, object_id: str) -> bytes:
+        return (await self._git.must("cat-file", "blob", object_id)).output

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.checks.protection import ProtectionCheck
-from ralph.adapters.git import Git
+from ralph.adapters.git import BaseTree, Git
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.workspace.snapshot import BaseTree
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import AgentReport, Ending

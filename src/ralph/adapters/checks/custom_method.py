@@ -65,9 +65,8 @@ class CustomMethod:
             case _:
                 wrong = f"{self._name} answered {answer!r}: expected a MethodVerdict, (bool, str) or a bool"
                 return MethodVerdict(Verdict.ERRORED, wrong, told=wrong)
-        return MethodVerdict(
-            Verdict.PASSED if ok else Verdict.FAILED, reason, told=f"Verification failed: {reason}"
-        )
+        told = f"Verification failed: {reason}"
+        return MethodVerdict(Verdict.PASSED if ok else Verdict.FAILED, reason, told=told)
 
 
 async def _in_a_thread(call: Callable[[], object]) -> object:
@@ -75,23 +74,18 @@ async def _in_a_thread(call: Callable[[], object]) -> object:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[object] = loop.create_future()
 
-    def tell(value: object, error: Exception | None) -> None:
-        if answer.done():  # cancelled: nobody wants to know any more
-            return
-        if error is None:
-            answer.set_result(value)
-        else:
-            answer.set_exception(error)
+    def settle(set_it: Callable[[Any], None], value: object) -> None:
+        if not answer.done():  # cancelled: nobody wants to know any more
+            set_it(value)
 
     def run() -> None:
-        value: object = None
-        failure: Exception | None = None
+        settled: tuple[Callable[[Any], None], object]
         try:
-            value = call()
+            settled = answer.set_result, call()
         except Exception as error:
-            failure = error
+            settled = answer.set_exception, error
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(tell, value, failure)
+            loop.call_soon_threadsafe(settle, *settled)
 
     threading.Thread(target=run, name="verification", daemon=True).start()
     return await answer
@@ -104,15 +98,14 @@ def _seconds(timeout: object) -> float:
 
 
 def _load(name: str) -> Any:
-    """Raises ConfigError, so that a missing method is reported before anything starts."""
+    """Raises ConfigError: a missing method is reported before anything starts."""
     point = next((one for one in entry_points(group=GROUP) if one.name == name), None)
     try:
         found = point.load() if point is not None else _by_path(name)
     except Exception as error:
         message = f"verification method {name!r} cannot be loaded: {type(error).__name__}: {error}"
-        raise ConfigError(
-            message, hint="install its package in ralph's environment, or fix its name"
-        ) from error
+        hint = "install its package in ralph's environment, or fix its name"
+        raise ConfigError(message, hint=hint) from error
     if inspect.isclass(found):
         found = found()
     return found.verify if hasattr(found, "verify") else found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Protocol
 
+from ralph.adapters.git import Git
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.judge import added_lines
@@ -17,16 +17,6 @@ _MARK = re.compile(r">{7} (?:[0-9a-f]{64}|[0-9a-f]{40})$")
 MOST_NAMED = 20
 
 
-class Repository(Protocol):
-    async def conflicts(self) -> tuple[str, ...]:
-        """Files that git still knows to be in conflict."""
-        ...
-
-    async def tracked_diff(self, base: str) -> str:
-        """What was changed since ``base`` in files that git knows."""
-        ...
-
-
 class MergeCheck:
     """Fails while a merge is not resolved, also if the conflict marks were committed as they are."""
 
@@ -34,7 +24,7 @@ class MergeCheck:
     command = ""
     when = When.ON_CLAIM
 
-    def __init__(self, git: Repository, *, base: str) -> None:
+    def __init__(self, git: Git, *, base: str) -> None:
         self._git = git
         self._base = base
 

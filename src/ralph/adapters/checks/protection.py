@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha1, sha256
 from pathlib import Path
-from typing import Protocol
 
 from ralph.adapters.files import read_whole
+from ralph.adapters.git import BaseTree
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.protection import (
@@ -27,16 +27,6 @@ from ralph.errors import GitFailed
 MOST_BYTES = 500_000_000
 
 
-class Baseline(Protocol):
-    """The files as they were where the task began."""
-
-    async def files(self) -> Mapping[str, str]:
-        """Git's id of each, by path."""
-        ...
-
-    async def content(self, object_id: str) -> bytes: ...
-
-
 class ProtectionCheck:
     """Looks at files, not at what git says has changed: an agent can hide things from git."""
 
@@ -47,7 +37,7 @@ class ProtectionCheck:
     def __init__(
         self,
         protection: Protection,
-        baseline: Baseline,
+        baseline: BaseTree,
         *,
         root: Path,
         base: str,
@@ -75,13 +65,9 @@ class ProtectionCheck:
             return CheckResult(self.name, Verdict.PASSED, reason=reason, concern=concern)
         text = tell_agent(found, self._base)
         lines = tuple(f"{one.path}: {one.what}" for one in found[:5])
+        told = Feedback(text)
         return CheckResult(
-            self.name,
-            Verdict.FAILED,
-            feedback=Feedback(text),
-            reason=reason,
-            last_lines=lines,
-            concern=concern,
+            self.name, Verdict.FAILED, feedback=told, reason=reason, last_lines=lines, concern=concern
         )
 
     def _changed_settings(self) -> str:
@@ -132,18 +118,9 @@ def _files(root: Path) -> Iterable[str]:
 def _read_alone(root: Path, path: str) -> bytes | None:
     """One that lies where the walk does not go; not through a link that took the place of a folder."""
     file = root / path
-    return (
-        _read(file) if file.resolve().is_relative_to(root.resolve()) and not _has_link(root, path) else None
-    )
-
-
-def _has_link(root: Path, path: str) -> bool:
-    place = root
-    for part in Path(path).parts[:-1]:
-        place /= part
-        if place.is_symlink():
-            return True
-    return False
+    folders = [folder for folder in file.parents if folder != root and folder.is_relative_to(root)]
+    is_inside = file.resolve().is_relative_to(root.resolve())
+    return _read(file) if is_inside and not any(folder.is_symlink() for folder in folders) else None
 
 
 def _read(file: Path) -> bytes | None:

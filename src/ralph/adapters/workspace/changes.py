@@ -36,33 +36,27 @@ class GitChanges:
 
     async def of_iteration(self, iterations: Sequence[IterationView], index: int, *, newest: bool) -> Changes:
         """``newest``: nothing was run here since, so what is not committed may be this iteration's work."""
-        newest = newest and self._has_tree and index == len(iterations) - 1
-        chosen = iterations[index]
-        if not _is_commit(chosen.commit):
-            if newest:
-                return await self._uncommitted()
-            return Changes(note="it is not known which commit this iteration ended with")
-        begin = await self._begin(iterations, index)
-        end = await self._end(iterations, index)
-        if begin == end:
-            if newest:
-                return await self._uncommitted()
-            return Changes(note="nothing was committed in this iteration")
-        return await self._between(begin, end)
+        known = [index] if _is_commit(iterations[index].commit) else []
+        notes = (
+            "it is not known which commit this iteration ended with",
+            "nothing was committed in this iteration",
+        )
+        return await self._of(iterations, known, notes, newest=newest and index == len(iterations) - 1)
 
     async def of_run(self, iterations: Sequence[IterationView], *, newest: bool) -> Changes:
-        newest = newest and self._has_tree
         known = [number for number, each in enumerate(iterations) if _is_commit(each.commit)]
-        if not known:
-            return (
-                await self._uncommitted()
-                if newest
-                else Changes(note="no commit was recorded, so what it changed is unknown")
-            )
-        begin, end = await self._begin(iterations, known[0]), await self._end(iterations, known[-1])
-        if begin == end:
-            return await self._uncommitted() if newest else Changes(note="nothing was committed in this run")
-        return await self._between(begin, end)
+        notes = "no commit was recorded, so what it changed is unknown", "nothing was committed in this run"
+        return await self._of(iterations, known, notes, newest=newest)
+
+    async def _of(
+        self, iterations: Sequence[IterationView], known: list[int], notes: tuple[str, str], *, newest: bool
+    ) -> Changes:
+        """``known``: iterations whose commit is known. ``notes``: what to say if there is none, or nothing new."""
+        if known:
+            begin, end = await self._begin(iterations, known[0]), await self._end(iterations, known[-1])
+            if begin != end:
+                return await self._between(begin, end)
+        return await self._uncommitted() if newest and self._has_tree else Changes(note=notes[bool(known)])
 
     # --- which commits ---
 
@@ -104,9 +98,8 @@ class GitChanges:
         if files is None:
             return Changes(note="the commits are no longer in the repository")
         listed = await self._text("log", f"-{MOST_COMMITS}", "--format=%h%x00%s", f"{begin}..{end}")
-        commits = tuple(
-            CommitLine(*line.split("\0", 1)) for line in reversed(listed.splitlines()) if "\0" in line
-        )
+        lines = [line.split("\0", 1) for line in reversed(listed.splitlines())]
+        commits = tuple(CommitLine(*line) for line in lines if len(line) == 2)
         patch, is_cut = await self._patch(begin, end)
         return Changes(files=files, commits=commits, patch=patch, is_cut=is_cut)
 
@@ -115,8 +108,7 @@ class GitChanges:
         if files is None:
             return Changes(note="there is no git repository, so changes cannot be shown")
         new = await self._text("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN)
-        named = [path for path in new.split("\0") if path]
-        files = (*files, *(FileChange(path, None, None) for path in named))
+        files = (*files, *(FileChange(path, None, None) for path in new.split("\0") if path))
         if not files:
             return Changes(note="nothing was changed")
         patch, is_cut = await self._patch("HEAD")
@@ -152,7 +144,6 @@ def _is_commit(text: str) -> bool:
 
 
 def _file(entry: str) -> FileChange:
-    added, removed, path = entry.split("\t", 2)
-    return FileChange(
-        path, int(added) if added.isdigit() else None, int(removed) if removed.isdigit() else None
-    )
+    *counts, path = entry.split("\t", 2)
+    added, removed = (int(count) if count.isdigit() else None for count in counts)
+    return FileChange(path, added, removed)

@@ -90,7 +90,7 @@ class Integration:
             return await git.commit_of("HEAD")
         files = await git.conflicts()
         await git.run("merge", "--abort")
-        return Conflict(files, tip) if files else NotMerged(f"git cannot merge: {ran.err or ran.text}")
+        return Conflict(files, tip) if files else NotMerged(f"git cannot merge: {ran.why}")
 
     async def _forward(self, commit: str, tip: str) -> Merged | NotMerged | None:
         """None: the target has moved meanwhile."""
@@ -102,7 +102,7 @@ class Integration:
                 return Merged(commit)
             if await self._git.commit_of(f"refs/heads/{self._target}") != tip:
                 return None
-            return NotMerged(f"{self._target} cannot be moved: {ran.err or ran.text}")
+            return NotMerged(f"{self._target} cannot be moved: {ran.why}")
         if await self._git.commit_of("HEAD") != tip:
             return None
         ran = await self._git.run("merge", "--ff-only", "--quiet", "--no-autostash", commit)
@@ -110,4 +110,4 @@ class Integration:
             return Merged(commit)
         if await self._git.commit_of("HEAD") != tip:
             return None
-        return NotMerged(f"your working tree is in the way: {ran.err or ran.text}")
+        return NotMerged(f"your working tree is in the way: {ran.why}")

@@ -43,20 +43,15 @@ class GitPlanRepository:
             left = [path for path in await self._uncommitted() if path not in before.uncommitted]
             return await self.commit(left, "chore: what a session left uncommitted on another branch")
 
-        return await come_back(self._own_git, before, keep_history=keep_history, set_down=set_down)
+        return await bring_back(self._own_git, before, keep_history=keep_history, set_down=set_down)
 
     async def changed_since(self, before: TreeState) -> tuple[str, ...]:
         await self._bring_to_light(before)
         now = {*await self._differing(before.commit), *await self._untracked()}
         # What was uncommitted then and is not now was committed as it was, or changed back: only the latter counts.
         known = {**before.hidden, **before.uncommitted}
-        return tuple(
-            sorted(
-                path
-                for path in now | known.keys()
-                if not _is_own(path) and known.get(path, "") != self._digest(path)
-            )
-        )
+        theirs = sorted(path for path in now | known.keys() if not _is_own(path))
+        return tuple(path for path in theirs if known.get(path, "") != self._digest(path))
 
     async def restore(self, paths: Sequence[str], before: TreeState) -> tuple[str, ...]:
         theirs = before.uncommitted.keys() | before.hidden.keys()
@@ -67,8 +62,7 @@ class GitPlanRepository:
         for some in _portions([path for path in own if path in committed]):
             await self._git("checkout", "--quiet", before.commit, "--", *some)
         new = [path for path in own if path not in committed]
-        for some in _portions(new):
-            await self._git("rm", "--quiet", "--cached", "--ignore-unmatch", "--", *some)
+        await self._forget(new)
         for path in new:
             self._remove(path)
         return tuple(path for path in paths if path in theirs)
@@ -84,13 +78,11 @@ class GitPlanRepository:
             added = await self._git("add", "--", *some)
             if not added.ok:
                 return added.why
-        for some in _portions(absent):
-            await self._git("rm", "--quiet", "--cached", "--ignore-unmatch", "--", *some)
+        await self._forget(absent)
+        given = self._aside / "commit-paths"
+        given.parent.mkdir(parents=True, exist_ok=True)
+        given.write_bytes(b"\0".join(path.encode(errors="surrogateescape") for path in changed))
         for identity in ((), NOBODY):
-            listed = b"\0".join(path.encode(errors="surrogateescape") for path in changed)
-            given = self._aside / "commit-paths"
-            given.parent.mkdir(parents=True, exist_ok=True)
-            given.write_bytes(listed)
             made = await self._git(
                 *identity, "commit", "--quiet", "--no-verify", "--only", f"--message={message}",
                 f"--pathspec-from-file={given}", "--pathspec-file-nul",
@@ -99,7 +91,7 @@ class GitPlanRepository:
                 return ""
         return made.why
 
-    # --- looking ---------------------------------------------------------------------------------------------
+    # --- looking ---
 
     async def _head(self) -> str:
         return await self._own_git.commit_of("HEAD")
@@ -114,7 +106,7 @@ class GitPlanRepository:
             return await self._names("ls-files", "-z", "--cached")
         tree = await self._names("diff", "--name-only", "-z", "--no-renames", "--relative", commit)
         index = await self._names(
-            "diff", "--cached", "--name-only", "-z", "--no-renames", "--relative", commit
+            "diff", "--name-only", "-z", "--no-renames", "--relative", "--cached", commit
         )
         return [*tree, *index]
 
@@ -170,7 +162,7 @@ class GitPlanRepository:
     def _is_there(self, path: str) -> bool:
         return os.path.lexists(self._root / path)
 
-    # --- touching --------------------------------------------------------------------------------------------
+    # --- touching ---
 
     def _keep(self, path: str) -> None:
         """A copy of what is about to be put back, unless it is too large."""
@@ -185,6 +177,11 @@ class GitPlanRepository:
             while (copy := folder / f"{number:03}_{name}").exists():
                 number += 1
             copy.write_bytes(content)
+
+    async def _forget(self, paths: Sequence[str]) -> None:
+        """Take them out of the index."""
+        for some in _portions(paths):
+            await self._git("rm", "--quiet", "--cached", "--ignore-unmatch", "--", *some)
 
     def _remove(self, path: str) -> None:
         file = self._root / path
@@ -223,7 +220,7 @@ SetDown = Callable[[], Awaitable[str]]
 """Commit, where it is, what the session left uncommitted."""
 
 
-async def come_back(git: Git, before: TreeState, *, keep_history: bool, set_down: SetDown) -> Return | None:
+async def bring_back(git: Git, before: TreeState, *, keep_history: bool, set_down: SetDown) -> Return | None:
     """None: the session is where it began. ``keep_history``: only the session can have rewritten it."""
     if not before.commit:  # before the first commit there is nothing to leave or to rewrite
         return None
@@ -248,7 +245,7 @@ async def _follow(git: Git, before: TreeState, here: str) -> Return:
     home = _name(before)
     ran = await git.run("checkout", "--quiet", *(("-B", before.branch) if before.branch else ("--detach",)))
     if not ran.ok:
-        return _failed(home, here, ran.err or ran.text)
+        return _failed(home, here, ran.why)
     told = (
         f"The session left {home} for {here}. Its work was taken over to {home}, which is checked out again: "
         "stay on it."
@@ -273,7 +270,7 @@ async def _return(git: Git, before: TreeState, here: str, loose: str, set_down: 
         await set_down()
         ran = await git.run("checkout", "--quiet", *target, "--")
     if not ran.ok:
-        return _failed(home, here, ran.err or ran.text)
+        return _failed(home, here, ran.why)
     told = (
         f"The session left {home} for {here}: {home} is checked out again. What was committed elsewhere stays there"
         f"{kept} and does not count. Stay on {home}."

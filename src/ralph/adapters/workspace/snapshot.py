@@ -1,8 +1,7 @@
-"""What a git working tree looks like, in one cheap call, to see whether there is progress; and what it was at a commit."""
+"""What a git working tree looks like, in one cheap call: to see whether there is progress."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from ralph.engine.ports import ProcessRunner, Snapshot
 HEAD = b"# branch.oid "
 SECONDS = 60.0
 READ_BYTES = 1_000_000
+_FIELDS = {b"1 ": 8, b"2 ": 9, b"u ": 10, b"? ": 1}  # before the path, by the kind of entry
 
 
 class GitWorkspace:
@@ -56,47 +56,5 @@ class GitWorkspace:
 
 def _path(entry: bytes) -> bytes:
     """``1 .M N... 100644 100644 100644 <hash> <hash> <path>``, ``? <path>``, or neither."""
-    match entry[:2]:
-        case b"1 ":
-            return entry.split(b" ", 8)[-1]
-        case b"2 ":
-            return entry.split(b" ", 9)[-1]
-        case b"u ":
-            return entry.split(b" ", 10)[-1]
-        case b"? ":
-            return entry[2:]
-        case _:
-            return b""
-
-
-# --- the files of one commit ---
-
-
-class BaseTree:
-    """Raises GitFailed if the commit is not there."""
-
-    def __init__(self, git: Git, commit: str) -> None:
-        self._git = git
-        self._commit = commit
-        self._files: dict[str, str] | None = None
-
-    async def files(self) -> Mapping[str, str]:
-        """The object id of each file or link, by its path."""
-        if self._files is None:
-            ran = await self._git.must("ls-tree", "-r", "-z", "--full-tree", self._commit)
-            self._files = dict(_entries(ran.out))
-        return self._files
-
-    async def content(self, object_id: str) -> bytes:
-        ran = await self._git.must("cat-file", "blob", object_id)
-        return ran.out.encode(errors="surrogateescape")
-
-
-def _entries(listed: str) -> list[tuple[str, str]]:
-    found = []
-    for entry in filter(None, listed.split("\0")):
-        about, _, path = entry.partition("\t")
-        _, kind, object_id = about.split(" ")
-        if kind == "blob":  # not a submodule
-            found.append((path, object_id))
-    return found
+    fields = _FIELDS.get(entry[:2], 0)
+    return entry.split(b" ", fields)[-1] if fields else b""

@@ -1,4 +1,4 @@
-"""A git worktree and a branch for each task: parallel work that cannot get into each other's way."""
+"""A git worktree and a branch for each task: parallel tasks cannot get in each other's way."""
 
 from __future__ import annotations
 

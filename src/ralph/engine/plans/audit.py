@@ -28,7 +28,10 @@ ROUNDS = 3
 
 
 class PlanAudit:
-    """A check, and the keeper of the trusted plan. ``warn``: what the user should know of what happened between sessions."""
+    """A check, and the keeper of the trusted plan. ``warn`` reports what happened between sessions to the user.
+
+    ``stuck``: why no session can start before a person has helped; empty: one can.
+    """
 
     name = "plan"
     command = ""
@@ -50,18 +53,17 @@ class PlanAudit:
         self._memory_files = memory_files
         self._promise = promise
         self._warn = warn
-        self.mode: Mode | None = (
-            None  # of the session that is offered or under way; None: it was another process's
-        )
+        # Of the session that is offered or under way; None: it was another process's.
+        self.mode: Mode | None = None
         self.plan = _first_trusted(store)
         self.stuck = ""
         # This run may be cut off too, before it has judged anything: what it trusts must be its own by then.
         self._save()
 
-    # --- between sessions ------------------------------------------------------------------------------------
+    # --- between sessions ---
 
     async def catch_up(self) -> None:
-        """Accept what a person edited meanwhile; no story moves by that, nor by a session that nobody judged."""
+        """Accept what a person edited meanwhile; neither that nor a session that nobody judged moves a story."""
         plan = self.plan
         plan.pending = None
         violations: list[Violation] = []
@@ -104,17 +106,13 @@ class PlanAudit:
         """Another process's: a person may have changed the same files since, so nothing is put back."""
         if self._repository is None:
             return
-        tree = self.plan.tree
-        changed = [
-            path
-            for path in await self._repository.changed_since(tree)
-            if path not in tree.uncommitted and not self._is_for_a_review(path)
-        ]
-        if not changed:
-            return
-        message = f"A review was cut off, and these files have changed since it began: {name_some(changed)}. Look at them too."
-        self.plan.told = (*self.plan.told, message)
-        self._warn(message)
+        found = await self._repository.changed_since(self.plan.tree)
+        known = self.plan.tree.uncommitted
+        changed = [path for path in found if path not in known and not self._is_for_a_review(path)]
+        if changed:
+            message = f"A review was cut off, and these files have changed since it began: {name_some(changed)}. Look at them too."
+            self.plan.told = (*self.plan.told, message)
+            self._warn(message)
 
     def _without_leftovers(self, now: TreeState, mode: Mode) -> TreeState:
         """What a session that nobody judged left uncommitted is not the user's: whoever continues it answers for it.
@@ -125,16 +123,14 @@ class PlanAudit:
             return now
         earlier = self.plan.tree.uncommitted
         is_review = mode.mode is IterationMode.REVIEW
-        return replace(
-            now,
-            uncommitted={
-                path: digest
-                for path, digest in now.uncommitted.items()
-                if path in earlier or (is_review and not self._is_for_a_review(path))
-            },
-        )
+        theirs = {
+            path: digest
+            for path, digest in now.uncommitted.items()
+            if path in earlier or (is_review and not self._is_for_a_review(path))
+        }
+        return replace(now, uncommitted=theirs)
 
-    # --- after a session -------------------------------------------------------------------------------------
+    # --- after a session ---
 
     async def run(self, judging: Judging) -> CheckResult:
         mode = judging.assignment.subject
@@ -142,7 +138,6 @@ class PlanAudit:
         plan = self.plan
         before = plan.document
         plan.pending = None
-
         remarks: list[str] = []
         violations = await self._come_back(remarks)
         if self.stuck:
@@ -198,11 +193,9 @@ class PlanAudit:
     def _corrected(self, mode: Mode | None, violations: list[Violation], *, code_changed: bool) -> Correction:
         """What is kept of tasks.json; written if the file says something else."""
         text = self._store.read_tasks()
-        read: TasksDocument | Problems = (
-            read_document(text)
-            if text is not None
-            else (Problem((), "it is missing, not a text file, or too large"),)
-        )
+        read: TasksDocument | Problems = (Problem((), "it is missing, not a text file, or too large"),)
+        if text is not None:
+            read = read_document(text)
         if isinstance(read, TasksDocument):
             correction = correct(self.plan.document, read, mode, self._rules, code_changed=code_changed)
             if correction.document != read:
@@ -268,18 +261,12 @@ class PlanAudit:
         forgotten = [path for path in changed if path in now.uncommitted]
         if not forgotten:
             return []
-        error = await self._repository.commit(
-            forgotten, f"chore: [{key}] - commit what the {mode.mode} session left uncommitted"
-        )
-        if error:
-            return [
-                f"Uncommitted changes were left behind and cannot be committed ({error}): {name_some(forgotten)}."
-            ]
-        message = (
-            f"The session left uncommitted changes; the harness committed them: {name_some(forgotten)}. "
-            "Commit ALL changes yourself, with the message of your mode."
-        )
-        return [message]
+        message = f"chore: [{key}] - commit what the {mode.mode} session left uncommitted"
+        named = name_some(forgotten)
+        if error := await self._repository.commit(forgotten, message):
+            return [f"Uncommitted changes were left behind and cannot be committed ({error}): {named}."]
+        advice = "Commit ALL changes yourself, with the message of your mode."
+        return [f"The session left uncommitted changes; the harness committed them: {named}. {advice}"]
 
     async def _commit_plan(self, message: str) -> None:
         """Plan files only. What cannot be committed now is tried again with what the session forgot."""
@@ -294,21 +281,18 @@ class PlanAudit:
         )
         if not claimed or is_complete(document, skip_review=self._rules.skip):
             return []
-        left = unfinished_stories(document, skip_review=self._rules.skip)
-        return [
-            f"<promise>{self._promise}</promise> was claimed, but these stories are not done: {name_some(left)}."
-        ]
+        left = name_some(unfinished_stories(document, skip_review=self._rules.skip))
+        return [f"<promise>{self._promise}</promise> was claimed, but these stories are not done: {left}."]
 
     def _save(self) -> None:
         self._store.save_trusted(self.plan.to_json())
 
     def _result(self, mode: Mode, violations: Sequence[Violation], *, progressed: bool) -> CheckResult:
-        if violations:
-            reason = f"undone: {in_short(violations, plan=TASKS)}"
-            return CheckResult(self.name, Verdict.FAILED, reason=reason)
-        if not progressed:
-            return CheckResult(self.name, Verdict.FAILED, reason=f"{mode.story.id} was left as it was")
-        return CheckResult(self.name, Verdict.PASSED)
+        if progressed and not violations:
+            return CheckResult(self.name, Verdict.PASSED)
+        undone = f"undone: {in_short(violations, plan=TASKS)}"
+        reason = undone if violations else f"{mode.story.id} was left as it was"
+        return CheckResult(self.name, Verdict.FAILED, reason=reason)
 
 
 def _first_trusted(store: PlanStore) -> TrustedPlan:
@@ -317,9 +301,8 @@ def _first_trusted(store: PlanStore) -> TrustedPlan:
     plan = trusted_plan_from(saved) if saved is not None else None
     if saved is not None and plan is None:
         message = f"what ralph remembers of the plan in {store.folder} is damaged: {store.memory}"
-        raise StoreError(
-            message, hint=f"see that {store.folder}/{TASKS} is as you want it, then remove that file"
-        )
+        hint = f"see that {store.folder}/{TASKS} is as you want it, then remove that file"
+        raise StoreError(message, hint=hint)
     if plan is not None and plan.in_session:
         return plan
     text = store.read_tasks()

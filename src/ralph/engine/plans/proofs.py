@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -12,13 +13,15 @@ from ralph.domain.plan.correction import FailedProof, refusal_text, refuse
 from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.draft import draft_problems, problems_told
 from ralph.domain.plan.story import ReviewRules
+from ralph.domain.text.figures import plural
 from ralph.domain.text.reader import Problem
 from ralph.domain.text.slug import unique_slugs
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TrustedPlan
 from ralph.engine.ports import Check, Judging, When
 
+PRD = "prd.md"
 SHOWN = 300
-"""Characters of a review that a concern tells."""
+"""Characters of a review that a concern quotes."""
 
 MakeCheck = Callable[[str, str], Check]
 """A command and its slug → the check that runs it."""
@@ -63,16 +66,9 @@ class PlanProofs:
         plan.document, plan.pending, plan.in_session = approved, None, False
         self._store.save_trusted(plan.to_json())
         concern = _at_cap(plan)
-        if not checks:
-            return CheckResult(
-                self.name,
-                Verdict.SKIPPED,
-                required=False,
-                reason="there are none",
-                spend=spend,
-                concern=concern,
-            )
-        return CheckResult(self.name, Verdict.PASSED, spend=spend, concern=concern)
+        passed = CheckResult(self.name, Verdict.PASSED, spend=spend, concern=concern)
+        none = replace(passed, verdict=Verdict.SKIPPED, required=False, reason="there are none")
+        return passed if checks else none
 
     def _checks(self, document: TasksDocument) -> list[Check]:
         commands = document.verify_commands
@@ -103,37 +99,24 @@ class PlanProofs:
         plan.document = refuse(approved, key, failures, skip_review=self._rules.skip)
         plan.pending = plan.at_cap = None
         plan.in_session = False
-        text = (
-            refusal_text(failures)
-            if self._rules.skip
-            else f"The approval of story {key} was refused by the harness."
-        )
-        plan.told = (*plan.told, text)
+        refused = f"The approval of story {key} was refused by the harness."
+        plan.told = (*plan.told, refusal_text(failures) if self._rules.skip else refused)
         self._store.write_tasks(plan.document.text())
         self._store.save_trusted(plan.to_json())
         if self._repository is not None:
             tasks = f"{self._store.folder}/tasks.json"
             await self._repository.commit([tasks], f"ralph: refuse the approval of [{key}]")
         failing = ", ".join(failed.command for failed in failures)
-        return CheckResult(
-            self.name,
-            Verdict.FAILED,
-            reason=f"the approval of {key} was refused, failing: {failing}",
-            spend=spend,
-        )
+        reason = f"the approval of {key} was refused, failing: {failing}"
+        return CheckResult(self.name, Verdict.FAILED, reason=reason, spend=spend)
 
 
 def _at_cap(plan: TrustedPlan) -> str:
-    """A story that was approved only because it has had all its reviews is something to tell."""
+    """Worth reporting: a story that was approved only because it has had all its reviews."""
     if plan.at_cap is None:
         return ""
     said = " ".join(plan.document.story(plan.at_cap).review_feedback.split())[:SHOWN]
     return f"story {plan.at_cap} was approved at the cap: {said}"
-
-
-# --- drafts ---
-
-PRD = "prd.md"
 
 
 class PlanDraftCheck:
@@ -153,10 +136,8 @@ class PlanDraftCheck:
         found = [*draft_problems(self._store.read_tasks()), *self._prd_problems()]
         if not found:
             return CheckResult(self.name, Verdict.PASSED)
-        number = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-        return CheckResult(
-            self.name, Verdict.FAILED, feedback=Feedback(problems_told(found)), reason=f"{number}: {found[0]}"
-        )
+        reason = f"{plural(len(found), 'problem')}: {found[0]}"
+        return CheckResult(self.name, Verdict.FAILED, feedback=Feedback(problems_told(found)), reason=reason)
 
     def _prd_problems(self) -> list[Problem]:
         now = self._store.read_guarded()

@@ -97,18 +97,15 @@ class PlanWork:
     def _beyond_cap(self, mode: Mode) -> str:
         """A story that has had its reviews waits for a person, unless the last one approved it."""
         story, cap = mode.story, self._rules.cap
-        over = {
-            IterationMode.REVIEW_FIX: story.review_count >= cap,
-            IterationMode.REVIEW: story.review_count > cap,  # a person may ask for one more
-            IterationMode.IMPLEMENT: False,
-        }[mode.mode]
-        if not over:
+        allowed = (
+            cap if mode.mode is IterationMode.REVIEW else cap - 1
+        )  # a person may ask for one more review
+        if mode.mode is IterationMode.IMPLEMENT or story.review_count <= allowed:
             return ""
         said = " ".join(story.review_feedback.split())[:FEEDBACK_SHOWN]
         return (
-            f"story {story.id} has had {story.review_count} of {cap} reviews and is not approved"
-            + (f": {said}" if said else "")
-            + f" (fix it and set its reviewStatus to needs_review, or raise --review-cap above {cap})"
+            f"story {story.id} has had {story.review_count} of {cap} reviews and is not approved{said and f': {said}'}"
+            f" (fix it and set its reviewStatus to needs_review, or raise --review-cap above {cap})"
         )
 
 
@@ -119,9 +116,8 @@ def review_figures(document: TasksDocument, *, skip_review: bool) -> str:
         return f"{stories} done, reviews skipped"
     reviews = ", ".join(f"{story.id} {story.review_count}" for story in document.stories)
     capped = [story.id for story in document.stories if story.review_feedback.startswith(AT_CAP)]
-    return f"{stories} approved; reviews: {reviews}" + (
-        f"; approved at the cap: {', '.join(capped)}" if capped else ""
-    )
+    at_cap = f"; approved at the cap: {', '.join(capped)}" if capped else ""
+    return f"{stories} approved; reviews: {reviews}{at_cap}"
 
 
 def _why_nothing_can_begin(document: TasksDocument, *, skip_review: bool) -> str:

@@ -52,11 +52,8 @@ class External:
     async def verify(self, verifying: Verifying) -> MethodVerdict:
         tools = verifying.tools
         fingerprint = await tools.fingerprint()
-        key = (
-            verifying.judging.iteration,
-            fingerprint,
-            json.dumps(verifying.config, sort_keys=True, default=str),
-        )
+        config = json.dumps(verifying.config, sort_keys=True, default=str)
+        key = (verifying.judging.iteration, fingerprint, config)
         if fingerprint and (known := tools.known.get(key)) is not None:
             return replace(known, reason=f"{known.reason} (nothing has changed since)", seconds=0.0)
         verdict = await self._run(verifying)
@@ -100,9 +97,9 @@ class Semantic:
                 return MethodVerdict(Verdict.PASSED, "none of the forbidden texts was found")
             reason = "there is nothing to judge by: neither criteria nor forbidden texts"
             return MethodVerdict(Verdict.ERRORED, reason, told=reason)
-        return await self._judged(verifying, criteria, diff)
+        return await self._judge(verifying, criteria, diff)
 
-    async def _judged(self, verifying: Verifying, criteria: Sequence[str], diff: str) -> MethodVerdict:
+    async def _judge(self, verifying: Verifying, criteria: Sequence[str], diff: str) -> MethodVerdict:
         spent = Spend()
         failure = ""
         before = await verifying.tools.fingerprint()
@@ -125,16 +122,10 @@ class Semantic:
                 if number < TRIES:
                     continue
                 return MethodVerdict(Verdict.ERRORED, reason, told=reason, spend=spent)
-            told = "Verification failed. These criteria do not hold:\n" + "\n".join(
-                f"- {one}" for one in answer.missing
-            )
-            return MethodVerdict(
-                Verdict.PASSED if answer.verified else Verdict.FAILED,
-                answer.reason,
-                told=told,
-                seconds=spent.seconds,
-                spend=spent,
-            )
+            missing = "\n".join(f"- {one}" for one in answer.missing)
+            told = f"Verification failed. These criteria do not hold:\n{missing}"
+            verdict = Verdict.PASSED if answer.verified else Verdict.FAILED
+            return MethodVerdict(verdict, answer.reason, told=told, seconds=spent.seconds, spend=spent)
         # A model that cannot be asked is no reason to stop: the promise is believed, and the user is told.
         concern = f"{verifying.role} of {verifying.task.id} was believed by its promise: no judge could be asked ({failure})"
         return MethodVerdict(Verdict.PASSED, concern, spend=spent, concern=concern)
@@ -220,33 +211,32 @@ def _together(
     spend = Spend()
     for _, verdict in pairs:
         spend += verdict.spend
-    failed = [(stage, verdict) for stage, verdict in pairs if not verdict.passed and _is_required(stage)]
-    warned = [(stage, verdict) for stage, verdict in pairs if not verdict.passed and not _is_required(stage)]
+    wrong = [(stage, verdict) for stage, verdict in pairs if not verdict.passed]
+    failed = [(stage, verdict) for stage, verdict in wrong if _is_required(stage)]
+    warned = [(stage, verdict) for stage, verdict in wrong if not _is_required(stage)]
     for stage, verdict in warned:
         verifying.judging.publish(Warned(f"{_name(stage)} (not required): {verdict.reason}"))
-    concerns = [verdict.concern for _, verdict in pairs if verdict.concern]
     seconds = sum(verdict.seconds for _, verdict in pairs)
-    concern = "; ".join(concerns)
+    concern = "; ".join(verdict.concern for _, verdict in pairs if verdict.concern)
     if not failed:
         warnings = f", {len(warned)} with a warning" if warned else ""
         reason = f"All {number} verification stages passed{warnings}"
         return MethodVerdict(Verdict.PASSED, reason, seconds=seconds, spend=spend, concern=concern)
+    told = (f"Stage '{_name(stage)}':\n{verdict.told or verdict.reason}" for stage, verdict in failed)
     reasons = "; ".join(f"{_name(stage)}: {verdict.reason}" for stage, verdict in failed)
+    stage, first = failed[0]
+    alone = f"Stage '{_name(stage)}' failed: {first.reason}"
     is_error = all(verdict.verdict is Verdict.ERRORED for _, verdict in failed)
     return MethodVerdict(
         Verdict.ERRORED if is_error else Verdict.FAILED,
-        f"Failed stages: {reasons}"
-        if len(failed) > 1
-        else f"Stage '{_name(failed[0][0])}' failed: {failed[0][1].reason}",
-        told="\n\n".join(
-            f"Stage '{_name(stage)}':\n{verdict.told or verdict.reason}" for stage, verdict in failed
-        ),
-        exit_code=failed[0][1].exit_code,
+        f"Failed stages: {reasons}" if len(failed) > 1 else alone,
+        told="\n\n".join(told),
+        exit_code=first.exit_code,
         seconds=seconds,
-        log_file=failed[0][1].log_file,
+        log_file=first.log_file,
         spend=spend,
         concern=concern,
-        last_lines=failed[0][1].last_lines,
+        last_lines=first.last_lines,
     )
 
 

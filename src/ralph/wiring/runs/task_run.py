@@ -10,12 +10,11 @@ from ralph.adapters.actions.scm import CommitLeftovers
 from ralph.adapters.checks.custom_method import CustomMethod
 from ralph.adapters.checks.merge_state import MergeCheck
 from ralph.adapters.checks.protection import ProtectionCheck
-from ralph.adapters.git import Git, not_above
+from ralph.adapters.git import BaseTree, Git, not_above
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.signals.probes import RejectProbe, TagProbe
 from ralph.adapters.storage.task_history import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.adapters.workspace.snapshot import BaseTree
 from ralph.config.root import Root
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import PartBudget
