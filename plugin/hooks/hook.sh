@@ -1,6 +1,6 @@
 #!/bin/sh
 # hook.sh NAME: runs one of ralph's hooks with the first Python that is new enough (3.11).
-# The guard fails closed: whatever goes wrong with it refuses the tool call (2). All others fail open (1).
+# The guard fails closed: any failure refuses the tool call (2). All others fail open (1).
 here=${0%/*}
 tried=
 for python in "${CLAUDE_HOOKS_PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do

@@ -1,4 +1,4 @@
-"""Starts one hook. Old Pythons can read this file, and say that they are too old: 90 lets hook.sh try another."""
+"""Starts one hook. Any Python can read this file; one that is too old exits with 90, and hook.sh tries another."""
 # ruff: noqa: E402, PTH100, PTH117, PTH118, PTH120, UP036
 
 import sys
@@ -11,7 +11,7 @@ import os
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
 if not os.access(here, os.W_OK):
-    # Compiling the hooks anew each time would take longer than running them.
+    # Compiling the hooks each time would take longer than running them.
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", ""), ".cache")
     if os.path.isabs(cache):
         sys.pycache_prefix = os.path.join(cache, "ralph-hooks")
@@ -20,4 +20,4 @@ from ralph_hooks import main
 
 code = main(sys.argv[1:])
 sys.stdout.flush()
-os._exit(code)  # nothing is left to do, and tidying up takes a while
+os._exit(code)  # nothing is left to do, and cleaning up takes time

@@ -1,4 +1,4 @@
 #!/bin/sh
-# works through the plan until every story is approved: the same as `ralph plan run`, with the same options.
+# Work through the plan until every story is approved: the same as `ralph plan run`, with the same options.
 . "${0%/*}/with-ralph.sh"
 exec ralph plan run "$@"
