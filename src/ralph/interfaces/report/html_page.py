@@ -195,9 +195,8 @@ def _changes(changes: Changes) -> str:
         for file in changes.files[:FILES_SHOWN]
     )
     more = len(changes.files) - FILES_SHOWN
-    commits = "".join(
-        f"<li><code>{line(each.id)}</code> {line(each.subject)}</li>" for each in changes.commits
-    )
+    subjects = (f"<li><code>{line(each.id)}</code> {line(each.subject)}</li>" for each in changes.commits)
+    commits = "".join(subjects)
     return (
         f"<h2>Changes</h2><p>{plural(len(changes.files), 'file')}, "
         f'<span class="add">+{changes.added}</span> <span class="del">-{changes.removed}</span>'
@@ -279,25 +278,21 @@ def _receipts(each: IterationView) -> str:
 
 
 def _receipt(check: CheckResult) -> str:
-    receipt = [f"<code>{line(check.command)}</code>"] if check.command else []
-    if check.exit_code is not None:
-        receipt.append(f"exit {check.exit_code}")
-    if check.seconds:
-        receipt.append(duration(check.seconds))
-    if check.output_sha256:
-        receipt.append(
-            f'<span class="dim" title="{line(check.output_sha256)}">output sha256 '
-            f"{line(check.output_sha256[:12])}…</span>"
-        )
-    if check.reason:
-        receipt.append(line(check.reason))
+    sha = line(check.output_sha256)
+    receipt = (
+        f"<code>{line(check.command)}</code>" if check.command else "",
+        f"exit {check.exit_code}" if check.exit_code is not None else "",
+        duration(check.seconds) if check.seconds else "",
+        f'<span class="dim" title="{sha}">output sha256 {sha[:12]}…</span>' if sha else "",
+        line(check.reason),
+    )
     output = ""
     if check.last_lines and check.verdict is not Verdict.PASSED:
         output = f"<pre>{block(chr(10).join(check.last_lines))}</pre>"
     optional = "" if check.required else ' <span class="dim">(optional)</span>'
     return (
         f"<tr><td>{line(check.name)}{optional}</td><td>{_verdict_of(check)}</td>"
-        f"<td>{' · '.join(receipt)}{output}</td></tr>"
+        f"<td>{' · '.join(filter(None, receipt))}{output}</td></tr>"
     )
 
 

@@ -1,1 +1,1 @@
-"""The terminal UI: screens over the feed. It reads what is recorded, asks runs for things, and has no rules of its own."""
+"""The terminal UI: screens over the feed. It reads the record, sends requests to runs, and has no rules of its own."""

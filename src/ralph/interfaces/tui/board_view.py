@@ -26,9 +26,7 @@ FOLDED = 3
 HEAD = 2
 
 _LANE_STYLES = {
-    "done": "$text-success",
-    "approved": "$text-success",
-    "accepted": "$text-success",
+    **dict.fromkeys(("done", "approved", "accepted"), "$text-success"),
     "failed": "$text-error",
     "changes_requested": "$text-warning",
     "cancelled": DIM,
@@ -38,9 +36,7 @@ _STATUS_LOOKS = {
     "ready": ("○", "$text-primary"),
     "waiting": ("◔", "$text-warning"),
     "blocked": ("✘", "$text-error"),
-    "accepted": ("✔", "$text-success"),
-    "done": ("✔", "$text-success"),
-    "passes": ("✔", "$text-success"),
+    **dict.fromkeys(("accepted", "done", "passes"), ("✔", "$text-success")),
     "failed": ("✘", "$text-error"),
     "cancelled": ("■", DIM),
 }

@@ -37,7 +37,7 @@ def styled(text: str, style: str = "") -> Content:
 
 def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
     return (
-        Column("run", 24, _run_name),
+        Column("run", 24, lambda row: Content.assemble((branch(row.last), DIM), line(row.run.id))),
         Column("state", 13, _run_state),
         Column("iter", 7, _run_iterations, rank=1, right=True),
         Column("spent", 9, _run_cost, rank=1, right=True),
@@ -47,10 +47,6 @@ def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
         Column("profile", 10, lambda row: Content(line(row.run.profile)), rank=5),
         Column("why", 0, lambda row: dim(reason_line(row.run)), rank=2),
     )
-
-
-def _run_name(row: TreeRow) -> Content:
-    return Content.assemble((branch(row.last), DIM), line(row.run.id))
 
 
 def _run_state(row: TreeRow) -> Content:
@@ -86,26 +82,20 @@ _REVIEWS = {
     "changes_requested": ("↩ changes", "$text-warning"),
     "approved": ("✔ approved", "$text-success"),
 }
+_PASSES = {True: ("yes", "$text-success"), False: ("no", DIM)}
 
 
 def story_columns() -> Sequence[Column[Card]]:
     return (
         Column("#", 3, lambda card: dim(str(card.priority)), rank=3, right=True),
         Column("story", 10, lambda card: Content(line(card.id))),
-        Column("review", 15, _review),
-        Column("passes", 6, _passes, rank=1),
+        Column(
+            "review", 15, lambda card: styled(*_REVIEWS.get(card.lane, (line(card.lane), "$text-warning")))
+        ),
+        Column("passes", 6, lambda card: styled(*_PASSES[card.status == "passes"]), rank=1),
         Column("rounds", 6, lambda card: Content(str(card.rounds or "-")), rank=2, right=True),
         Column("title", 0, _story_title),
     )
-
-
-def _review(card: Card) -> Content:
-    text, style = _REVIEWS.get(card.lane, (line(card.lane), "$text-warning"))
-    return styled(text, style)
-
-
-def _passes(card: Card) -> Content:
-    return styled("yes", "$text-success") if card.status == "passes" else dim("no")
 
 
 def _story_title(card: Card) -> Content:
@@ -155,12 +145,12 @@ class IterationColumns:
         return Content.assemble(f"{duration(each.seconds)} ", (height, "$text-primary"))
 
 
-def _height(value: float, most: float) -> str:
-    return sparkline([value, most], 2)[0]
-
-
 def _number(each: IterationView) -> Content:
     return Content(f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else ""))
+
+
+def _height(value: float, most: float) -> str:
+    return sparkline([value, most], 2)[0]
 
 
 def _decision(each: IterationView, *, live: bool) -> Content:

@@ -77,23 +77,16 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="small")
         yield RunHeader(id="head")
-        tabs = (
-            Tab(f"{number} {title}", id=f"tab-{name}")
-            for number, (name, title) in enumerate(VIEWS.items(), 1)
-        )
+        titles = enumerate(VIEWS.items(), 1)
+        tabs = (Tab(f"{number} {title}", id=f"tab-{name}") for number, (name, title) in titles)
         yield Tabs(*tabs, active=f"tab-{FIRST}", id="tabs")
         with Horizontal(id="main"):
             with ContentSwitcher(initial=FIRST, id="views"):
-                yield Table(
-                    run_columns(self._now), lambda row: row.run.id, empty="no runs here yet", id="runs"
-                )
+                runs = run_columns(self._now)
+                yield Table(runs, lambda row: row.run.id, empty="no runs here yet", id="runs")
                 yield BoardView(id="board")
-                yield Table(
-                    story_columns(),
-                    lambda card: card.id,
-                    empty="no plan here: `ralph plan new` starts one",
-                    id="plan",
-                )
+                no_plan = "no plan here: `ralph plan new` starts one"
+                yield Table(story_columns(), lambda card: card.id, empty=no_plan, id="plan")
                 yield StreamView(id="stream")
                 yield Table(
                     self._iteration_columns.columns(),
@@ -175,12 +168,9 @@ class MainScreen(Screen[None]):
     def show_boards(self, boards: Sequence[Board]) -> None:
         self._boards = boards
         stories = next((board for board in boards if board.kind is CardKind.STORY), None)
-        cards = [
-            card
-            for card in (stories.cards if stories is not None else ())
-            if self._has("plan", f"{card.id} {card.title}")
-        ]
-        self.query_one("#plan", Table).show(sorted(cards, key=lambda card: card.priority))
+        cards = sorted(stories.cards if stories is not None else (), key=lambda card: card.priority)
+        shown = [card for card in cards if self._has("plan", f"{card.id} {card.title}")]
+        self.query_one("#plan", Table).show(shown)
         view = self.query_one(BoardView)
         view.sought = self._sought.get("board", "")
         view.show(self._board)
@@ -296,6 +286,5 @@ def _iteration_text(each: IterationView) -> str:
 def _sparklines(iterations: Sequence[IterationView]) -> list[str]:
     judged = [each for each in iterations if each.decision]
     costs = [each.spend.cost_usd or 0.0 for each in judged]
-    seconds = [each.seconds for each in judged]
-    named = (("cost", costs), ("time", seconds))
+    named = (("cost", costs), ("time", [each.seconds for each in judged]))
     return [f"{name} {sparkline(values, SPARKS)}" for name, values in named if any(values)]

@@ -1,1 +1,1 @@
-"""One page on loopback: the board, runs as they happen, and a hand on them. Starlette and uvicorn are the extra ``web``."""
+"""One page on loopback: the boards, live runs, and buttons to control them. Starlette and uvicorn are the extra ``web``."""

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,6 +55,7 @@ REPORT_TYPES = {
 }
 
 T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
 
 
 def make_app(state_folder: Path, access: Access) -> tuple[ASGIApp, Hub]:
@@ -157,19 +159,13 @@ class Pages:
         return _json(encode(changes_data(found)))
 
     async def card(self, request: Request) -> Response:
-        try:
-            kind = CardKind(request.path_params["kind"])
-        except ValueError:
-            raise HTTPException(404, "Not found.") from None
+        kind = _member(CardKind, request.path_params["kind"], "Not found.")
         card_id = request.path_params["card"]
         return _json(encode(detail_data(_found(await self._hub.ask(lambda feed: feed.card(kind, card_id))))))
 
     async def report(self, request: Request) -> Response:
         run_id = request.path_params["run"]
-        try:
-            form = Format(request.path_params["form"])
-        except ValueError:
-            raise HTTPException(404, "Unknown format: use html, md or json.") from None
+        form = _member(Format, request.path_params["form"], "Unknown format: use html, md or json.")
         _found(await self._hub.ask(lambda feed: feed.run(run_id)))
         content = await with_changes(await self._hub.ask(lambda feed: read_content(feed, run_id)))
         text = await asyncio.to_thread(write_report, content, form)
@@ -181,10 +177,7 @@ class Pages:
         return Response(text, media_type=REPORT_TYPES[form], headers=headers)
 
     async def ask(self, request: Request) -> Response:
-        try:
-            wanted = Ask(request.path_params["request"])
-        except ValueError:
-            raise HTTPException(404, "Unknown request.") from None
+        wanted = _member(Ask, request.path_params["request"], "Unknown request.")
         text = str((await _body(request)).get("text", ""))
         if len(text) > MOST_STEER:
             raise HTTPException(413, f"The text is longer than {MOST_STEER:,} characters.")
@@ -193,10 +186,7 @@ class Pages:
         return _json(encode({"answer": answer.value}))
 
     async def ask_of_task(self, request: Request) -> Response:
-        try:
-            wanted = TaskAsk(request.path_params["request"])
-        except ValueError:
-            raise HTTPException(404, "Unknown request.") from None
+        wanted = _member(TaskAsk, request.path_params["request"], "Unknown request.")
         task_id, folder = request.path_params["task"], self._hub.state_folder
         task = await asyncio.to_thread(ask_of_task, folder, task_id, wanted)
         return _json(encode({"status": task.status.value}))
@@ -217,6 +207,13 @@ def _found(answer: T | None) -> T:
     if answer is None:
         raise HTTPException(404, "Not found; it may have been removed.")
     return answer
+
+
+def _member(kind: type[E], given: str, refusal: str) -> E:
+    try:
+        return kind(given)
+    except ValueError:
+        raise HTTPException(404, refusal) from None
 
 
 def _number(request: Request, name: str, default: int) -> int:

@@ -138,7 +138,7 @@ class Hub:
         """Server-sent events: each once and in order, even for a reader who was asleep for an hour.
 
         ``run_id`` empty: only the runs and boards. ``after`` is the number of the last event the reader saw.
-        Someone who watches a run needs of the state only whether the record can be read.
+        A reader of one run gets only the health of the record, not the whole state.
         """
         with self.watching():
             yield b"retry: %d\n\n" % RETRY

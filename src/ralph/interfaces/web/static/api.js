@@ -2,27 +2,22 @@
 
 export class Refused extends Error {}
 
-async function answered(response) {
-  let data = {};
-  try {
-    data = await response.json();
-  } catch {
-    // the words below say enough
-  }
+async function read(response) {
+  const data = await response.json().catch(() => ({}));
   if (!response.ok) throw new Refused([data.error || `The server said ${response.status}.`, data.hint].filter(Boolean).join(" "));
   return data;
 }
 
-export const get = async (path) => answered(await fetch(path, { headers: { accept: "application/json" } }));
+export const get = async (path) => read(await fetch(path, { headers: { accept: "application/json" } }));
 
 export const post = async (path, content = {}) =>
-  answered(await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) }));
+  read(await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) }));
 
 export const runPath = (id) => `/api/runs/${encodeURIComponent(id)}`;
 
 /**
- * Follows the server. The browser reconnects by itself and says what it saw last; if the server refuses (it was
- * restarted with another token) it gives up, and so do we, in words.
+ * Follows the server. The browser reconnects by itself and names the last event it saw. If the server refuses
+ * (a restart gave it another token), the browser gives up; we keep trying and say that the link is lost.
  */
 export function follow({ run = "", after = 0, on, onLink }) {
   let source = null;
@@ -45,7 +40,7 @@ export function follow({ run = "", after = 0, on, onLink }) {
     }
   };
   const wake = () => {
-    // A phone that slept may hold a connection that is long dead and does not know it.
+    // A phone that slept may hold a connection that died long ago.
     if (document.visibilityState === "visible" && source?.readyState !== EventSource.OPEN) {
       clearTimeout(timer);
       source?.close();

@@ -1,4 +1,4 @@
-// Where the reader is, what is shown there, and the connection that keeps it up to date.
+// Routing, what each page shows, and the connection that keeps it up to date.
 
 import { follow, get, post, runPath } from "./api.js";
 import { ago, duration, fill, h, keyOf, redraw } from "./dom.js";
@@ -14,7 +14,7 @@ const dialog = document.getElementById("dialog");
 
 let settings = { readOnly: false };
 let unfollow = () => {};
-let visit = 0; // counts the pages opened: an answer that comes late is for another one
+let visit = 0; // counts the pages opened: a late answer belongs to another one
 
 function say(words, kind = "") {
   fill(said, h("p", { class: kind }, words));
@@ -124,13 +124,13 @@ function route() {
   try {
     id = found && decodeURIComponent(found[1]);
   } catch {
-    // not an address of ours: the first page
+    // not one of our addresses: the first page
   }
   if (id) showRun(visit, id);
   else showHome(visit);
 }
 
-/** Times that move on their own. */
+/** Updates the times on the page. */
 function tick() {
   const now = Date.now() / 1000;
   for (const element of document.querySelectorAll("[data-until]")) {

@@ -1,4 +1,4 @@
-// Charts as SVG; each bar says its figure to who points at it or listens.
+// Charts as SVG; each bar has its figure as a title.
 
 import { h } from "./dom.js";
 
@@ -14,20 +14,14 @@ export function bars(title, values, show) {
   const step = Math.min(30, (WIDTH - LEFT) / shown.length);
   const drawn = shown.map((bar, index) => {
     const height = Math.max(1, ((HEIGHT - 10) * (bar.value ?? 0)) / top);
-    return h(
-      "rect",
-      { class: `bar ${bar.kind ?? ""}`, x: LEFT + index * step + step / 10, y: HEIGHT - height, width: step * 0.8, height, rx: Math.min(2, step / 6) },
+    return h("rect", { class: `bar ${bar.kind ?? ""}`, x: LEFT + index * step + step / 10, y: HEIGHT - height, width: step * 0.8, height, rx: Math.min(2, step / 6) },
       h("title", {}, `${bar.label}: ${bar.value === null || bar.value === undefined ? "unknown" : show(bar.value)}`),
     );
   });
   const summary = `${title}: ${shown.length} bars, at most ${show(top)}, the last ${show(shown.at(-1).value ?? 0)}`;
-  return h(
-    "figure",
-    { class: "chart" },
+  return h("figure", { class: "chart" },
     h("figcaption", {}, title),
-    h(
-      "svg",
-      { viewBox: `0 0 ${WIDTH} ${HEIGHT + 18}`, role: "img", "aria-label": summary },
+    h("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT + 18}`, role: "img", "aria-label": summary },
       h("line", { class: "axis", x1: LEFT, x2: WIDTH, y1: HEIGHT, y2: HEIGHT }),
       h("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: 10, y2: 10 }),
       h("text", { x: LEFT - 6, y: 14, "text-anchor": "end" }, show(top)),
@@ -39,34 +33,27 @@ export function bars(title, values, show) {
   );
 }
 
-/** How often each passed, as a meter with its figures beside it. */
+/** How often each check passed. */
 export const rates = (title, items) =>
-  meters(
-    title,
-    items.map((item) => ({ name: item.name, value: item.passed, most: item.ran, told: `${item.passed} of ${item.ran}` })),
-  );
+  meters(title, items.map((item) => ({ name: item.name, value: item.passed, most: item.ran, figure: `${item.passed} of ${item.ran}` })));
 
-/** A few named counts, longest bar for the greatest. */
+/** A few named counts. */
 export function counts(title, items) {
   const most = Math.max(0, ...items.map((item) => item.value));
-  return most > 0 ? meters(title, items.map((item) => ({ ...item, most, told: String(item.value), plain: true }))) : null;
+  return most > 0 ? meters(title, items.map((item) => ({ ...item, most, figure: String(item.value), plain: true }))) : null;
 }
 
 function meters(title, items) {
   if (!items.length) return null;
-  return h(
-    "figure",
-    { class: "chart" },
+  return h("figure", { class: "chart" },
     h("figcaption", {}, title),
-    h(
-      "div",
-      { class: "rates" },
+    h("div", { class: "rates" },
       items.map((item) => [
         h("span", { class: "rate-name", title: item.name }, item.name),
         item.plain
           ? h("progress", { max: item.most, value: item.value, "aria-label": item.name })
           : h("meter", { min: 0, max: Math.max(1, item.most), value: item.value, low: item.most * 0.5, high: item.most * 0.99, optimum: Math.max(1, item.most), "aria-label": item.name }),
-        h("span", { class: "rate-count" }, item.told),
+        h("span", { class: "rate-count" }, item.figure),
       ]),
     ),
   );

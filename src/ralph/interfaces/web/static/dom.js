@@ -3,6 +3,9 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_TAGS = new Set(["svg", "rect", "line", "text", "title", "path", "g"]);
 
+/** Children may be nested lists; what is absent is left out. */
+const flatten = (children) => children.flat(3).filter((child) => ![null, undefined, false, ""].includes(child));
+
 export function h(tag, attributes = {}, ...children) {
   const element = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -10,16 +13,16 @@ export function h(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
+  element.append(...flatten(children));
   return element;
 }
 
-/** Replaces the children; nested lists are flattened and what is absent is left out. */
+/** Replaces the children. */
 export function fill(parent, ...children) {
-  parent.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  parent.replaceChildren(...flatten(children));
 }
 
-/** Redraws only if something changed: a page that redraws all the time cannot be clicked or read aloud. */
+/** Redraws only if something changed: nobody can click or hear a page that redraws all the time. */
 export function redraw(parent, key, draw) {
   if (parent.drawnFor === key) return false;
   parent.drawnFor = key;
@@ -32,7 +35,7 @@ export function redraw(parent, key, draw) {
   return true;
 }
 
-/** What to compare of an answer: when a run was last active is told in another way. */
+/** What to compare of an answer; when a run was last active is updated separately. */
 export const keyOf = (...values) => JSON.stringify(values, (name, value) => (name === "activeAt" ? undefined : value));
 
 export const money = (usd) => (usd === null || usd === undefined ? "" : usd > 0 && usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`);
@@ -63,4 +66,6 @@ export function ago(at, now = Date.now() / 1000) {
 
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 export const moment = (at) => (at ? new Date(at * 1000).toLocaleString() : "");
+export const dim = (...children) => h("span", { class: "dim" }, children);
+export const button = (label, onclick, kind = "") => h("button", { type: "button", class: kind, onclick }, label);
 export const plural = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -1,8 +1,8 @@
 // One event of a run as elements of the stream.
 
-import { clock, compact, duration, h, money, plural } from "./dom.js";
+import { clock, compact, dim, duration, h, money, plural } from "./dom.js";
 
-/** The class of each tone of a decision; its words come with it. */
+/** The class for each tone of a decision. */
 export const TONES = { good: "good", open: "odd", quiet: "dim", warning: "odd", bad: "bad" };
 const MARKS = { pending: "☐", in_progress: "◐", completed: "☑" };
 
@@ -16,7 +16,7 @@ export const todoList = (items) => h("ul", { class: "todo" }, items.map((item) =
 
 function toolEnd(item) {
   const size = item.lines > 1 ? plural(item.lines, "line") : item.chars ? plural(item.chars, "character") : "no output";
-  const label = h("summary", {}, h("span", { class: item.is_error ? "bad" : "good" }, item.is_error ? "✗" : "✓"), ` ${item.name || "result"} `, h("span", { class: "dim" }, size));
+  const label = h("summary", {}, h("span", { class: item.is_error ? "bad" : "good" }, item.is_error ? "✗" : "✓"), ` ${item.name || "result"} `, dim(size));
   return item.output ? h("details", { class: "output", open: item.is_error }, label, h("pre", {}, item.output)) : h("div", { class: "output" }, [...label.childNodes]);
 }
 
@@ -41,7 +41,7 @@ function acted(event, item) {
       return item.rejected ? row("trouble", event.at, h("span", { class: "odd" }, `limit reached: ${item.limit || "usage"}`)) : null;
     case "notice":
     case "noise":
-      return row("noise", event.at, h("span", { class: "dim" }, item.text));
+      return row("noise", event.at, dim(item.text));
     default:
       return null;
   }
@@ -55,7 +55,7 @@ function check(event, result) {
     event.at,
     h("span", { class: `verdict ${result.verdict}` }, result.verdict),
     ` ${result.name}`,
-    h("span", { class: "dim" }, `${seconds} ${result.reason ?? ""}`),
+    dim(`${seconds} ${result.reason ?? ""}`),
     result.verdict !== "passed" && lines.length > 0 && h("pre", {}, lines.join("\n")),
   );
 }
@@ -67,7 +67,7 @@ function landmark(event) {
     case "run_started":
       return row("marks", event.at, h("strong", {}, `Run started: ${data.agent}, profile ${data.profile}`), (data.notes ?? []).map((note) => h("div", { class: "odd" }, note)));
     case "iteration_started":
-      return h("h3", { class: "event marks divider" }, `Iteration ${data.iteration}${data.attempt > 1 ? `, attempt ${data.attempt}` : ""}`, h("span", { class: "dim" }, data.role ? data.assignment || data.role : ""));
+      return h("h3", { class: "event marks divider" }, `Iteration ${data.iteration}${data.attempt > 1 ? `, attempt ${data.attempt}` : ""}`, dim(data.role ? data.assignment || data.role : ""));
     case "agent_started":
       return data.purpose === "iteration" ? null : say("noise", "dim", `asked the agent: ${data.purpose}`);
     case "agent_ended": {
@@ -75,7 +75,7 @@ function landmark(event) {
       if (data.spend?.cost_usd) facts.push(money(data.spend.cost_usd));
       if (data.exit_code) facts.push(`exit ${data.exit_code}`);
       const fault = data.fault?.reason;
-      return row("marks", event.at, h("span", { class: "dim" }, `agent ${data.ending}: ${facts.join(", ")}`), fault && h("div", { class: "bad" }, fault), data.stderr && h("pre", {}, data.stderr));
+      return row("marks", event.at, dim(`agent ${data.ending}: ${facts.join(", ")}`), fault && h("div", { class: "bad" }, fault), data.stderr && h("pre", {}, data.stderr));
     }
     case "check_started":
     case "action_started":
@@ -112,7 +112,7 @@ function landmark(event) {
   }
 }
 
-/** The elements of an event, in order, each with its number; none for what is not worth a line. */
+/** The elements of an event, in order, each with its number; none if it is not worth a line. */
 export function eventRows(event) {
   const rows = drawn(event);
   for (const each of rows) each.dataset.seq = event.seq;
@@ -120,10 +120,10 @@ export function eventRows(event) {
 }
 
 function drawn(event) {
-  if (event.unreadable) return [row("noise", event.at, h("span", { class: "dim" }, `an event that cannot be read (${event.kind})`))];
+  if (event.unreadable) return [row("noise", event.at, dim(`an event that cannot be read (${event.kind})`))];
   if (event.kind !== "agent_acted") return [landmark(event)].filter(Boolean);
   const rows = (event.items ?? []).map((item) => acted(event, item)).filter(Boolean);
-  if (event.omitted) rows.push(row("noise", event.at, h("span", { class: "dim" }, `${plural(event.omitted, "more event")}; the session's log has them all`)));
+  if (event.omitted) rows.push(row("noise", event.at, dim(`${plural(event.omitted, "more event")}; the session's log has them all`)));
   return rows;
 }
 

@@ -2,12 +2,12 @@
 
 import { get, post, runPath } from "./api.js";
 import { bars, rates } from "./charts.js";
-import { compact, duration, fill, h, keyOf, moment, money, plural, redraw } from "./dom.js";
+import { button, compact, dim, duration, fill, h, keyOf, moment, money, plural, redraw } from "./dom.js";
 import { TONES, eventRows, lastTodo, todoList } from "./events.js";
 import { countOf, runLink, runRow, spent, stateChip } from "./home.js";
 
 const MOST_ROWS = 2000;
-const MOST_ROWS_READ = 20000; // while somebody reads further up, nothing is taken away under their eyes
+const MOST_ROWS_READ = 20000; // while someone reads further up, nothing disappears from under their eyes
 const GROUPS = [["all", "Everything"], ["words", "Words"], ["tools", "Tools"], ["checks", "Checks"]];
 
 export class RunPage {
@@ -29,7 +29,7 @@ export class RunPage {
     this.list = h("section", { class: "panel", "aria-label": "Iterations" });
     this.plots = h("section", { class: "panel", "aria-label": "Charts" });
     this.stream = h("div", { class: "stream", tabindex: "0", role: "log", "aria-label": "Events", "aria-live": "off", "data-filter": "all" });
-    this.older = h("button", { type: "button", class: "older", onclick: () => this.loadOlder() }, "Show earlier events");
+    this.older = button("Show earlier events", () => this.loadOlder(), "older");
     this.element = h("div", { class: "run-page" }, this.head, this.streamSection(), h("aside", {}, this.todo, this.parts, this.list, this.plots));
     this.take(data);
     this.append(data.events);
@@ -40,7 +40,7 @@ export class RunPage {
   streamSection() {
     const buttons = GROUPS.map(([key, name]) => h("button", { type: "button", "aria-pressed": String(key === "all"), onclick: (event) => this.filter(key, event.currentTarget) }, name));
     this.jump = h("button", { type: "button", class: "jump", hidden: true, onclick: () => this.scrollDown() }, "↓ newest");
-    this.stream.addEventListener("scroll", () => this.noticeScroll(), { passive: true });
+    this.stream.addEventListener("scroll", () => this.isAtEnd() && (this.jump.hidden = true), { passive: true });
     this.stream.append(this.older);
     return h("section", { class: "live", "aria-label": "Live stream" }, h("div", { class: "filters", role: "group", "aria-label": "Show" }, buttons), this.stream, this.jump);
   }
@@ -51,7 +51,7 @@ export class RunPage {
     this.scrollDown();
   }
 
-  // --- what the server tells ---
+  // --- news from the server ---
 
   take(data) {
     this.run = data.run;
@@ -59,7 +59,7 @@ export class RunPage {
     this.figures = data.figures;
     redraw(this.head, keyOf(data.run, data.header), () => this.drawHead(data.header ?? []));
     this.parts.hidden = !data.parts.length;
-    redraw(this.parts, keyOf(data.parts), () => [h("h2", {}, "Parts ", h("span", { class: "dim" }, String(data.parts.length))), h("div", { class: "parts" }, data.parts.map((part) => runRow(part)))]);
+    redraw(this.parts, keyOf(data.parts), () => [h("h2", {}, "Parts ", dim(String(data.parts.length))), h("div", { class: "parts" }, data.parts.map((part) => runRow(part)))]);
     const iterations = [...this.iterations.entries()];
     this.list.hidden = this.plots.hidden = !iterations.length && data.parts.length > 0;
     redraw(this.list, keyOf(iterations), () => this.drawIterations());
@@ -71,7 +71,7 @@ export class RunPage {
     this.last = event.seq;
     this.waiting.push(event);
     if (this.waiting.length === 1) requestAnimationFrame(() => this.flush());
-    // A hidden page paints nothing: what waits must not grow without bound.
+    // A hidden page paints nothing: the queue must stay bounded.
     if (this.waiting.length > MOST_ROWS) {
       this.waiting.splice(0, this.waiting.length - MOST_ROWS);
       this.missed = true;
@@ -83,7 +83,7 @@ export class RunPage {
     if (!events.length) return;
     const follows = this.isAtEnd();
     if (this.missed) {
-      // What is shown and what comes now do not meet: start over, the rest can be asked for.
+      // There is a gap between the visible and the new events: start over, the reader can load the rest.
       this.missed = false;
       this.forget(this.stream.children.length);
       this.first = events[0].seq;
@@ -95,7 +95,7 @@ export class RunPage {
     else this.jump.hidden = false;
   }
 
-  /** Takes so many rows away at the top, and the rest of the event that they cut in two. */
+  /** Removes so many rows at the top, and the rest of an event that was cut in two. */
   forget(count) {
     if (count <= 0) return;
     let seq = "";
@@ -120,14 +120,19 @@ export class RunPage {
     this.older.hidden = !this.earlier;
   }
 
-  async loadOlder() {
-    let found;
+  /** What the server answers; undefined, and the reason on the screen, if it refuses. */
+  async tryTo(request) {
     try {
-      found = await get(`${runPath(this.id)}/events?before=${this.first}&limit=200`);
+      return await request;
     } catch (error) {
       this.say(error.message, "bad");
-      return;
+      return undefined;
     }
+  }
+
+  async loadOlder() {
+    const found = await this.tryTo(get(`${runPath(this.id)}/events?before=${this.first}&limit=200`));
+    if (!found) return;
     this.earlier = found.earlier;
     this.older.hidden = !found.earlier;
     if (!found.events.length) return;
@@ -146,10 +151,6 @@ export class RunPage {
     this.jump.hidden = true;
   }
 
-  noticeScroll() {
-    if (this.isAtEnd()) this.jump.hidden = true;
-  }
-
   // --- drawing ---
 
   drawHead(header) {
@@ -160,9 +161,7 @@ export class RunPage {
       (run.title || run.parent) && h("p", { class: "dim" }, run.title && run.id, run.parent && [run.title ? ", part of " : "part of ", h("a", { href: runLink(run.parent) }, run.parent)]),
       run.reason && h("p", { class: "why" }, run.reason, run.waitsUntil && h("span", { class: "until", "data-until": run.waitsUntil })),
       run.concerns.map((concern) => h("p", { class: "odd" }, `Concern: ${concern}`)),
-      h(
-        "dl",
-        { class: "facts" },
+      h("dl", { class: "facts" },
         fact("Iteration", run.iteration || run.maximum ? countOf(run) : ""),
         fact("Cost", spent(run)),
         fact("Tokens", run.tokens ? compact(run.tokens) : ""),
@@ -178,26 +177,19 @@ export class RunPage {
 
   buttons() {
     const can = (name) => this.run.can.includes(name) && !this.readOnly;
-    return h(
-      "div",
-      { class: "buttons" },
-      can("pause") && h("button", { type: "button", onclick: () => this.ask("pause", "It pauses after the current session.") }, "Pause"),
-      can("unpause") && h("button", { type: "button", class: "primary", onclick: () => this.ask("unpause", "It continues.") }, "Continue"),
-      can("steer") && h("button", { type: "button", onclick: () => this.steer() }, "Steer…"),
-      can("stop") && h("button", { type: "button", class: "danger", onclick: () => this.stop() }, "Stop…"),
+    return h("div", { class: "buttons" },
+      can("pause") && button("Pause", () => this.ask("pause", "It pauses after the current session.")),
+      can("unpause") && button("Continue", () => this.ask("unpause", "It continues."), "primary"),
+      can("steer") && button("Steer…", () => this.steer()),
+      can("stop") && button("Stop…", () => this.stop(), "danger"),
       h("a", { class: "button", href: `${runPath(this.id)}/report.html`, download: `ralph-report-${this.id}.html` }, "Report"),
     );
   }
 
   async ask(request, done, content = {}) {
-    try {
-      await post(`${runPath(this.id)}/${request}`, content);
-      this.say(done);
-      return true;
-    } catch (error) {
-      this.say(error.message, "bad");
-      return false;
-    }
+    const answer = await this.tryTo(post(`${runPath(this.id)}/${request}`, content));
+    if (answer) this.say(done);
+    return Boolean(answer);
   }
 
   steer() {
@@ -220,32 +212,26 @@ export class RunPage {
     const close = this.openDialog([
       h("h2", { id: "dialog-title" }, "Stop this run?"),
       h("p", {}, "It can be resumed later with `ralph resume`."),
-      h(
-        "div",
-        { class: "buttons" },
-        h("button", { type: "button", class: "primary", onclick: () => end("stop", "It stops after the current step.") }, "After the current step"),
-        this.run.can.includes("stop_now") && h("button", { type: "button", class: "danger", onclick: () => end("stop_now", "Stopping the agent now.") }, "Now"),
+      h("div", { class: "buttons" },
+        button("After the current step", () => end("stop", "It stops after the current step."), "primary"),
+        this.run.can.includes("stop_now") && button("Now", () => end("stop_now", "Stopping the agent now."), "danger"),
       ),
     ]);
   }
 
   drawIterations() {
     const all = [...this.iterations.entries()].reverse();
-    return [h("h2", {}, "Iterations ", h("span", { class: "dim" }, String(this.figures.judged))), !all.length && h("p", { class: "empty" }, "None yet."), all.map(([key, each]) => this.iteration(key, each))];
+    return [h("h2", {}, "Iterations ", dim(String(this.figures.judged))), !all.length && h("p", { class: "empty" }, "None yet."), all.map(([key, each]) => this.iteration(key, each))];
   }
 
   iteration(key, each) {
     const dots = each.checks.map((check) => h("span", { class: `dot ${check.verdict}`, title: `${check.name}: ${check.verdict}` }, h("span", { class: "sr" }, `${check.name}: ${check.verdict}. `)));
     const toggle = (event) => (event.currentTarget.open ? this.open.add(key) : this.open.delete(key));
-    return h(
-      "details",
-      { class: "iteration", open: this.open.has(key), ontoggle: toggle },
-      h(
-        "summary",
-        {},
+    return h("details", { class: "iteration", open: this.open.has(key), ontoggle: toggle },
+      h("summary", {},
         h("span", { class: "number" }, each.attempt > 1 ? `${each.iteration}.${each.attempt}` : String(each.iteration)),
         h("span", { class: TONES[each.tone] }, each.words),
-        each.step && h("span", { class: "dim" }, each.step),
+        each.step && dim(each.step),
         each.denied && h("span", { class: "chip bad", title: "The agent claimed to be done; the checks disagreed." }, "claim denied"),
         h("span", { class: "dots" }, dots),
         h("span", { class: "dim figures" }, [each.seconds ? duration(each.seconds) : "", money(each.cost)].filter(Boolean).join(" · ")),
@@ -256,31 +242,24 @@ export class RunPage {
       each.checks.map((check) => this.check(check)),
       each.actions.map((action) => h("p", {}, h("span", { class: action.ok ? "good" : "bad" }, action.name), ` ${action.message}`)),
       h("p", { class: "dim" }, [plural(each.tools, "tool"), each.toolErrors ? `${each.toolErrors} failed` : "", each.tokens ? `${compact(each.tokens)} tokens` : "", each.commit ? `commit ${each.commit}` : ""].filter(Boolean).join(" · ")),
-      h("button", { type: "button", onclick: () => this.changes(each) }, "Show changes"),
+      button("Show changes", () => this.changes(each)),
     );
   }
 
   check(check) {
     const receipt = [check.command === check.name ? "" : check.command, check.exitCode !== null ? `exit ${check.exitCode}` : "", check.seconds ? duration(check.seconds) : "", check.reason, check.required ? "" : "optional"].filter(Boolean);
-    return h(
-      "div",
-      { class: "check" },
+    return h("div", { class: "check" },
       h("span", { class: `verdict ${check.verdict}` }, check.verdict),
       ` ${check.name} `,
-      h("span", { class: "dim" }, receipt.join(" · ")),
+      dim(receipt.join(" · ")),
       check.sha256 && h("div", { class: "dim hash", title: check.sha256 }, `output sha256 ${check.sha256.slice(0, 16)}…`),
       check.verdict !== "passed" && check.lines.length > 0 && h("pre", {}, check.lines.join("\n")),
     );
   }
 
   async changes(each) {
-    let found;
-    try {
-      found = await get(`${runPath(this.id)}/iterations/${each.iteration}/${each.attempt}/changes`);
-    } catch (error) {
-      this.say(error.message, "bad");
-      return;
-    }
+    const found = await this.tryTo(get(`${runPath(this.id)}/iterations/${each.iteration}/${each.attempt}/changes`));
+    if (!found) return;
     const colour = { "+": "add", "-": "del", "@": "hunk" };
     const patch = found.patch.trimEnd().split("\n").map((text) => h("span", { class: colour[text[0]] ?? "" }, `${text}\n`));
     this.openDialog([
