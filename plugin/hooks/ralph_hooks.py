@@ -2196,7 +2196,7 @@ def ralph_guard_families_call():
         environment: Mapping[str, str]
         """Variables that the command line itself set for this call."""
         is_torn: bool = False
-        """Something was left open in the text: what is read here may not be what runs."""
+        """A quote or bracket was left open: what we read may not be what runs."""
         input_text: str = ""
         """What comes on stdin, if known."""
 
@@ -2209,7 +2209,7 @@ def ralph_guard_families_call():
             return any(INPUT in argument for argument in self.arguments)
 
         def may_gain_options(self) -> bool:
-            """Words from stdin stand where options are still read."""
+            """Words from stdin come where options are still read."""
             before = self.arguments[: self.arguments.index("--")] if "--" in self.arguments else self.arguments
             return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
 
@@ -2391,7 +2391,7 @@ def ralph_guard_families_containers():
 def ralph_guard_families_databases():
     """Databases. Always on: dropping a table or database on a server, and anything that mentions production.
 
-The rest is everyday work on a database of one's own, so it is an optional pack.
+The rest is everyday work on a local database, so it is an optional pack.
 """
 
     import re
@@ -2490,7 +2490,7 @@ def ralph_guard_families_files():
         return Danger("files", what, instead)
 
     def _shown(path: str) -> str:
-        """A path for a message; what is not known is said so."""
+        """A path for a message; it says so where the path is unknown."""
         text = re.sub(f"[{UNKNOWN}{INPUT}]+", "…", path)
         return text if len(text) <= 80 else text[:79] + "…"
 
@@ -3384,7 +3384,7 @@ def ralph_guard_families_system():
 
     _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
     _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
-    """Units whose names begin so."""
+    """Prefixes of unit names."""
     _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
 
     def _stops_vital_unit(words: Words) -> bool:
@@ -3736,12 +3736,12 @@ def ralph_guard_limits():
     return locals()
 
 def ralph_guard_marks():
-    """Characters that stand in words for what is not known."""
+    """Placeholders in words for unknown text."""
 
     UNKNOWN = "\ue000"
-    """Stands in a word for text that only the running shell knows."""
+    """Text that only the running shell knows."""
     INPUT = "\ue001"
-    """Stands in a word for what xargs or parallel puts there: anything at all."""
+    """What xargs or parallel inserts: anything at all."""
 
     TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
 
@@ -3765,7 +3765,7 @@ def ralph_guard_options():
         return frozenset(text.split())
 
     def split_words(text: str) -> list[str]:
-        """As a shell cuts it into words; at blanks if its quotes do not match."""
+        """Split as a shell would; at blanks if the quotes do not match."""
         try:
             return shlex.split(text)
         except ValueError:
@@ -3777,7 +3777,7 @@ def ralph_guard_options():
         return name[: -len(".exe")] if name.endswith(".exe") else name
 
     def split_options(words: list[str], valued: Collection[str] = ()) -> tuple[list[str], list[str]]:
-        """Options and operands, wherever they stand; ``--`` ends the options. Values of ``valued`` ones are dropped."""
+        """Options and operands, in any order; ``--`` ends the options. Values of ``valued`` ones are dropped."""
         options: list[str] = []
         operands: list[str] = []
         waiting = False
@@ -4158,7 +4158,7 @@ def ralph_guard_programs_carriers():
         commands: list[list[str]]
         """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
         may_gain_actions: bool
-        """Words from stdin stand where ``-delete`` could be."""
+        """Words from stdin come where ``-delete`` could be."""
 
     _FIND_VALUED = words_in(
         "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size "
@@ -4236,7 +4236,7 @@ def ralph_guard_programs_carriers():
         return False
 
     def _start_each(walk: Walk, start: Start, command: list[str], cwd: str) -> None:
-        """What a carrier starts gets a scope of its own, and nothing on stdin that is known."""
+        """A carrier starts its commands in a new scope, with unknown stdin."""
         scope = start.scope.copy()
         scope.cwd = cwd
         inner = walk.deeper()
@@ -4288,7 +4288,7 @@ def ralph_guard_programs_carriers():
         commands: list[list[str]]
         is_dry: bool
         reads_commands: bool
-        """No command is given: what comes on stdin is run."""
+        """Without a command, it runs what comes on stdin."""
         directory: str
 
     _PARALLEL_VALUED = words_in(
@@ -4813,7 +4813,7 @@ def ralph_guard_programs_interpreters():
         """The script file, ``-`` for stdin, or nothing."""
         reads_stdin: bool
         may_gain_code: bool
-        """Words from stdin stand where code or options are read."""
+        """Words from stdin come where code or options are read."""
 
     def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSource:
         codes: list[str] = []
@@ -5539,7 +5539,7 @@ def ralph_guard_script_walk():
                 scope.files.pop(join_path(scope.cwd, word), None)
 
     def _walk_later(walk: Walk, text: str, scope: Scope) -> None:
-        """A shell will read it one day. What is only hard to read is the user's usual set-up."""
+        """A shell will read it later. Code that is merely hard to read is common in start-up files."""
         try:
             walk_text(walk, text, scope.copy())
         except DangerFound as found:
@@ -5869,7 +5869,7 @@ def ralph_guard_shell_expansion():
     return locals()
 
 def ralph_guard_shell_output():
-    """What a program prints, where that can be told without running it: echo, printf, decoders, a few questions."""
+    """What a program prints, where we know it without running it: echo, printf, decoders, a few queries."""
 
     import base64
     import binascii
@@ -6776,7 +6776,7 @@ def ralph_guard_walk():
         def __init__(self, *, is_torn: bool) -> None:
             self.calls = 0
             self.is_torn = is_torn
-            """Something was left open in the text: what is read may not be what runs."""
+            """A quote or bracket was left open: what we read may not be what runs."""
 
     class Walk(NamedTuple):
         rules: GuardRules
@@ -6825,7 +6825,7 @@ def ralph_guard_walk():
 
     def refuse_hidden(what: str) -> NoReturn:
         """What runs cannot be read in advance."""
-        refuse("hidden", what, "write the command out in full so that it can be read")
+        refuse("hidden", what, "write the command out in full, where it can be read")
 
     def refuse_if(danger: Danger | None) -> None:
         if danger is not None:

@@ -1,11 +1,11 @@
-"""Characters that stand in words for what is not known."""
+"""Placeholders in words for unknown text."""
 
 from __future__ import annotations
 
 UNKNOWN = "\ue000"
-"""Stands in a word for text that only the running shell knows."""
+"""Text that only the running shell knows."""
 INPUT = "\ue001"
-"""Stands in a word for what xargs or parallel puts there: anything at all."""
+"""What xargs or parallel inserts: anything at all."""
 
 TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
 

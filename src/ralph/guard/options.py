@@ -14,7 +14,7 @@ def words_in(text: str) -> frozenset[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """As a shell cuts it into words; at blanks if its quotes do not match."""
+    """Split as a shell would; at blanks if the quotes do not match."""
     try:
         return shlex.split(text)
     except ValueError:
@@ -28,7 +28,7 @@ def base_name(program: str) -> str:
 
 
 def split_options(words: list[str], valued: Collection[str] = ()) -> tuple[list[str], list[str]]:
-    """Options and operands, wherever they stand; ``--`` ends the options. Values of ``valued`` ones are dropped."""
+    """Options and operands, in any order; ``--`` ends the options. Values of ``valued`` ones are dropped."""
     options: list[str] = []
     operands: list[str] = []
     waiting = False

@@ -162,7 +162,7 @@ def _remember_files(walk: Walk, command: Simple, words: list[str], scope: Scope,
 
 
 def _walk_later(walk: Walk, text: str, scope: Scope) -> None:
-    """A shell will read it one day. What is only hard to read is the user's usual set-up."""
+    """A shell will read it later. Code that is merely hard to read is common in start-up files."""
     try:
         walk_text(walk, text, scope.copy())
     except DangerFound as found:

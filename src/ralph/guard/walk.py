@@ -63,7 +63,7 @@ class Tally:
     def __init__(self, *, is_torn: bool) -> None:
         self.calls = 0
         self.is_torn = is_torn
-        """Something was left open in the text: what is read may not be what runs."""
+        """A quote or bracket was left open: what we read may not be what runs."""
 
 
 class Walk(NamedTuple):
@@ -115,7 +115,7 @@ def refuse(family: str, what: str, instead: str) -> NoReturn:
 
 def refuse_hidden(what: str) -> NoReturn:
     """What runs cannot be read in advance."""
-    refuse("hidden", what, "write the command out in full so that it can be read")
+    refuse("hidden", what, "write the command out in full, where it can be read")
 
 
 def refuse_if(danger: Danger | None) -> None:

@@ -19,7 +19,7 @@ class Call(NamedTuple):
     environment: Mapping[str, str]
     """Variables that the command line itself set for this call."""
     is_torn: bool = False
-    """Something was left open in the text: what is read here may not be what runs."""
+    """A quote or bracket was left open: what we read may not be what runs."""
     input_text: str = ""
     """What comes on stdin, if known."""
 
@@ -32,7 +32,7 @@ class Call(NamedTuple):
         return any(INPUT in argument for argument in self.arguments)
 
     def may_gain_options(self) -> bool:
-        """Words from stdin stand where options are still read."""
+        """Words from stdin come where options are still read."""
         before = self.arguments[: self.arguments.index("--")] if "--" in self.arguments else self.arguments
         return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
 

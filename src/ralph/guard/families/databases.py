@@ -1,6 +1,6 @@
 """Databases. Always on: dropping a table or database on a server, and anything that mentions production.
 
-The rest is everyday work on a database of one's own, so it is an optional pack.
+The rest is everyday work on a local database, so it is an optional pack.
 """
 
 from __future__ import annotations

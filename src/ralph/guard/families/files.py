@@ -28,7 +28,7 @@ def _danger(what: str, instead: str) -> Danger:
 
 
 def _shown(path: str) -> str:
-    """A path for a message; what is not known is said so."""
+    """A path for a message; it says so where the path is unknown."""
     text = re.sub(f"[{UNKNOWN}{INPUT}]+", "…", path)
     return text if len(text) <= 80 else text[:79] + "…"
 

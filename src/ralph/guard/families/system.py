@@ -31,7 +31,7 @@ def _always(words: Words) -> bool:
 
 _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
 _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
-"""Units whose names begin so."""
+"""Prefixes of unit names."""
 _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
 
 

@@ -21,7 +21,7 @@ class FindCall(NamedTuple):
     commands: list[list[str]]
     """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
     may_gain_actions: bool
-    """Words from stdin stand where ``-delete`` could be."""
+    """Words from stdin come where ``-delete`` could be."""
 
 
 _FIND_VALUED = words_in(
@@ -105,7 +105,7 @@ def _removes_trees(words: list[str]) -> bool:
 
 
 def _start_each(walk: Walk, start: Start, command: list[str], cwd: str) -> None:
-    """What a carrier starts gets a scope of its own, and nothing on stdin that is known."""
+    """A carrier starts its commands in a new scope, with unknown stdin."""
     scope = start.scope.copy()
     scope.cwd = cwd
     inner = walk.deeper()
@@ -162,7 +162,7 @@ class ParallelCall(NamedTuple):
     commands: list[list[str]]
     is_dry: bool
     reads_commands: bool
-    """No command is given: what comes on stdin is run."""
+    """Without a command, it runs what comes on stdin."""
     directory: str
 
 

@@ -70,7 +70,7 @@ class CodeSource(NamedTuple):
     """The script file, ``-`` for stdin, or nothing."""
     reads_stdin: bool
     may_gain_code: bool
-    """Words from stdin stand where code or options are read."""
+    """Words from stdin come where code or options are read."""
 
 
 def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSource:

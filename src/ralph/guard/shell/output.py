@@ -1,4 +1,4 @@
-"""What a program prints, where that can be told without running it: echo, printf, decoders, a few questions."""
+"""What a program prints, where we know it without running it: echo, printf, decoders, a few queries."""
 
 from __future__ import annotations
 
