@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from textual.worker import WorkerFailed
 
-from ralph.adapters.storage.run_removal import RunRemover
+from ralph.adapters.storage.run_removal import remove_run
 from ralph.domain.agent.events import Text, TodoChanged, TodoItem, TodoStatus, ToolEnded, ToolStarted
 from ralph.domain.loop.events import AgentActed, Warned
 from ralph.domain.loop.evidence import Verdict
@@ -83,7 +83,7 @@ def test_an_event_of_another_version_is_named_and_the_rest_is_shown(record: Reco
 def test_a_run_that_is_removed_while_it_is_watched_is_said_to_be(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.sees("Everything is in place.")
-        RunRemover(shop.folder).remove(EARLIER)
+        remove_run(shop.folder, EARLIER)
         await viewer.sees(
             "this run was removed; what was read so far is still shown", "Everything is in place."
         )

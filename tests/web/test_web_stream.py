@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ralph.adapters.storage.run_removal import RunRemover
+from ralph.adapters.storage.run_removal import remove_run
 from ralph.domain.agent.events import Text, ToolEnded
 from ralph.domain.loop.events import AgentActed, Warned
 from ralph.domain.loop.evidence import Verdict
@@ -105,7 +105,7 @@ def test_a_run_that_is_removed_while_watched_ends_its_stream(root: Path, site: S
     with site.client() as client, client.stream("GET", "/api/stream", params={"run": "r1"}) as answer:
         seen = frames(answer.iter_lines())
         assert next(name for _, name, _ in seen if name == "run")
-        RunRemover(root / ".ralph").remove("r1")
+        remove_run(root / ".ralph", "r1")
         assert [name for _, name, _ in seen][-1] == "gone"
         assert client.get("/api/runs/r1").status_code == 404
         assert client.post("/api/runs/r1/stop", json={}).status_code == 409

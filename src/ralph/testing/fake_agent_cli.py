@@ -125,15 +125,8 @@ class CodexVoice:
         self._emit({"type": "turn.completed", "usage": {**usage, "output_tokens": OUTPUT_TOKENS}})
 
     def _command(self, identifier: str, output: str, code: int | None, status: str) -> Record:
-        command = self._commands[identifier]
-        return {
-            "id": identifier,
-            "type": "command_execution",
-            "command": command,
-            "aggregated_output": output,
-            "exit_code": code,
-            "status": status,
-        }
+        item = {"id": identifier, "type": "command_execution", "command": self._commands[identifier]}
+        return {**item, "aggregated_output": output, "exit_code": code, "status": status}
 
     def _completed(self, item: Record) -> None:
         self._items += 1

@@ -13,7 +13,7 @@ import pytest
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.feed import Feed
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.adapters.storage.run_removal import RunRemover
+from ralph.adapters.storage.run_removal import remove_run
 from ralph.domain.agent.events import Text, Usage
 from ralph.domain.holder import Owner
 from ralph.domain.loop.decision import Outcome
@@ -215,7 +215,7 @@ def test_a_run_that_was_removed_while_watched_is_gone_everywhere(
 ) -> None:
     writer.iteration(1, Verdict.PASSED)
     assert len(feed.iterations("r1")) == 1
-    RunRemover(folder).remove("r1")
+    remove_run(folder, "r1")
     assert feed.run("r1") is None
     assert feed.events("r1") == []
     assert feed.timeline("r1") == Timeline()

@@ -8,7 +8,7 @@ import pytest
 
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.adapters.storage.run_removal import Belongings, RunRemover, belongings, run_folder
+from ralph.adapters.storage.run_removal import Belongings, belongings, compact_record, remove_run, run_folder
 from ralph.domain.holder import Owner
 from ralph.domain.loop.events import IterationStarted
 from ralph.domain.loop.state import LoopState
@@ -54,7 +54,7 @@ def test_what_a_run_left_is_counted_without_following_links(folder: Path) -> Non
 def test_folder_rows_and_links_go_together_and_the_rest_stays(folder: Path) -> None:
     link = folder / "prompt_001.txt"
     assert link.exists()
-    RunRemover(folder).remove("new")
+    remove_run(folder, "new")
     assert rows(folder) == [1, 1, 1]
     assert not (folder / "runs" / "new").exists()
     assert not link.is_symlink()
@@ -67,7 +67,7 @@ def test_a_folder_that_cannot_be_removed_keeps_its_row(folder: Path, monkeypatch
 
     monkeypatch.setattr("shutil.rmtree", refuse)
     with pytest.raises(StoreError, match="Permission denied"):
-        RunRemover(folder).remove("old")
+        remove_run(folder, "old")
     assert rows(folder) == [2, 2, 2]
 
 
@@ -75,7 +75,7 @@ def test_a_folder_that_is_gone_already_is_no_obstacle(folder: Path) -> None:
     for file in (folder / "runs" / "old").iterdir():
         file.unlink()
     (folder / "runs" / "old").rmdir()
-    RunRemover(folder).remove("old")
+    remove_run(folder, "old")
     assert rows(folder) == [1, 1, 1]
 
 
@@ -83,7 +83,7 @@ def test_what_a_link_leads_to_is_not_the_runs_own(folder: Path) -> None:
     precious = folder.parent / "precious"
     (folder / "runs" / "old").rename(precious)
     (folder / "runs" / "old").symlink_to(precious)
-    RunRemover(folder).remove("old")
+    remove_run(folder, "old")
     assert (precious / "prompt_001.txt").exists()
     assert not (folder / "runs" / "old").is_symlink()
 
@@ -93,7 +93,7 @@ def test_a_name_that_leads_elsewhere_is_refused(folder: Path, name: str) -> None
     with pytest.raises(StoreError, match="impossible name"):
         run_folder(folder, name)
     with pytest.raises(StoreError, match="impossible name"):
-        RunRemover(folder).remove(name)
+        remove_run(folder, name)
 
 
 def test_compacting_gives_the_space_back(folder: Path) -> None:
@@ -101,9 +101,8 @@ def test_compacting_gives_the_space_back(folder: Path) -> None:
     database.execute("UPDATE events SET data = zeroblob(500000)")
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
-    remover = RunRemover(folder)
-    remover.remove("old")
-    remover.remove("new")
+    remove_run(folder, "old")
+    remove_run(folder, "new")
     before = (folder / "ralph.db").stat().st_size
-    remover.compact()
+    compact_record(folder)
     assert (folder / "ralph.db").stat().st_size < before / 5

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from ralph.adapters.files import write_atomic
 from ralph.domain.agent.commit_message import COMMIT_PROMPT, commit_message
@@ -239,19 +239,18 @@ class Committer(Protocol):
     async def commit_all(self, message: str) -> str: ...
 
 
+@dataclass(frozen=True, slots=True)
 class CommitLeftovers:
     """Commits what an accepted session left: no work is discarded, and the next role sees all of it."""
 
-    name = "commit"
-    trigger = Trigger.ON_ACCEPT
-
-    def __init__(self, git: Committer) -> None:
-        self._git = git
+    git: Committer
+    name: ClassVar = "commit"
+    trigger: ClassVar = Trigger.ON_ACCEPT
 
     async def run(self, judging: Judging) -> ActionResult:
         message = f"{judging.assignment.key}: what the session left uncommitted"
         try:
-            commit = await self._git.commit_all(message)
+            commit = await self.git.commit_all(message)
         except GitFailed as error:
             return ActionResult(False, error.message)
         return ActionResult(ok=True, message=f"committed {commit[:12]}" if commit else "nothing to commit")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import stat
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.signals.folder_watch import FolderWatch
@@ -14,11 +15,11 @@ from ralph.engine.ports import Judging, Running
 from ralph.errors import RalphError, StoreError
 
 
+@dataclass(frozen=True, slots=True)
 class DoneFile:
     """A probe, and what else is done with the file. Its content is not read."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def exists(self) -> bool:
         """A link that leads nowhere does not count. Raises StoreError for a directory, or if it cannot be seen."""
@@ -55,6 +56,7 @@ class DoneFile:
         return (Signal(Claim.DONE, f"file {self.path.name}"),) if self.exists() else ()
 
 
+@dataclass(frozen=True, slots=True)
 class DoneWatch:
     """An attendant: some agents write DONE and then continue, or hang.
 
@@ -62,34 +64,31 @@ class DoneWatch:
     is called each time it appears.
     """
 
-    def __init__(
-        self, done: DoneFile, *, grace: float, poll_interval: float, on_seen: Callable[[], None]
-    ) -> None:
-        self._done = done
-        self._grace = grace
-        self._poll_interval = poll_interval
-        self._on_seen = on_seen
+    done: DoneFile
+    grace: float
+    poll_interval: float
+    on_seen: Callable[[], None]
 
     async def attend(self, running: Running) -> None:
         clock = asyncio.get_running_loop()
         deadline: float | None = None
-        with FolderWatch(self._done.path.parent) as folder:
+        with FolderWatch(self.done.path.parent) as folder:
             while True:
                 is_there = self._is_there()
                 if is_there and deadline is None:
-                    deadline = clock.time() + self._grace
-                    running.finish_within(self._grace)
-                    self._on_seen()
+                    deadline = clock.time() + self.grace
+                    running.finish_within(self.grace)
+                    self.on_seen()
                 elif not is_there and deadline is not None:
                     deadline = None
                     running.finish_within(None)
                 elif deadline is not None and clock.time() >= deadline:
                     # It still runs because another attendant, which saw it begin a turn, lifted the deadline.
                     running.finish_within(0)
-                await folder.changed(within=self._poll_interval)
+                await folder.changed(within=self.poll_interval)
 
     def _is_there(self) -> bool:
         try:
-            return self._done.exists()
+            return self.done.exists()
         except RalphError:  # raised again after the session, where it can end the run
             return False

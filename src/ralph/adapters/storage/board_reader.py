@@ -48,39 +48,37 @@ _VERIFICATIONS = """SELECT at, role, iteration, method, verified, reason, run_id
 _EVENTS = "SELECT at, kind, text FROM task_events WHERE task_id = ? ORDER BY seq DESC LIMIT ?"
 
 
+@dataclass(frozen=True, slots=True)
 class TaskCards:
     """Reads a record that has tasks; ``roles`` are the project's, in the order of its pipeline."""
 
-    def __init__(
-        self, query: Query, *, here: Owner, started_of: StartedOf, roles: CompletionDefaults | None = None
-    ) -> None:
-        self._query = query
-        self._here = here
-        self._started_of = started_of
-        self._roles = roles or CompletionDefaults()
+    query: Query
+    here: Owner
+    started_of: StartedOf
+    roles: CompletionDefaults
 
     def board(self) -> Board | None:
         """None: there are no tasks."""
-        count = self._query("SELECT count(*) FROM tasks")[0][0]
+        count = self.query("SELECT count(*) FROM tasks")[0][0]
         if not count:
             return None
         views = self._views(_SHOWN, MOST_CARDS)
-        return task_board(views, self._roles, hidden=count - len(views))
+        return task_board(views, self.roles, hidden=count - len(views))
 
     def detail(self, task_id: str) -> CardDetail | None:
         views = self._views(f"{_TASKS} WHERE id = ?", task_id)
-        return task_detail(views[0], self._roles, self._history(task_id)) if views else None
+        return task_detail(views[0], self.roles, self._history(task_id)) if views else None
 
     def _views(self, query: str, *values: object) -> list[TaskView]:
         unfinished = {
-            name: TaskStatus(status) for name, status in self._query(_UNFINISHED) if status in _STATUSES
+            name: TaskStatus(status) for name, status in self.query(_UNFINISHED) if status in _STATUSES
         }
         claims = {
             task_id: run_id
-            for task_id, run_id, *owner in self._query(_CLAIMS)
-            if is_alive(Owner(*owner), here=self._here, started_of=self._started_of)
+            for task_id, run_id, *owner in self.query(_CLAIMS)
+            if is_alive(Owner(*owner), here=self.here, started_of=self.started_of)
         }
-        tasks = (_readable(row) for row in self._query(query, *values))
+        tasks = (_readable(row) for row in self.query(query, *values))
         return [view_of(task, unfinished, claims.get(task.id)) for task in tasks if task is not None]
 
     def _history(self, task_id: str) -> tuple[HistoryEntry, ...]:
@@ -95,13 +93,13 @@ class TaskCards:
                 reason=reason,
                 run_id=run_id,
             )
-            for at, role, iteration, method, verified, reason, run_id in self._query(
+            for at, role, iteration, method, verified, reason, run_id in self.query(
                 _VERIFICATIONS, task_id, MOST_HISTORY
             )
         ]
         entries += [
             HistoryEntry(at=at, what=kind, reason=text)
-            for at, kind, text in self._query(_EVENTS, task_id, MOST_HISTORY)
+            for at, kind, text in self.query(_EVENTS, task_id, MOST_HISTORY)
         ]
         return tuple(sorted(entries, key=lambda entry: entry.at, reverse=True)[:MOST_HISTORY])
 
@@ -127,24 +125,24 @@ class BoardRules:
         return self.plan_folder / "tasks.json"
 
 
+@dataclass(frozen=True, slots=True)
 class BoardReader:
     """Reads again on each call: the agent itself edits the plan. ``tasks`` None: the record has none."""
 
-    def __init__(self, tasks: TaskCards | None, rules: BoardRules) -> None:
-        self._tasks = tasks
-        self._plan = rules.plan
-        self._problem = rules.problem
+    tasks: TaskCards | None
+    rules: BoardRules
 
     def boards(self) -> tuple[Board, ...]:
-        tasks = None if self._tasks is None else self._tasks.board()
+        tasks = None if self.tasks is None else self.tasks.board()
         found = [board for board in (tasks, self._stories()) if board is not None]
         return tuple(
-            replace(board, problem="; ".join(filter(None, (board.problem, self._problem)))) for board in found
+            replace(board, problem="; ".join(filter(None, (board.problem, self.rules.problem))))
+            for board in found
         )
 
     def card(self, kind: CardKind, card_id: str) -> CardDetail | None:
         if kind is CardKind.TASK:
-            return None if self._tasks is None else self._tasks.detail(card_id)
+            return None if self.tasks is None else self.tasks.detail(card_id)
         document, _ = self._read_plan()
         found = (story for story in stories_in(document or {}) if str(story.get("id")) == card_id)
         return next(map(story_detail, found), None)
@@ -155,18 +153,19 @@ class BoardReader:
 
     def _read_plan(self) -> tuple[dict[str, Any] | None, str]:
         """The document, and what is wrong with it."""
+        plan = self.rules.plan
         try:
-            data = read_plain(self._plan, MOST_PLAN_BYTES + 1)
+            data = read_plain(plan, MOST_PLAN_BYTES + 1)
         except FileNotFoundError:
             return None, ""
         except OSError as error:
-            return None, f"{self._plan.name} cannot be read: {error.strerror or error}"
+            return None, f"{plan.name} cannot be read: {error.strerror or error}"
         if len(data) > MOST_PLAN_BYTES:
-            return None, f"{self._plan.name} is too large to show"
+            return None, f"{plan.name} is too large to show"
         try:
             document = parse_json(data.decode()).value
         except ValueError as error:
-            return None, f"{self._plan.name} is not JSON: {error}"
+            return None, f"{plan.name} is not JSON: {error}"
         if not isinstance(document, dict):
-            return None, f"{self._plan.name} is not a plan: it holds no object"
+            return None, f"{plan.name} is not a plan: it holds no object"
         return document, ""

@@ -141,40 +141,38 @@ class ModeCheck:
     holder: Claim | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class ModeRegistry:
     """The modes of one workspace: planning, executing and verifying exclude each other.
 
     ``inherited`` is the run that started this process: it works under the mode of that run.
     """
 
-    def __init__(
-        self, claims: Claims, workspace: str, *, now: Callable[[], float], inherited: str = ""
-    ) -> None:
-        self._claims = claims
-        self._workspace = workspace
-        self._now = now
-        self._inherited = inherited
+    claims: Claims
+    workspace: str
+    now: Callable[[], float]
+    inherited: str = ""
 
     def can_start(self, mode: Mode) -> ModeCheck:
         """A look, not a promise: only ``start`` decides. The same mode is in its own way, too."""
-        holder = self._claims.holder(self._workspace)
-        if holder is None or self._claims.covers(holder, self._inherited):
+        holder = self.claims.holder(self.workspace)
+        if holder is None or self.claims.covers(holder, self.inherited):
             return ModeCheck(allowed=True)
         return ModeCheck(allowed=False, blocked_by=holder.mode, holder=holder)
 
     def start(self, mode: Mode, details: Mapping[str, object] | None = None) -> bool:
-        now = self._now()
+        now = self.now()
         try:
-            self._claims.take(self._workspace, mode, now=now, details=details, inherited=self._inherited)
+            self.claims.take(self.workspace, mode, now=now, details=details, inherited=self.inherited)
         except WorkspaceBusy:
             return False
         return True
 
     def is_mine(self, mode: Mode) -> bool:
         """This very process holds the workspace in this mode."""
-        holder = self._claims.holder(self._workspace)
-        return holder is not None and holder.mode is mode and self._claims.is_mine(holder)
+        holder = self.claims.holder(self.workspace)
+        return holder is not None and holder.mode is mode and self.claims.is_mine(holder)
 
     def end(self, mode: Mode) -> bool:
         """Only what this process itself started."""
-        return self._claims.release(self._workspace, mode)
+        return self.claims.release(self.workspace, mode)

@@ -13,6 +13,7 @@ from ralph.errors import StoreError
 
 BUSY_TIMEOUT = 10.0
 APPLICATION_ID = 0x52414C50  # "RALP": marks the file as ours
+MIGRATIONS = sorted(Path(__file__).with_name("migrations").glob("*.sql"))
 
 Statement = tuple[str, tuple[object, ...]]
 """SQL and its values."""
@@ -58,35 +59,29 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    migrations = _migrations()
-    version = _version(connection)
-    if version > len(migrations):
-        message = f"{path} was written by a newer ralph (schema {version}, this one knows {len(migrations)})"
-        raise StoreError(message, hint="Upgrade ralph, or move the file away to start afresh.")
-    if version == len(migrations):
+    if schema_version(connection, path) == len(MIGRATIONS):
         return
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if version == 0 and tables and application != APPLICATION_ID:
-        message = f"{path} is a database, but not one of ralph's"
-        raise StoreError(message, hint="Move the file away; ralph will not write into it.")
     with transaction(connection):
         # Another process may have migrated while this one waited for the lock.
-        for number in range(_version(connection), len(migrations)):
-            for statement in _statements(migrations[number]):
+        for migration in MIGRATIONS[schema_version(connection, path) :]:
+            for statement in _statements(migration.read_text()):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _migrations() -> list[str]:
-    folder = Path(__file__).with_name("migrations")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [(folder / name).read_text() for name in names]
+def schema_version(connection: sqlite3.Connection, path: Path) -> int:
+    """0: nothing in it yet. Raises StoreError for a database of another program, or of a newer ralph."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and application != APPLICATION_ID:
+        message = f"{path} is a database, but not one of ralph's"
+        raise StoreError(message, hint="Move the file away; ralph will not write into it.")
+    if version > len(MIGRATIONS):
+        message = f"{path} was written by a newer ralph (schema {version}, this one knows {len(MIGRATIONS)})"
+        raise StoreError(message, hint="Upgrade ralph, or move the file away to start over.")
+    return version
 
 
 def path_of(connection: sqlite3.Connection) -> Path:

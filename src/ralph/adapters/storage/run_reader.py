@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from ralph.adapters.storage.database import APPLICATION_ID, StartedOf, store_errors
+from ralph.adapters.storage.database import StartedOf, schema_version, store_errors
 from ralph.domain.holder import Owner
 from ralph.domain.views.runs import LastCheck, RunView, is_alive, sort_runs, state_of
 from ralph.errors import StoreError
@@ -25,7 +25,6 @@ RECENT = 64
 """Events searched for the newest check: only a few follow the checks of an iteration."""
 
 FIRST_OWNERS = 2
-KNOWN_SCHEMA = len(list(Path(__file__).with_name("migrations").glob("*.sql")))
 
 _OWNER = "pid, process_started, boot_id, host, parent_id, ended_at"
 _NO_OWNER = "0, '', '', '', '', NULL"
@@ -74,7 +73,7 @@ def open_reader(state_folder: Path) -> RunReader | None:
     with _read_errors(path):
         connection = _connect(path)
         try:
-            version = _version(connection, path)
+            version = schema_version(connection, path)
         except BaseException:
             connection.close()
             raise
@@ -341,20 +340,6 @@ def _checked(uri: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """0: nothing in it yet."""
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if tables and application != APPLICATION_ID:
-        message = f"{path} is a database, but not one of ralph's"
-        raise StoreError(message, hint="Move the file away; ralph will not write into it.")
-    if version > KNOWN_SCHEMA:
-        message = f"{path} was written by a newer ralph (schema {version}, this one knows {KNOWN_SCHEMA})"
-        raise StoreError(message, hint="Upgrade ralph, or move the file away to start over.")
-    return version
 
 
 @contextmanager

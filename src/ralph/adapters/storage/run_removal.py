@@ -42,37 +42,28 @@ def _sizes(folder: Path) -> Iterator[int]:
                 yield (Path(parent) / name).lstat().st_size
 
 
-class RunRemover:
-    """Writes to the record, so it may migrate it first."""
+def remove_run(state_folder: Path, run_id: str) -> None:
+    """The caller knows that the run is over. Raises StoreError and keeps the rows if the folder stays."""
+    folder, path = run_folder(state_folder, run_id), state_folder / "ralph.db"
+    try:
+        if folder.is_symlink():
+            folder.unlink()  # its target is not ours
+        elif folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        message = f"cannot remove {error.filename or folder}: {error.strerror or error}"
+        raise StoreError(message, hint="The run is kept in the record.") from error
+    with closing(open_database(path)) as database, store_errors(path):
+        database.execute("DELETE FROM runs WHERE id = ?", (run_id,))
+    for pattern in ("guardrail_*.log", "prompt_*.txt"):
+        for link in state_folder.glob(pattern):
+            if link.is_symlink() and not link.exists():
+                with contextlib.suppress(OSError):
+                    link.unlink()
 
-    def __init__(self, state_folder: Path) -> None:
-        self._folder = state_folder
-        self._path = state_folder / "ralph.db"
 
-    def remove(self, run_id: str) -> None:
-        """The caller knows that the run is over. Raises StoreError and keeps the rows if the folder stays."""
-        folder = run_folder(self._folder, run_id)
-        try:
-            if folder.is_symlink():
-                folder.unlink()  # what it leads to is not ours
-            elif folder.exists():
-                shutil.rmtree(folder)
-        except OSError as error:
-            message = f"cannot remove {error.filename or folder}: {error.strerror or error}"
-            raise StoreError(message, hint="The run is kept in the record.") from error
-        with closing(open_database(self._path)) as database, store_errors(self._path):
-            database.execute("DELETE FROM runs WHERE id = ?", (run_id,))
-        self._forget_links()
-
-    def compact(self) -> None:
-        """Give freed space back. Only while nothing writes: it may take longer than a run would wait."""
-        with closing(open_database(self._path)) as database, contextlib.suppress(sqlite3.Error):
-            database.execute("VACUUM")
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def _forget_links(self) -> None:
-        for pattern in ("guardrail_*.log", "prompt_*.txt"):
-            for link in self._folder.glob(pattern):
-                if link.is_symlink() and not link.exists():
-                    with contextlib.suppress(OSError):
-                        link.unlink()
+def compact_record(state_folder: Path) -> None:
+    """Give freed space back. Only while nothing writes: it may take longer than a run would wait."""
+    with closing(open_database(state_folder / "ralph.db")) as database, contextlib.suppress(sqlite3.Error):
+        database.execute("VACUUM")
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -161,16 +162,14 @@ def iso_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+@dataclass(frozen=True, slots=True)
 class LoopStateListener:
     """Shows a run in the state file: written before each launch, removed when the run ends, left by a killed run."""
 
-    def __init__(
-        self, file: StateFile[RalphLoopState], *, task: str, promise: str, started_at: float
-    ) -> None:
-        self._file = file
-        self._task = task
-        self._promise = promise
-        self._started_at = iso_time(started_at)
+    file: StateFile[RalphLoopState]
+    task: str
+    promise: str
+    started_at: float
 
     def __call__(self, event: LoopEvent, at: float) -> None:
         match event:
@@ -179,12 +178,12 @@ class LoopStateListener:
                     active=True,
                     iteration=iteration,
                     max_iterations=maximum or 0,  # 0: no limit
-                    completion_promise=self._promise,
-                    started_at=self._started_at,
-                    prompt=self._task,
+                    completion_promise=self.promise,
+                    started_at=iso_time(self.started_at),
+                    prompt=self.task,
                 )
-                self._file.write(state)
+                self.file.write(state)
             case RunEnded():
-                self._file.clear()
+                self.file.clear()
             case _:
                 pass

@@ -73,43 +73,33 @@ def _named(columns: str, row: tuple[Any, ...]) -> dict[str, Any]:
     return {name: bool(value) if name in _FLAGS else value for name, value in values}
 
 
+@dataclass(frozen=True, slots=True)
 class TaskSettling:
     """Records what an iteration made of a task.
 
     ``enlist`` adds statements to the transaction that saves the run's state next: task and run change together.
     """
 
-    def __init__(
-        self,
-        store: TaskStore,
-        task_id: str,
-        *,
-        run_id: str,
-        methods: Mapping[str, str],
-        enlist: Callable[[Iterable[Statement]], None],
-        now: Callable[[], float],
-        warn: Callable[[str], None],
-    ) -> None:
-        self._store = store
-        self._task_id = task_id
-        self._run_id = run_id
-        self._methods = methods
-        self._enlist = enlist
-        self._now = now
-        self._warn = warn
+    store: TaskStore
+    task_id: str
+    run_id: str
+    methods: Mapping[str, str]
+    enlist: Callable[[Iterable[Statement]], None]
+    now: Callable[[], float]
+    warn: Callable[[str], None]
 
     def task(self) -> Task:
-        return self._store.get(self._task_id)
+        return self.store.get(self.task_id)
 
     def put_back(self, task: Task) -> None:
-        self._warn(f"{task.id} was changed on record while it was worked on; that was undone")
-        self._store.change(self._task_id, lambda now: keep_progress(task, now), at=self._now())
+        self.warn(f"{task.id} was changed on record while it was worked on; that was undone")
+        self.store.change(self.task_id, lambda now: keep_progress(task, now), at=self.now())
 
     def settle(
         self, before: Task, after: Task, *, evidence: Evidence | None, decision: Decision, role: str
     ) -> None:
-        at, run_id = self._now(), self._run_id
-        method = self._methods.get(role, "")
+        at, run_id = self.now(), self.run_id
+        method = self.methods.get(role, "")
         accepted = isinstance(decision, Accept)
         changed = replace(after, updated_at=datetime.fromtimestamp(at, UTC))
         statements: list[Statement] = [(UPDATE, (*row_of(changed), before.id))]
@@ -132,4 +122,4 @@ class TaskSettling:
             used = before.used + (evidence is not None)
             settled = (before.id, at, role, method, accepted, used, decision.reason, run_id)
             statements.append((ADD_STAGE, (*settled, run_id, f"{before.id}/{role}", before.id)))
-        self._enlist(statements)
+        self.enlist(statements)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ralph.adapters.storage.run_removal import RunRemover, belongings, run_folder
+from ralph.adapters.storage.run_removal import belongings, compact_record, remove_run, run_folder
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views import runs as rules
 from ralph.domain.views.runs import RunView
@@ -58,19 +58,18 @@ def _with_size(state_folder: Path, runs: Iterable[RunView]) -> list[Removable]:
 
 def remove_runs(state_folder: Path, runs: Sequence[Removable]) -> Removal:
     """Remove what can be removed; free the space unless a run is under way."""
-    remover = RunRemover(state_folder)
     problems: list[str] = []
     with require_record(state_folder) as record:
         for one in runs:
             try:
                 _require_ended(record, one.run.id)
-                remover.remove(one.run.id)
+                remove_run(state_folder, one.run.id)
             except RalphError as error:
                 problems.append(error.message)
         is_idle = not any(run.live for run in record.runs(limit=0))
     removed = len(runs) - len(problems)
     if removed and is_idle:
-        remover.compact()
+        compact_record(state_folder)
     return Removal(removed, problems)
 
 
