@@ -122,9 +122,9 @@ The only module that does either. It imports little of the standard library, and
 def ralph_domain_agent_events():
     """The normalized stream: what any agent does, whatever dialect it speaks.
 
-Parsers in ``adapters/agents`` make these from lines; the session, the journal and the faces read them.
-``kind`` is the name on the wire (journal, ``--json``). The classes are not frozen because a session may
-print a hundred thousand of them and a frozen dataclass costs three times as much to make; nobody changes one.
+Parsers in ``adapters/agents`` create these from lines; the session, the journal and the faces read them. ``kind`` is
+the name on the wire (journal, ``--json``). The classes are not frozen, though nothing changes one: a session may print
+a hundred thousand, and a frozen dataclass costs three times as much to create.
 """
 
     from dataclasses import dataclass, field
@@ -140,7 +140,7 @@ print a hundred thousand of them and a frozen dataclass costs three times as muc
 
     @dataclass(slots=True)
     class Text:
-        """Words of the assistant. Only these may hold a claim, and only when ``parent`` is empty.
+        """Words of the assistant. Only these may contain a claim, and only if ``parent`` is empty.
 
     ``final`` is false when the next Text continues the same block (a delta, or a line of plain output):
     a tag may span such pieces, but never two blocks.
@@ -148,7 +148,7 @@ print a hundred thousand of them and a frozen dataclass costs three times as muc
 
         text: str
         final: bool = True
-        parent: str = ""  # the tool call of the sub-agent that speaks; its words are not the assistant's
+        parent: str = ""  # the tool call of a sub-agent, whose words are not the assistant's
         kind: str = field(default="text", init=False)
 
     @dataclass(slots=True)
@@ -219,12 +219,13 @@ print a hundred thousand of them and a frozen dataclass costs three times as muc
             )
 
         def __sub__(self, other: Usage) -> Usage:
-            return Usage(
-                self.input_tokens - other.input_tokens,
-                self.output_tokens - other.output_tokens,
-                self.cache_read_tokens - other.cache_read_tokens,
-                self.cache_write_tokens - other.cache_write_tokens,
+            negative = (
+                -other.input_tokens,
+                -other.output_tokens,
+                -other.cache_read_tokens,
+                -other.cache_write_tokens,
             )
+            return self + Usage(*negative)
 
         @property
         def total(self) -> int:
@@ -243,10 +244,10 @@ print a hundred thousand of them and a frozen dataclass costs three times as muc
 
     @dataclass(slots=True)
     class TurnEnded:
-        """The agent says that its turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
+        """The agent's turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
 
-    ``error`` is empty on success. ``text`` repeats what was said; what was not said before comes as Text too.
-    ``usage`` and ``cost_usd`` are of this turn unless ``cumulative``.
+    ``error`` is empty on success. ``text`` repeats what was said; anything new also comes as Text. ``usage`` and
+    ``cost_usd`` are those of this turn unless ``cumulative``.
     """
 
         text: str = ""
@@ -270,7 +271,7 @@ print a hundred thousand of them and a frozen dataclass costs three times as muc
 
     @dataclass(slots=True)
     class ErrorReported:
-        """A structured error event. ``status`` is the HTTP status where known; ``final`` if the agent gave up."""
+        """A structured error event. ``status`` is the HTTP status, if known; ``final``: the agent gave up."""
 
         message: str
         status: int | None = None
@@ -287,34 +288,23 @@ print a hundred thousand of them and a frozen dataclass costs three times as muc
 
     @dataclass(slots=True)
     class Unknown:
-        """An event type we do not know (yet). Never an error; the raw log has it whole."""
+        """An event type that ralph does not know. Never an error; the raw log has all of it."""
 
         type: str
         kind: str = field(default="unknown", init=False)
 
     @dataclass(slots=True)
     class Noise:
-        """A line that is no event: talk on stdout (``torn`` false) or a line cut in the middle (``torn`` true)."""
+        """A line that is not an event: other output, or (``torn``) an event cut in the middle."""
 
         text: str
         torn: bool = False
         kind: str = field(default="noise", init=False)
 
     AgentEvent = (
-        SessionStarted
-        | Text
-        | Reasoning
-        | ToolStarted
-        | ToolEnded
-        | TodoChanged
-        | UsageReported
-        | TurnEnded
-        | LimitReported
-        | ErrorReported
-        | Notice
-        | Unknown
-        | Noise
-    )
+        SessionStarted | Text | Reasoning | ToolStarted | ToolEnded | TodoChanged | UsageReported | TurnEnded
+        | LimitReported | ErrorReported | Notice | Unknown | Noise
+    )  # fmt: skip
     return locals()
 
 def ralph_domain_circles():
@@ -363,7 +353,7 @@ def ralph_domain_loop_feedback():
         placement: Placement = Placement.APPEND
 
     def remark_on(ending: Ending) -> Feedback | None:
-        """What the next session is told about how the last one ended."""
+        """What the next session learns about how the last one ended."""
         match ending:
             case Ending.TIMED_OUT:
                 return Feedback("The previous session was ended by the harness: it ran out of time.")
@@ -385,7 +375,7 @@ def ralph_domain_loop_feedback():
     return locals()
 
 def ralph_domain_loop_prompt():
-    """The prompt of one iteration, from what was given and what the last session left to say."""
+    """The prompt of one iteration, from the task and the feedback of the last session."""
 
     from dataclasses import dataclass
 
@@ -394,9 +384,9 @@ def ralph_domain_loop_prompt():
     SEPARATOR = "\n\n"
 
     def compose(base: str, feedback: Sequence[Feedback]) -> str:
-        """The base prompt with feedback above, below or in place of it; each group in its own order.
+        """The base prompt with feedback above, below or in place of it; each group in order.
 
-    REPLACE takes the place of the *base*, never of other feedback: no failure message is lost.
+    REPLACE replaces the *base*, never other feedback: no failure message is lost.
     """
         above = [item.text for item in feedback if item.placement is Placement.PREPEND]
         instead = [item.text for item in feedback if item.placement is Placement.REPLACE]
@@ -404,13 +394,13 @@ def ralph_domain_loop_prompt():
         return SEPARATOR.join([*above, *(instead or [base]), *below])
 
     def with_iteration_count(prompt: str, *, iteration: int, maximum: int) -> str:
-        """The setting ``includeIterationCountInPrompt``; its line comes before everything else."""
+        """The setting ``includeIterationCountInPrompt``."""
         remaining = max(0, maximum - iteration)
         return f"Iteration {iteration} of {maximum}, {remaining} remaining.{SEPARATOR}{prompt}"
 
     @dataclass(frozen=True, slots=True)
     class AsGiven:
-        """The prompt as given, with feedback, and the iteration count before everything else if wanted."""
+        """The prompt as given, with feedback, and the iteration count first if wanted."""
 
         with_count: bool = False
 
@@ -439,7 +429,7 @@ def ralph_domain_loop_prompt():
     return locals()
 
 def ralph_domain_loop_session_report():
-    """How an agent session ended, as a value: nothing an agent does raises."""
+    """How an agent session ended, as a value: nothing an agent does raises an exception."""
 
     from dataclasses import dataclass, field
     from enum import StrEnum
@@ -447,13 +437,13 @@ def ralph_domain_loop_session_report():
     _m = _module("ralph.domain.agent.events"); Usage = _m["Usage"]
 
     class Ending(StrEnum):
-        """Why the process is no longer there."""
+        """Why the process ended."""
 
         EXITED = "exited"  #: by itself
-        TIMED_OUT = "timed_out"  #: the total time was over
+        TIMED_OUT = "timed_out"  #: it took too long
         IDLE = "idle"  #: no output for too long
         STOPPED = "stopped"  #: the user asked to stop now
-        LIMITED = "limited"  #: a limit of the run was reached in the middle of it
+        LIMITED = "limited"  #: the run reached a limit during the session
         NOT_STARTED = "not_started"  #: could not be started at all
 
     @dataclass(frozen=True, slots=True)
@@ -483,8 +473,8 @@ def ralph_domain_loop_session_report():
 
     @dataclass(frozen=True, slots=True)
     class Spend:
-        """Money, tokens and time. Unknown money is not zero: ``cost_usd`` is None until somebody reports some, and
-    ``is_partly_unknown`` as soon as tokens were used that nobody can price: then it cost at least so much."""
+        """Money, tokens and time. Unknown cost is not zero: ``cost_usd`` is None until some is reported, and with
+    ``is_partly_unknown``, tokens without a known price were used: it cost at least this."""
 
         cost_usd: float | None = None
         usage: Usage = Usage()
@@ -496,7 +486,7 @@ def ralph_domain_loop_session_report():
             return cls(cost_usd, usage, seconds, is_partly_unknown=cost_usd is None and usage.total > 0)
 
         def __sub__(self, earlier: Spend) -> Spend:
-            """What came on top of an earlier sum."""
+            """What was added to an earlier sum."""
             cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
             used = self.usage - earlier.usage
             return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and used.total > 0)
@@ -512,14 +502,14 @@ def ralph_domain_loop_session_report():
 
     @dataclass(frozen=True, slots=True)
     class AgentReport:
-        """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags found in the whole of it.
+        """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags in the full text.
 
     ``reason`` says which limit of the run ended it (``Ending.LIMITED``).
     """
 
         ending: Ending = Ending.EXITED
         exit_code: int | None = 0
-        is_orderly: bool = True  # it came to its own end: its last turn ended well, or it exited with 0
+        is_orderly: bool = True  # it ended by itself: its last turn ended well, or it exited with 0
         text: str = ""
         tags: tuple[Tag, ...] = ()
         fault: Fault | None = None
@@ -527,7 +517,7 @@ def ralph_domain_loop_session_report():
         reason: str = ""
         tools: int = 0
         tool_errors: int = 0
-        denials: tuple[str, ...] = ()  # tools it was not permitted to use, once for each call
+        denials: tuple[str, ...] = ()  # tools it was not permitted to use, one entry per call
     return locals()
 
 def ralph_domain_plan_active_marker():
@@ -1399,17 +1389,17 @@ def ralph_domain_plan_story():
     return locals()
 
 def ralph_domain_promise_loop_state():
-    """The promise loop: its state, its promise and its continuation prompt."""
+    """The promise loop: its state, its promise and its prompts."""
 
     import re
     from dataclasses import dataclass, field, replace
 
-    _m = _module("ralph.domain.loop.prompt"); fill = _m["fill"]
+    _m = _module("ralph.domain.loop.prompt"); SEPARATOR = _m["SEPARATOR"]; compose = _m["compose"]; fill = _m["fill"]
 
     DEFAULT_MAX_ITERATIONS = 100
     DEFAULT_COMPLETION_PROMISE = "DONE"
     RALPH_LOOP_STATE_FILE = "ralph-loop"
-    """The name of its state file, without the ending."""
+    """The name of its state file, without the extension."""
 
     COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
     """The first promise in a text, whatever it says."""
@@ -1429,7 +1419,7 @@ Original task:
 
     @dataclass(frozen=True, slots=True)
     class RalphLoopState:
-        """Where a loop stands. ``iteration`` counts from 1; ``started_at`` is ISO 8601."""
+        """``iteration`` counts from 1; ``started_at`` is ISO 8601."""
 
         active: bool
         iteration: int
@@ -1437,11 +1427,11 @@ Original task:
         completion_promise: str
         started_at: str
         prompt: str
-        extra: Mapping[str, object] = field(default_factory=dict, hash=False)  # others' keys in the file survive
+        extra: Mapping[str, object] = field(default_factory=dict, hash=False)  # other keys of the file, kept
 
     @dataclass(frozen=True, slots=True)
     class RalphLoopConfig:
-        """What differs from the defaults; None is the default."""
+        """None is the default."""
 
         max_iterations: int | None = None
         completion_promise: str | None = None
@@ -1458,7 +1448,7 @@ Original task:
         )
 
     def config_problem(config: RalphLoopConfig) -> str | None:
-        """What would make a loop end at once or never; None if nothing."""
+        """What would make a loop end at once or never, if anything."""
         if config.max_iterations is not None and config.max_iterations < 1:
             return f"max_iterations must be 1 or more, not {config.max_iterations}"
         if config.completion_promise is not None and not config.completion_promise.strip():
@@ -1473,24 +1463,20 @@ Original task:
         return _SPECIAL.sub(r"\\\g<0>", text)
 
     def detect_completion(text: str, promise: str) -> bool:
-        """Any ``<promise>`` in the assistant's text that says this; case and white space around it do not matter.
+        """Whether any ``<promise>`` in the text says this, ignoring case and surrounding white space.
 
-    Give it what the assistant said only: prompts and tool output name the tag without promising anything.
+    Pass only what the assistant said: prompts and tool output contain the tag without promising anything.
     """
         wanted = promise.strip()
         if not wanted:
             return False
-        # ASCII: without it IGNORECASE lets a long s (U+017F) stand for "s", and the tag would not be ours.
+        # ASCII: without it IGNORECASE lets a long s (U+017F) match "s", and the tag would not be ours.
         pattern = rf"(?a:<promise>)\s*{escape_regex(wanted)}\s*(?a:</promise>)"
         return re.search(pattern, text, re.IGNORECASE) is not None
 
     def build_continuation_prompt(state: RalphLoopState) -> str:
-        return continuation_prompt(
-            state.prompt,
-            promise=state.completion_promise,
-            iteration=state.iteration,
-            maximum=state.max_iterations,
-        )
+        promise, maximum = state.completion_promise, state.max_iterations
+        return continuation_prompt(state.prompt, promise=promise, iteration=state.iteration, maximum=maximum)
 
     def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int | None) -> str:
         """Every value literally: a task that contains ``{{MAX}}`` comes out unchanged."""
@@ -1502,57 +1488,66 @@ Original task:
         }
         return fill(CONTINUATION_PROMPT, values)
 
+    @dataclass(frozen=True, slots=True)
+    class ContinuationStyle:
+        """A ``PromptStyle``: the task and its tag first, the continuation later. An assignment's own promise wins."""
+
+        promise: str
+
+        def __call__(
+            self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
+        ) -> str:
+            promise = assignment.promise or self.promise
+            if iteration > 1:
+                task = assignment.objective
+                base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum)
+            else:
+                base = _with_promise(assignment.objective, promise)
+            return compose(base, feedback)
+
+    def _with_promise(objective: str, promise: str) -> str:
+        if detect_completion(objective, promise):
+            return objective
+        request = f"When the task is fully complete, output <promise>{promise.strip()}</promise>."
+        return f"{objective}{SEPARATOR}{request}"
+
     # --- as a document -----------------------------------------------------------------------------------------
 
-    _FIELDS: dict[str, type] = {
-        "active": bool,
-        "iteration": int,
-        "maxIterations": int,
-        "completionPromise": str,
-        "startedAt": str,
-        "prompt": str,
+    _FIELDS: dict[str, tuple[str, type]] = {
+        "active": ("active", bool),
+        "iteration": ("iteration", int),
+        "maxIterations": ("max_iterations", int),
+        "completionPromise": ("completion_promise", str),
+        "startedAt": ("started_at", str),
+        "prompt": ("prompt", str),
     }
     _TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
 
     def state_to_document(state: RalphLoopState) -> dict[str, object]:
-        """The seed's keys, and behind them what others had in the file."""
-        known: dict[str, object] = {
-            "active": state.active,
-            "iteration": state.iteration,
-            "maxIterations": state.max_iterations,
-            "completionPromise": state.completion_promise,
-            "startedAt": state.started_at,
-            "prompt": state.prompt,
-        }
+        """Our own keys first, then the other keys of the file."""
+        known: dict[str, object] = {key: getattr(state, name) for key, (name, _) in _FIELDS.items()}
         return known | {key: value for key, value in state.extra.items() if key not in known}
 
     def state_from_document(document: object) -> tuple[RalphLoopState | None, tuple[str, ...]]:
-        """The state, or None and what is wrong with it; foreign data never raises."""
+        """The state, or None and what is wrong with it. Never raises."""
         if not isinstance(document, dict):
             return None, ("it is not a JSON object",)
         problems = tuple(
             f"{key} must be {_TYPE_NAMES[kind]}" if key in document else f"{key} is missing"
-            for key, kind in _FIELDS.items()
+            for key, (_, kind) in _FIELDS.items()
             if type(document.get(key)) is not kind  # not isinstance: to Python, true is a number
         )
         if problems:
             return None, problems
-        state = RalphLoopState(
-            active=document["active"],
-            iteration=document["iteration"],
-            max_iterations=document["maxIterations"],
-            completion_promise=document["completionPromise"],
-            started_at=document["startedAt"],
-            prompt=document["prompt"],
-            extra={key: value for key, value in document.items() if key not in _FIELDS},
-        )
-        return state, ()
+        known = {name: document[key] for key, (name, _) in _FIELDS.items()}
+        others = {key: value for key, value in document.items() if key not in _FIELDS}
+        return RalphLoopState(**known, extra=others), ()
     return locals()
 
 def ralph_domain_promise_session_loop():
-    """Seed 000's loop inside one session of Claude Code: ``/ralph:loop`` starts it, Stop continues it, ``/ralph:cancel`` ends it.
+    """The promise loop in one session of Claude Code: ``/ralph:loop`` starts it, Stop continues it, ``/ralph:cancel`` ends it.
 
-It belongs to the session that started it. States of ``ralph run`` name no session, so no hook ever touches them.
+It belongs to the session that started it. States of ``ralph run`` name no session, so no hook touches them.
 """
 
     import re
@@ -1561,7 +1556,7 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
     _m = _module("ralph.domain.promise.loop_state"); RalphLoopConfig = _m["RalphLoopConfig"]; build_continuation_prompt = _m["build_continuation_prompt"]; config_problem = _m["config_problem"]; detect_completion = _m["detect_completion"]; increment_iteration = _m["increment_iteration"]; new_state = _m["new_state"]
 
     SESSION_KEY = "sessionId"
-    """In the state file, beside the seed's fields."""
+    """An extra key of the state file."""
 
     LONGEST_TASK = 100_000
 
@@ -1576,7 +1571,7 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
 
     @dataclass(frozen=True, slots=True)
     class LoopRequest:
-        """What ``/ralph:loop`` was asked."""
+        """The arguments of ``/ralph:loop``."""
 
         task: str
         config: RalphLoopConfig
@@ -1587,7 +1582,7 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
         return (found[1], (found[2] or "").strip()) if found is not None else None
 
     def loop_request(arguments: str) -> LoopRequest | str:
-        """The request, or what is wrong with it. Options may stand anywhere; the rest is the task, word for word."""
+        """The request, or what is wrong with it. Options may be anywhere; the rest is the task, word for word."""
         values: dict[str, str] = {}
         for option in _OPTION.finditer(arguments):
             values[option[1]] = next(value for value in option.groups()[1:] if value is not None)
@@ -1597,7 +1592,7 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
         if not task:
             return f"there is no task: {USAGE}"
         if len(task) > LONGEST_TASK:
-            return f"the task is longer than {LONGEST_TASK:,} characters: put it into a file and name that"
+            return f"the task is longer than {LONGEST_TASK:,} characters: put it into a file and give its name"
         maximum = values.get("max-iterations")
         if maximum is not None and not (maximum.isascii() and maximum.isdigit() and len(maximum) <= _DIGITS):
             return f"--max-iterations must be a whole number, not {maximum[:40]!r}"
@@ -1615,18 +1610,18 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
         return state.active and bool(session) and state.extra.get(SESSION_KEY) == session
 
     def in_the_way(state: RalphLoopState | None, session: str) -> str:
-        """Why no new loop can start here; empty if one can. One's own is simply begun anew."""
+        """Why no new loop can start here; empty if one can. The session's own loop simply starts again."""
         if state is None or not state.active or belongs_to(state, session):
             return ""
         if SESSION_KEY not in state.extra:
             return "a run of `ralph` is under way here: wait for it, or end it with `ralph stop`"
         return (
             "another session has a loop here "
-            f"({_progress(state)}): end it there, or with /ralph:cancel if that session is gone"
+            f"({_progress(state)}): end it there, or with /ralph:cancel if that session has ended"
         )
 
     def opening(state: RalphLoopState) -> str:
-        """What the agent is told besides the user's prompt."""
+        """What the agent reads besides the user's prompt."""
         return (
             f"Ralph loop, iteration {_progress(state)}. Each time you stop, you will be asked to continue until the task is done. "
             f"When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
@@ -1635,51 +1630,41 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
 
     @dataclass(frozen=True, slots=True)
     class LoopTurn:
-        """What becomes of a loop when its session wants to stop.
+        """What happens to a loop when its session wants to stop.
 
-    ``state`` None: it is over. ``prompt`` empty: the session may stop. ``told`` is for the user.
+    ``state`` None: it is over. ``prompt`` empty: the session may stop. ``message`` is for the user.
     """
 
         state: RalphLoopState | None
         prompt: str = ""
-        told: str = ""
+        message: str = ""
 
     def next_turn(state: RalphLoopState, said: str, *, blocks: int, cap: int) -> LoopTurn:
-        """``said``: the session's last words. ``blocks``: stops in a row that were refused without any work between, at
-    most ``cap``.
-    """
+        """``said``: the session's last words. ``blocks``: refused stops in a row without any work, at most ``cap``."""
+        count = "1 iteration" if state.iteration == 1 else f"{state.iteration} iterations"
         if detect_completion(said, state.completion_promise):
-            return LoopTurn(
-                None, told=f"ralph loop: complete after {_counted(state.iteration)} ({state.completion_promise})."
-            )
+            return LoopTurn(None, message=f"ralph loop: complete after {count} ({state.completion_promise}).")
         if state.iteration >= state.max_iterations:
-            return LoopTurn(
-                None,
-                told=f"ralph loop: ended after {_counted(state.iteration)} without <promise>{state.completion_promise}</promise>.",
-            )
+            missing = f"<promise>{state.completion_promise}</promise>"
+            return LoopTurn(None, message=f"ralph loop: ended after {count} without {missing}.")
         if blocks >= cap:
+            reason = f"nothing was done in {blocks} answers in a row"
             return LoopTurn(
                 state,
-                told=(
-                    f"ralph loop: rests at {_progress(state)}, since nothing was done in {blocks} answers in a row. "
-                    "Say how to go on, or /ralph:cancel."
-                ),
+                message=f"ralph loop: paused at {_progress(state)}: {reason}. Say how to continue, or /ralph:cancel.",
             )
         following = increment_iteration(state)
         return LoopTurn(following, build_continuation_prompt(following))
 
     def _progress(state: RalphLoopState) -> str:
         return f"{state.iteration}/{state.max_iterations}"
-
-    def _counted(iterations: int) -> str:
-        return "1 iteration" if iterations == 1 else f"{iterations} iterations"
     return locals()
 
 def ralph_domain_sandbox_own_git():
-    """How ralph runs git for itself: it asks nothing, and runs nothing that a repository's configuration names.
+    """How ralph runs its own git: no questions, and nothing that a repository's configuration names.
 
-An agent may have written that configuration, or made a repository of its own inside the workspace: hooks, monitors,
-signing programs and diff programs in it are not ours to start. Standard library only: the hooks use this too.
+An agent may have written that configuration, or made its own repository in the workspace: never start its hooks,
+monitors, signing or diff programs. Standard library only: the hooks use this too.
 """
 
     RUNS_NOTHING: Mapping[str, str] = {
@@ -1687,7 +1672,7 @@ signing programs and diff programs in it are not ours to start. Standard library
         "core.hooksPath": "/dev/null",
         "submodule.recurse": "false",
     }
-    """Configuration for any git on what an agent wrote, the user's own commands included."""
+    """Configuration for any git that works on what an agent wrote, including the user's own commands."""
     _CONFIGURATION: Mapping[str, str] = {
         **RUNS_NOTHING,
         "diff.ignoreSubmodules": "dirty",
@@ -1700,12 +1685,12 @@ signing programs and diff programs in it are not ours to start. Standard library
     ENVIRONMENT: Mapping[str, str] = {
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_EDITOR": "true",
-        "GIT_OPTIONAL_LOCKS": "0",  # the agent's own git may be at work
-        "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what it was when it was made
+        "GIT_OPTIONAL_LOCKS": "0",  # the agent's own git may be running
+        "GIT_NO_REPLACE_OBJECTS": "1",  # a commit stays what it was
         "LC_ALL": "C",
     }
     _OPTIONS = ("git", *(part for key, value in _CONFIGURATION.items() for part in ("-c", f"{key}={value}")))
-    # To look into a submodule would run what its configuration names. By option: .gitmodules would outdo the setting.
+    # Looking into a submodule would run what its configuration names. An option, because .gitmodules overrides settings.
     _NOT_INTO_SUBMODULES = "--ignore-submodules=dirty"
     _ALWAYS = {
         "diff": ("--no-ext-diff", "--no-textconv", "--no-color", _NOT_INTO_SUBMODULES),
@@ -1713,16 +1698,16 @@ signing programs and diff programs in it are not ours to start. Standard library
     }
 
     OWN = (".ralph", ".ralph-active")
-    """What ralph itself writes is never part of the work."""
+    """What ralph writes is never part of the work."""
     NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
 
     def own_git(command: str, *arguments: str) -> tuple[str, ...]:
-        """The command line; ``ENVIRONMENT`` goes with it."""
+        """The command line, to run with ``ENVIRONMENT``."""
         return (*_OPTIONS, command, *_ALWAYS.get(command, ()), *arguments)
     return locals()
 
 def ralph_domain_text_reader():
-    """Reads values that somebody wrote, key by key, and gathers everything that is wrong with them before anything is said."""
+    """Reads values that people wrote, key by key, and collects all problems before reporting any."""
 
     import math
     from collections.abc import Mapping
@@ -1738,7 +1723,7 @@ def ralph_domain_text_reader():
     class Problem(NamedTuple):
         """What is wrong (``message``) and what to do about it (``hint``).
 
-    ``path`` is empty if the whole document is meant; ``where`` is the file, the flag or the line, if that is known.
+    ``path`` is empty for the whole document; ``where`` is the file, the flag or the line, if known.
     """
 
         path: KeyPath
@@ -1751,7 +1736,7 @@ def ralph_domain_text_reader():
             return spell(self.path)
 
         def __str__(self) -> str:
-            """Bounded: what it quotes may have been written by an agent."""
+            """Bounded: an agent may have written what it quotes."""
             message = self.message
             if len(message) > LONGEST_MESSAGE:
                 message = f"{message[:LONGEST_MESSAGE]} …"
@@ -1766,7 +1751,7 @@ def ralph_domain_text_reader():
         return text
 
     class Reader:
-        """Reads one mapping; notes what is wrong and gives a default instead. ``seen``: the keys that somebody asked for."""
+        """Reads one mapping; notes problems and returns defaults instead. ``seen``: the keys that were asked for."""
 
         __slots__ = ("path", "problems", "seen", "value")
 
@@ -1783,7 +1768,7 @@ def ralph_domain_text_reader():
             return self.value.get(key) is not None
 
         def text(self, key: str, *, one_line: bool = False) -> str:
-            """Trimmed; empty if it is not there."""
+            """Trimmed; empty if missing."""
             found = self._take(key)
             if found is None:
                 return ""
@@ -1856,11 +1841,11 @@ def ralph_domain_text_reader():
             return Reader(found, (*self.path, key), self.problems)
 
         def allow(self, *keys: str) -> None:
-            """Known, though nobody has read it here."""
+            """Known keys that are read elsewhere."""
             self.seen.update(keys)
 
         def refuse_others(self, what: str) -> None:
-            """Every key that nobody asked for is a typing error until proven otherwise."""
+            """Any key that was not asked for is probably a typo."""
             for key in self.value:
                 if key not in self.seen:
                     self.wrong(key, f"unknown {what}", closest(key, self.seen))
@@ -1896,12 +1881,12 @@ def ralph_domain_text_reader():
                 return "a list"
 
     def closest(word: str, known: Collection[str]) -> str:
-        """A hint: the known word that was probably meant, else all of them."""
+        """A hint: the known word that was probably meant, otherwise all of them."""
         near = nearest(word, known)
         return f"did you mean {near}?" if near else f"known: {', '.join(sorted(known))}"
 
     def nearest(word: str, known: Collection[str]) -> str:
-        """The known word that was probably meant, whatever its case; empty if none is like it."""
+        """The known word that was probably meant, ignoring case; empty if none is similar."""
         import difflib
 
         by_lower = {name.lower(): name for name in known}
@@ -1910,12 +1895,12 @@ def ralph_domain_text_reader():
 
     def _how_to_fix(value: object) -> str:
         if isinstance(value, Mapping):
-            return "a colon makes a mapping of a line: put the line in quotes"
+            return "a colon turns a line into a mapping: put the line in quotes"
         return "" if isinstance(value, list) else "put it in quotes"
     return locals()
 
 def ralph_domain_text_strict_json():
-    """Reads JSON strictly and says in our own words what is wrong and where: Python's words differ from release to release."""
+    """Reads JSON strictly and says what is wrong and where, in our own words: Python's differ between releases."""
 
     import functools
     import json
@@ -1926,12 +1911,12 @@ def ralph_domain_text_strict_json():
 
     DEEPEST = 64
     MOST_DIGITS = 4300
-    """Of a whole number: Python reads no longer ones."""
+    """In a whole number: Python's own limit."""
     _CONSTANTS = ("NaN", "Infinity", "-Infinity")
     _SPACE = " \t\n\r"
 
     class BadJson(ValueError):
-        """``str()`` says what is wrong and, where it is known, at which line and column."""
+        """``str()`` says what is wrong and, if known, at which line and column."""
 
         def __init__(self, message: str, line: int | None = None, column: int = 0) -> None:
             super().__init__(message if line is None else f"line {line}, column {column}: {message}")
@@ -1947,7 +1932,7 @@ def ralph_domain_text_strict_json():
         first_line: int
 
     class Json:
-        """``value`` is what was read. Lines are looked for only once somebody asks: most texts are right."""
+        """``value`` is what was read. Lines are found only on request: most texts are right."""
 
         def __init__(self, text: str, value: object, *, repeats: bool) -> None:
             self.value = value
@@ -1956,7 +1941,7 @@ def ralph_domain_text_strict_json():
             self.repeated: tuple[Repeated, ...] = tuple(self._found.repeated) if repeats else ()
 
         def line_of(self, path: KeyPath) -> int:
-            """Of the value, else of the nearest thing around it."""
+            """Of the value, or of the nearest one around it."""
             lines = self._found.lines
             while path not in lines:
                 path = path[:-1]
@@ -1969,8 +1954,8 @@ def ralph_domain_text_strict_json():
             return self._places
 
     def parse_json(text: str) -> Json:
-        """The last one of repeated keys counts. Raises BadJson."""
-        text = text.removeprefix("\ufeff")  # some editors begin a file with it
+        """The last of repeated keys counts. Raises BadJson."""
+        text = text.removeprefix("\ufeff")  # some editors start a file with it
         repeats = False
 
         def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
@@ -1983,7 +1968,7 @@ def ralph_domain_text_strict_json():
             value = json.loads(text, object_pairs_hook=pairs, parse_constant=_refuse, parse_float=_finite)
         except (ValueError, RecursionError):
             _walk(text)  # finds the same thing, and says where
-            message = "a number is too large"  # the only thing that a walk does not look into
+            message = "a number is too large"  # the only thing that a walk does not check
             raise BadJson(message) from None
         if _is_too_deep(value):
             _walk(text)
@@ -2088,13 +2073,13 @@ def ralph_domain_text_strict_json():
         return position
 
     def _token(text: str, start: int) -> str:
-        """The word that begins there; empty if none does."""
+        """The token that starts there; empty if none does."""
         found = _patterns()[0].match(text, start)
         return found[0] if found else ""
 
     @functools.cache
     def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """Of a token, and of a text up to where it is wrong; made only once something is wrong, or a line is asked for."""
+        """Of a token, and of a string up to its error; compiled only for an error or a line number."""
         import re
 
         escape = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
@@ -2136,9 +2121,7 @@ def ralph_domain_text_strict_json():
         if end == len(text):
             return _bad(text, start, "this text has no closing quote")
         if text[end] == "\\":
-            return _bad(
-                text, end, f"{text[end : end + 2]} is no escape that JSON knows: write \\\\ for a backslash"
-            )
+            return _bad(text, end, f"{text[end : end + 2]} is not an escape in JSON: write \\\\ for a backslash")
         if text[end] in "\n\r":
             return _bad(text, start, "this text has no closing quote on its line: write \\n for a line break")
         return _bad(text, end, f"{text[end]!r} cannot be part of a text: write \\u{ord(text[end]):04x}")
@@ -7411,7 +7394,7 @@ def ralph_interfaces_hooks_stop_hook():
         elif turn.state != state:
             write_loop(path, turn.state)
         if not turn.prompt:
-            return say(turn.told)
+            return say(turn.message)
         count_block(event)
         return block(turn.prompt)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ralph.domain.views.feed import FeedEvent
+from ralph.domain.views.runs import FeedEvent
 from ralph.interfaces.web.hub import encode
 from ralph.interfaces.web.page_data import MOST_CHARS, MOST_ITEMS, event_data, line
 

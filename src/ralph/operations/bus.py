@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ralph.adapters.bus.message_bus import MessageBus, new_message
 from ralph.config.root import STATE_FOLDER
-from ralph.domain.supervision.message_text import BusReading
+from ralph.domain.supervision.message import BusReading
 from ralph.domain.supervision.task_folder import ID_HINT, PROJECT_BUS, TASK_BUS, TASKS_FOLDER, problem_with_id
 from ralph.errors import UsageError
 

@@ -20,8 +20,8 @@ from ralph.adapters.storage.run_files import load_request
 from ralph.adapters.storage.wire import restore
 from ralph.adapters.workspace.changes import GitChanges
 from ralph.domain.loop.budget import Budget
-from ralph.domain.views.feed import Head
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.runs import Head
 from ralph.errors import RalphError
 
 __all__ = ["LOOK_EVERY", "Feed", "Watch", "changes_in", "open_feed", "prompt_of", "restore", "run_budget"]

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ralph.domain.agent.commit_message import COMMIT_PROMPT
+from ralph.domain.loop.claims import COMMIT_PROMPT
 
 COST_USD = 0.0123
 INPUT_TOKENS = 1200

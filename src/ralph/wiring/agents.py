@@ -19,8 +19,8 @@ from ralph.adapters.agents.registry import (
 from ralph.agent_names import PLAIN, known_agents, named_agents
 from ralph.config.schema import Settings
 from ralph.domain.agent.definition import TEXT, AgentDefinition, PromptWay, speaker_of
+from ralph.domain.agent.facts import AgentNeeds, needs_of_all
 from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
-from ralph.domain.sandbox.needs import AgentNeeds, needs_of_all
 from ralph.engine.ports import AgentAdapter
 from ralph.errors import AgentUnavailable
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ralph.config.loading import missing_for_run
 from ralph.config.root import git_top
 from ralph.config.schema import GuardrailSettings, Settings
-from ralph.domain.text.slug import unique_slugs
+from ralph.domain.text.safe_text import unique_slugs
 from ralph.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ import os
 import signal
 import sys
 
-from ralph.domain.supervision.message import BusMessage, message_id
-from ralph.domain.supervision.message_text import render_message
+from ralph.domain.supervision.message import BusMessage, message_id, render_message
 
 block = render_message(
     BusMessage(id=message_id(1e9, b"half"), time=1e9, type="FACT", body="half a message\n" * 50)

@@ -14,8 +14,7 @@ from ralph.domain.agent.events import Usage
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded
 from ralph.domain.loop.session_report import Spend
-from ralph.domain.supervision.message import BusMessage
-from ralph.domain.supervision.message_text import render_message
+from ralph.domain.supervision.message import BusMessage, render_message
 from ralph.errors import StoreError
 
 ENDED = RunEnded(

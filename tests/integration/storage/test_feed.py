@@ -35,9 +35,8 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.views.board import CardKind
-from ralph.domain.views.feed import Head
 from ralph.domain.views.iterations import Timeline
-from ralph.domain.views.runs import RunState
+from ralph.domain.views.runs import Head, RunState
 from ralph.errors import StoreError
 
 HERE = Owner(99, "reader", "boot", "here")

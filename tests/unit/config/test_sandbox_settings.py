@@ -62,7 +62,7 @@ def test_everything_that_can_be_set_reaches_the_sandbox() -> None:
     [
         ({"kind": "jail"}, "sandbox.kind: expected one of auto, "),
         ({"network": "on"}, "sandbox.network: expected one of off, allow"),
-        ({"allow": ["https://x.org"]}, "sandbox.allow[0]: 'https://x.org' is an address of a page"),
+        ({"allow": ["https://x.org"]}, "sandbox.allow[0]: 'https://x.org' is the address of a page"),
         ({"allow": ["ok.org", "*.com"]}, "sandbox.allow[1]: '*.com' is too wide"),
         ({"allow": [1]}, "sandbox.allow[0]: expected a host such as"),
         ({"allow": "x.org"}, "sandbox.allow: expected a list of hosts"),

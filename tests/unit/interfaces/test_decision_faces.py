@@ -13,9 +13,8 @@ from ralph.domain.loop.decision import DecisionKind, Outcome
 from ralph.domain.loop.events import ClaimsSought, IterationEnded, IterationStarted, LoopEvent, RunEnded
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.views.decisions import Tone, describe_decision
-from ralph.domain.views.feed import FeedEvent
 from ralph.domain.views.iterations import IterationView, Timeline, figures_of
-from ralph.domain.views.runs import RunState, RunView
+from ralph.domain.views.runs import FeedEvent, RunState, RunView
 from ralph.interfaces.cli.commands.show import IterationText
 from ralph.interfaces.cli.console.github import summary_of
 from ralph.interfaces.cli.console.run_view import Console

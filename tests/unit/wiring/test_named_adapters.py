@@ -9,7 +9,7 @@ import pytest
 
 from ralph.config.agent_definitions import DefinedAgentSettings
 from ralph.config.schema import AgentSettings, Settings
-from ralph.domain.sandbox.needs import AgentNeeds
+from ralph.domain.agent.facts import AgentNeeds
 from ralph.engine.ports import AgentRequest
 from ralph.errors import ConfigError
 from ralph.wiring.agents import adapters_of, chosen_agents, definition_of, named_adapter, needs_of, program_of

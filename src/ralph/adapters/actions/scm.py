@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import ClassVar, Protocol
 
 from ralph.adapters.files import write_atomic
-from ralph.domain.agent.commit_message import COMMIT_PROMPT, commit_message
+from ralph.domain.loop.claims import COMMIT_PROMPT, commit_message
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import Ending, Spend
 from ralph.domain.sandbox.own_git import NOT_OWN, OWN

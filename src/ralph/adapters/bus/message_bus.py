@@ -12,8 +12,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ralph.domain.supervision.message import MAX_BODY_CHARS, BusMessage, message_id, problem_with
-from ralph.domain.supervision.message_text import BusProblem, BusReading, parse_bus, render_message
+from ralph.domain.supervision.message import (
+    MAX_BODY_CHARS,
+    BusMessage,
+    BusProblem,
+    BusReading,
+    message_id,
+    parse_bus,
+    problem_with,
+    render_message,
+)
 from ralph.errors import StoreError, UsageError
 
 if sys.platform != "win32":

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.files import open_folder, read_whole, write_atomic
-from ralph.domain.supervision.message import MAX_BODY_CHARS, BusMessage, problem_with
-from ralph.domain.supervision.message_text import parse_bus, render_message
+from ralph.domain.supervision.message import (
+    MAX_BODY_CHARS,
+    BusMessage,
+    parse_bus,
+    problem_with,
+    render_message,
+)
 from ralph.domain.supervision.task_folder import OUTBOX
 from ralph.errors import StoreError
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.sandbox import Site
-from ralph.domain.sandbox.needs import AgentNeeds
+from ralph.domain.agent.facts import AgentNeeds
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import ConfigError
 

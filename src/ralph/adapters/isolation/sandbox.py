@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from ralph.domain.agent.facts import AgentNeeds
 from ralph.domain.sandbox.kind import SandboxKind
-from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.domain.sandbox.policy import Guarantees
 from ralph.engine.ports import Command, Exit, ProcessRunner
 

@@ -17,10 +17,10 @@ from pathlib import Path, PurePath
 from ralph.adapters.isolation.places import How, project_places
 from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
 from ralph.adapters.isolation.sandbox import Site
+from ralph.domain.agent.facts import AgentNeeds
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name
-from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy, size_text
 from ralph.engine.ports import Command, Exit, ProcessRunner
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 from ralph.domain.loop.claims import Claim, Signal
-from ralph.domain.supervision.message import in_one_line
-from ralph.domain.supervision.message_text import BusReading
+from ralph.domain.supervision.message import BusReading, in_one_line
 from ralph.engine.ports import Judging
 from ralph.errors import RalphError
 

@@ -15,9 +15,8 @@ from ralph.adapters.storage.wire import restore
 from ralph.domain.holder import Owner
 from ralph.domain.loop.events import IterationStarted
 from ralph.domain.views.board import Board, CardDetail, CardKind
-from ralph.domain.views.feed import FeedEvent, Head
 from ralph.domain.views.iterations import IterationView, Timeline
-from ralph.domain.views.runs import RunLabel, RunView, label_of
+from ralph.domain.views.runs import FeedEvent, Head, RunLabel, RunView, label_of
 
 DEFAULT_LIMIT = 500
 LANDMARKS_AT_ONCE = 1000

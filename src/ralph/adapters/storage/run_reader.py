@@ -16,7 +16,7 @@ from ralph.domain.views.runs import LastCheck, RunView, is_alive, sort_runs, sta
 from ralph.errors import StoreError
 
 if TYPE_CHECKING:
-    from ralph.domain.views.feed import FeedEvent
+    from ralph.domain.views.runs import FeedEvent
 
 BUSY_TIMEOUT = 5.0
 PAGE = 100
@@ -285,7 +285,7 @@ class RunReader:
 
     def events(self, run_id: str, *, after: int = 0, iteration: int | None = None) -> Iterator[FeedEvent]:
         """Those recorded so far, in order."""
-        from ralph.domain.views.feed import FeedEvent
+        from ralph.domain.views.runs import FeedEvent
 
         of_iteration = "" if iteration is None else "AND iteration = ?"
         values = () if iteration is None else (iteration,)

@@ -1,4 +1,4 @@
-"""An agent that a user described in the settings: which program it is, and how to talk to it."""
+"""An agent that a user defined in the settings: its program, and how to talk to it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,9 @@ from typing import Final
 
 TEXT: Final = "text"
 OLDER_OUTPUT_WORDS: Final = (
-    "claude-stream",
-    "codex-json",
-    "gemini-json",
-    "opencode-json",
-    "qwen-stream",
-    "copilot-json",
-)
-"""What settings called the output of some agents before it was called by the agent's name alone."""
+    "claude-stream", "codex-json", "gemini-json", "opencode-json", "qwen-stream", "copilot-json",
+)  # fmt: skip
+"""What older settings call the output of some agents; now the agent's name alone."""
 
 
 class PromptWay(StrEnum):
@@ -24,18 +19,18 @@ class PromptWay(StrEnum):
 
     STDIN = "stdin"
     ARGUMENT = "argument"
-    FILE = "file"  #: the path of a file that holds it, as an argument
+    FILE = "file"  #: the path of a file with the prompt, as an argument
 
 
 def speaker_of(output: str) -> str:
-    """The agent whose events a program prints, by the word in the settings; empty for text."""
+    """The agent whose events a program prints, from the word in the settings; empty for text."""
     return "" if output == TEXT else output.partition("-")[0] if output in OLDER_OUTPUT_WORDS else output
 
 
 @dataclass(frozen=True, slots=True)
 class AgentDefinition:
-    """``adapter`` names a known agent that this one is started and read like; else ``prompt`` says how it is started,
-    and ``speaks`` names the agent whose events it prints (empty: text). ``flags`` are arguments already split."""
+    """``adapter``: the known agent that it is started and read like. Without one, ``prompt`` says how to start it, and
+    ``speaks`` names the agent whose events it prints (empty: text). ``flags`` are already split."""
 
     name: str
     command: str

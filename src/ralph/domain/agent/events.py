@@ -1,8 +1,8 @@
 """The normalized stream: what any agent does, whatever dialect it speaks.
 
-Parsers in ``adapters/agents`` make these from lines; the session, the journal and the faces read them.
-``kind`` is the name on the wire (journal, ``--json``). The classes are not frozen because a session may
-print a hundred thousand of them and a frozen dataclass costs three times as much to make; nobody changes one.
+Parsers in ``adapters/agents`` create these from lines; the session, the journal and the faces read them. ``kind`` is
+the name on the wire (journal, ``--json``). The classes are not frozen, though nothing changes one: a session may print
+a hundred thousand, and a frozen dataclass costs three times as much to create.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SessionStarted:
 
 @dataclass(slots=True)
 class Text:
-    """Words of the assistant. Only these may hold a claim, and only when ``parent`` is empty.
+    """Words of the assistant. Only these may contain a claim, and only if ``parent`` is empty.
 
     ``final`` is false when the next Text continues the same block (a delta, or a line of plain output):
     a tag may span such pieces, but never two blocks.
@@ -30,7 +30,7 @@ class Text:
 
     text: str
     final: bool = True
-    parent: str = ""  # the tool call of the sub-agent that speaks; its words are not the assistant's
+    parent: str = ""  # the tool call of a sub-agent, whose words are not the assistant's
     kind: str = field(default="text", init=False)
 
 
@@ -108,12 +108,13 @@ class Usage:
         )
 
     def __sub__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens - other.input_tokens,
-            self.output_tokens - other.output_tokens,
-            self.cache_read_tokens - other.cache_read_tokens,
-            self.cache_write_tokens - other.cache_write_tokens,
+        negative = (
+            -other.input_tokens,
+            -other.output_tokens,
+            -other.cache_read_tokens,
+            -other.cache_write_tokens,
         )
+        return self + Usage(*negative)
 
     @property
     def total(self) -> int:
@@ -134,10 +135,10 @@ class UsageReported:
 
 @dataclass(slots=True)
 class TurnEnded:
-    """The agent says that its turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
+    """The agent's turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
 
-    ``error`` is empty on success. ``text`` repeats what was said; what was not said before comes as Text too.
-    ``usage`` and ``cost_usd`` are of this turn unless ``cumulative``.
+    ``error`` is empty on success. ``text`` repeats what was said; anything new also comes as Text. ``usage`` and
+    ``cost_usd`` are those of this turn unless ``cumulative``.
     """
 
     text: str = ""
@@ -163,7 +164,7 @@ class LimitReported:
 
 @dataclass(slots=True)
 class ErrorReported:
-    """A structured error event. ``status`` is the HTTP status where known; ``final`` if the agent gave up."""
+    """A structured error event. ``status`` is the HTTP status, if known; ``final``: the agent gave up."""
 
     message: str
     status: int | None = None
@@ -182,7 +183,7 @@ class Notice:
 
 @dataclass(slots=True)
 class Unknown:
-    """An event type we do not know (yet). Never an error; the raw log has it whole."""
+    """An event type that ralph does not know. Never an error; the raw log has all of it."""
 
     type: str
     kind: str = field(default="unknown", init=False)
@@ -190,7 +191,7 @@ class Unknown:
 
 @dataclass(slots=True)
 class Noise:
-    """A line that is no event: talk on stdout (``torn`` false) or a line cut in the middle (``torn`` true)."""
+    """A line that is not an event: other output, or (``torn``) an event cut in the middle."""
 
     text: str
     torn: bool = False
@@ -198,17 +199,6 @@ class Noise:
 
 
 AgentEvent = (
-    SessionStarted
-    | Text
-    | Reasoning
-    | ToolStarted
-    | ToolEnded
-    | TodoChanged
-    | UsageReported
-    | TurnEnded
-    | LimitReported
-    | ErrorReported
-    | Notice
-    | Unknown
-    | Noise
-)
+    SessionStarted | Text | Reasoning | ToolStarted | ToolEnded | TodoChanged | UsageReported | TurnEnded
+    | LimitReported | ErrorReported | Notice | Unknown | Noise
+)  # fmt: skip

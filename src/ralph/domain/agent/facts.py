@@ -1,15 +1,14 @@
-"""What ralph knows about an agent's program besides how to talk to it."""
+"""What ralph knows about an agent's program besides how to talk to it: its needs, options and how to examine it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 
 from ralph.domain.agent.options import Option
-from ralph.domain.sandbox.needs import AgentNeeds
 
 IsLoggedIn = Callable[[int, str], bool | None]
-"""(exit status, output) of asking the program itself; None: it does not know."""
+"""Takes the exit status and output of asking the program; None: it does not know."""
 
 
 def by_exit_status(code: int, output: str) -> bool | None:
@@ -18,7 +17,7 @@ def by_exit_status(code: int, output: str) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class KnownGood:
-    """``tested`` is the version that ralph's own tests run; it is known to work from ``since`` on."""
+    """Known to work from ``since`` on; ralph's own tests run ``tested``."""
 
     since: str
     tested: str
@@ -26,23 +25,23 @@ class KnownGood:
 
 @dataclass(frozen=True, slots=True)
 class OwnProvider:
-    """A setting in one of the agent's files that names a model service of the user's own."""
+    """A setting in one of the agent's files that names the user's own model service."""
 
-    variable: str  # names the folder
-    folder: str  # else it is this one, below the home directory
+    variable: str  # gives the folder
+    folder: str  # the default, below the home directory
     file: str
     setting: str
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """How to find out, without spending a token, whether the program is fit for work.
+    """How to find out whether the program can work, without spending a token.
 
-    ``flags`` are those that ralph cannot do without; the program's ``help`` must name them. ``variables`` and
-    ``files`` (below the home directory) are signs of a login, for programs that cannot be asked.
+    ralph needs ``flags``; the program's ``help`` must list them. ``variables`` and ``files`` (below the home
+    directory) are signs of a login, for programs that cannot be asked.
     """
 
-    known_good: KnownGood | None  # versions that were really run; None: needs a service that nobody could try
+    known_good: KnownGood | None  # versions that were really run; None: none could be
     help: tuple[str, ...] = ("--help",)
     flags: tuple[str, ...] = ()
     login: tuple[str, ...] = ()
@@ -54,8 +53,35 @@ class Examination:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentNeeds:
+    """What an agent needs from outside its sandbox. Paths are relative to the home folder.
+
+    ``state`` is shared with the user's own sessions, to keep a renewed login; ``protected`` is the part of it that
+    those sessions would *run*: settings with hooks, plugins. Each process gets its own copy of ``copied`` files, and
+    changes to them are dropped.
+    """
+
+    state: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
+    readonly: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+def needs_of_all(agents: Iterable[AgentNeeds]) -> AgentNeeds:
+    together = tuple(agents)
+    return AgentNeeds(
+        *(
+            tuple(dict.fromkeys(entry for needs in together for entry in getattr(needs, field.name)))
+            for field in fields(AgentNeeds)
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """``install`` and ``login`` say how, in one line; ``options`` are those that its program supports."""
+    """``install`` and ``login`` say how, in one line; its program supports ``options``."""
 
     name: str
     install: str

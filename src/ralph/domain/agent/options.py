@@ -1,4 +1,4 @@
-"""What the user may ask of every session, whichever agent it is: not every program supports it."""
+"""What the user may ask of every session. Not every program supports it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Option(StrEnum):
-    """By the names of the settings below ``agent``; READ_ONLY is what ralph itself asks of judging sessions."""
+    """Named like the settings below ``agent``; READ_ONLY is what ralph asks of judging sessions."""
 
     MODEL = "model"
     MAX_TURNS = "maxTurns"

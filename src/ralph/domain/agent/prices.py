@@ -1,4 +1,4 @@
-"""What tokens cost, for agents that count them but name no money."""
+"""What tokens cost, for agents that report only tokens."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Price:
 
 
 Prices = Mapping[str, Price]
-"""Model name or pattern (``gpt-5*``) → price. The first one that fits counts."""
+"""Model name or pattern (``gpt-5*``) → price. The first match counts."""
 
 # The vendors' public list prices, standard tier, read on 2026-11-15. A request with more than about 272,000 input
 # tokens costs more than this with OpenAI, and a subscription costs nothing per token: these are estimates.
@@ -47,7 +47,7 @@ LIST_PRICES: Final[Prices] = {
     "gpt-6.1-terra": Price(1.00, 5.00, 0.05, 1.25),
     "gpt-6-sol": Price(2.00, 10.00, 0.20, 2.50),
     "gpt-6-luna": Price(0.10, 0.50, 0.01, 0.125),
-    "gpt-5.6": Price(5.00, 30.00, 0.50, 6.25),  # another name of sol
+    "gpt-5.6": Price(5.00, 30.00, 0.50, 6.25),  # another name for sol
     "gpt-5.6-sol": Price(5.00, 30.00, 0.50, 6.25),
     "gpt-5.6-terra": Price(2.00, 12.00, 0.20, 2.50),
     "gpt-5.6-luna": Price(0.20, 1.20, 0.02, 0.25),
@@ -63,7 +63,7 @@ LIST_PRICES: Final[Prices] = {
     "claude-sonnet-5*": Price(2.00, 10.00, 0.20, 2.50),
     "claude-sonnet-4*": Price(3.00, 15.00, 0.30, 3.75),
     "claude-haiku-4-5": Price(1.00, 5.00, 0.10, 1.25),
-    # Google's for requests of up to 200,000 tokens, as public price tables agree on them; later models are not known yet.
+    # Google's, for requests of up to 200,000 tokens.
     "gemini-3.1-pro-preview": Price(2.00, 12.00, 0.20),
     "gemini-3-pro": Price(2.00, 12.00, 0.20),
     "gemini-3-pro-preview": Price(2.00, 12.00, 0.20),
@@ -76,13 +76,13 @@ LIST_PRICES: Final[Prices] = {
 
 
 def cost_of(usage: Usage, model: str, prices: Prices = LIST_PRICES) -> float | None:
-    """None if nobody knows the price: unknown money is not zero."""
+    """None if the price is unknown, which is not zero."""
     price = price_of(model, prices)
     return None if price is None else price.of(usage)
 
 
 def price_of(model: str, prices: Prices = LIST_PRICES) -> Price | None:
-    """By the name as it was given, or by its plain form: without provider, date and context window."""
+    """By the name as given, or without provider, date and context window."""
     given = model.lower()
     plain = _DATE.sub("", _WINDOW.sub("", _PROVIDER.sub("", given)))
     for pattern, price in prices.items():
@@ -92,6 +92,5 @@ def price_of(model: str, prices: Prices = LIST_PRICES) -> Price | None:
 
 
 def with_own(own: Prices) -> Prices:
-    """The list prices behind the user's own."""
-    # A key keeps its first place: the user's patterns are asked before any of ours.
+    """The user's own prices, then the list prices."""
     return {**own, **{name: price for name, price in LIST_PRICES.items() if name not in own}}

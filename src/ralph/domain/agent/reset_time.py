@@ -1,7 +1,6 @@
-"""When a limit is over, from the words in which an agent's error event says it.
+"""When a limit resets, from the text of an agent's *limit error*; in other prose these words mean nothing.
 
 Agents without a field for it write "try again at 8:12 AM", "try again in 3 days 4 hours" or "resets 3pm (UTC)".
-Given the text of a *limit error* only: in anybody's prose these words mean nothing.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ _ABSOLUTE = re.compile(
 _EPOCH = re.compile(r"\blimit reached\|(\d{10})\b")
 
 _JUST_NOW: Final = timedelta(minutes=15)
-"""A time of day that passed so recently was meant so; an earlier one means tomorrow's."""
+"""A time of day that passed this recently means today; an earlier one means tomorrow."""
 
 
 def reset_time(text: str, now: float, *, utc_offset: float = 0.0) -> float | None:
-    """Seconds since the epoch; None if the text says none. ``utc_offset``: seconds east, of the local time now."""
+    """Seconds since the epoch, if the text says when. ``utc_offset`` of the local time: seconds east."""
     if found := _EPOCH.search(text):
         return float(found[1])
     if found := _RELATIVE.search(text):
@@ -47,7 +46,7 @@ def reset_time(text: str, now: float, *, utc_offset: float = 0.0) -> float | Non
         return None if seconds is None else now + seconds
     if found := _ABSOLUTE.search(text):
         try:
-            # Any zone but UTC is the one of the machine, by its name.
+            # Any zone but UTC is that of the machine.
             is_utc = (found["zone"] or "").upper() in ("UTC", "GMT")
             zone = UTC if is_utc else timezone(timedelta(seconds=utc_offset))
             return _moment(found, datetime.fromtimestamp(now, zone), zone).timestamp()

@@ -1,4 +1,4 @@
-"""What remains of a session's stream: the assistant's words and tags, what it used, how it went."""
+"""What is kept of a session's stream: the assistant's words and tags, what it used, how it went."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ralph.domain.agent.events import (
     Unknown,
     Usage,
     UsageReported,
-)
+)  # fmt: skip
 from ralph.domain.loop.claims import Tag, TagScanner
 from ralph.domain.text.excerpt import Excerpt, Keep
 
@@ -27,42 +27,39 @@ TEXT_LIMIT = 400_000
 """Characters of assistant text kept for one-shot answers and reviews; tags are found in all of it."""
 
 DECIDING_LIMIT = 200
-"""Structured errors and limits kept for the fault classification."""
-
+"""Structured errors and limits kept to classify a fault."""
 
 MOST_TOKENS = 2**53
 MOST_USD = 1e6
-"""Numbers beyond these are mistakes, and would be our mistake if we added them up."""
-
+"""Larger numbers are mistakes: do not add them up."""
 
 PriceOf = Callable[[Usage, str], float | None]
-"""What this usage of this model costs in USD; None: nobody knows."""
+"""What this usage of this model costs in USD; None: unknown."""
 
 _NOTHING_USED: Final = Usage()
 
 
 def unpriced(usage: Usage, model: str) -> None:
-    """No price is known for anything."""
+    """No price is known."""
 
 
 class Transcript:
     """Takes events in order, in bounded memory whatever the agent prints.
 
-    ``usage`` and ``cost_usd`` are running figures: at any time, what the agent has reported so far. ``price`` fills
-    in where it names tokens but no money.
+    ``usage`` and ``cost_usd`` are what the agent has reported so far. ``price`` applies where it reports only tokens.
     """
 
     def __init__(self, tags: Iterable[str], *, price: PriceOf = unpriced) -> None:
         self._scanner = TagScanner(tags)
         self._text = Excerpt(TEXT_LIMIT, Keep.BOTH)
-        self.has_ended_well = False  # the last turn did, in the agent's own words
+        self.has_ended_well = False  # the last turn, as the agent reports it
         self.turns = 0  # that ended
         self.is_turn_over = False  # and no other has begun
         self.model = ""
         self._price = price
         self._usage = Usage()  # of the turns that ended
         self._cost: float | None = None
-        self._open_usage = _NOTHING_USED  # reported since then; the end of the turn will include it
+        self._open_usage = _NOTHING_USED  # reported since; the end of the turn will include it
         self._open_cost: float | None = None
         self._is_retrying = False
         self.tools = 0
@@ -126,7 +123,7 @@ class Transcript:
         self.denials = (*self.denials, *turn.denials)[:DECIDING_LIMIT]
         usage, cost = _believable(turn.usage), turn.cost_usd
         if not usage.total and not turn.cumulative:
-            usage = self._open_usage  # it does not say: then what was said meanwhile counts
+            usage = self._open_usage  # not reported: earlier reports count
         if not _is_believable_cost(cost):
             cost = self._open_cost if self._open_cost is not None else self._price_of(usage)
         self._usage = usage if turn.cumulative else self._usage + usage
@@ -138,7 +135,7 @@ class Transcript:
         return self._price(usage, self.model) if usage.total else None
 
     def _forget_overcome(self, events: Sequence[AgentEvent]) -> None:
-        """A retry that was followed by words or deeds succeeded: it is not why the session ended as it did."""
+        """A retry followed by words or tool calls succeeded: it is not why the session ended."""
         for event in reversed(events):
             if isinstance(event, ErrorReported):
                 return
@@ -150,7 +147,7 @@ class Transcript:
 
     def _keep(self, event: AgentEvent) -> None:
         if _is_retry(event) and self._deciding and _is_retry(self._deciding[-1]):
-            del self._deciding[-1]  # one of a row of them is enough
+            del self._deciding[-1]  # one in a row is enough
         elif len(self._deciding) >= DECIDING_LIMIT:
             del self._deciding[0]
         self._deciding.append(event)
@@ -169,12 +166,12 @@ class Transcript:
 
     @property
     def usage(self) -> Usage:
-        """What was used so far, as far as the agent has said."""
+        """What was used so far, as far as reported."""
         return self._usage + self._open_usage
 
     @property
     def cost_usd(self) -> float | None:
-        """What that cost; None if nobody has named any money."""
+        """What that cost; None if unknown."""
         open_cost = self._open_cost if self._open_cost is not None else self._price_of(self._open_usage)
         costs = [cost for cost in (self._cost, open_cost) if cost is not None]
         return sum(costs) if costs else None

@@ -1,4 +1,4 @@
-"""What can be asked of a run while it is under way."""
+"""What a user can ask of a run under way. By itself, because `ralph status` does without the rules of the loop."""
 
 from __future__ import annotations
 

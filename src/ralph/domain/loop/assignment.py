@@ -1,4 +1,4 @@
-"""What one iteration is asked to do, and the other two answers ``Work`` can give."""
+"""What one iteration is asked to do, and the other two answers of ``Work``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from ralph.domain.loop.decision import Acceptance
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``key`` names it in journal and screens; ``used`` of ``limit`` are its own iterations.
+    """``key`` names it in the journal and on screens; ``used`` of ``limit`` are its own iterations.
 
-    ``subject`` is the task or story as the work saw it *before* the session: the trusted snapshot that
-    checks and ``settle`` compare with.
+    ``subject`` is the task or story as it was *before* the session: the trusted snapshot for checks and ``settle``.
     """
 
     key: str
@@ -33,7 +32,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """Nothing is left to do. ``unfinished`` names what was given up on the way: then the run is not complete."""
+    """Nothing is left to do. ``unfinished``: what was given up, so the run is not complete."""
 
     reason: str = ""
     unfinished: tuple[str, ...] = ()

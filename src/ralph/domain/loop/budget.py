@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Exponential, without chance: 5 s, 10 s, 20 s … up to ``longest``."""
+    """Exponential, not random: 5 s, 10 s, 20 s … up to ``longest``."""
 
     first: float = 5.0
     factor: float = 2.0
     longest: float = 120.0
 
     def delay(self, attempt: int) -> float:
-        exponent = min(max(attempt, 1) - 1, 60)  # beyond that every factor has reached the longest
+        exponent = min(max(attempt, 1) - 1, 60)  # by then any factor has reached the longest
         return min(self.longest, self.first * self.factor**exponent)
 
 
@@ -69,7 +69,7 @@ def _no_limit() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PartBudget(Budget):
-    """``whole`` says why nothing more may be begun at all, or None. ``before`` is what earlier runs of the same part used."""
+    """``whole`` says why nothing more may start at all, or None. ``before``: what earlier runs of this part used."""
 
     whole: Callable[[], str | None] = _no_limit
     before: Spend = Spend()

@@ -1,4 +1,4 @@
-"""Claims: the agent's *word* that it is done, waiting, or rejects. Proof is elsewhere (``evidence``)."""
+"""What the agent says in tags: claims that it is done, waits, or rejects, and commit messages. ``evidence`` has the proof."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 MAX_TAG_CHARS = 20_000
-"""A tag whose content is longer than this is not a claim; bounds the memory of the scanner."""
+"""A tag with longer content is not a claim; bounds the scanner's memory."""
 
 MAX_TAGS = 1_000
+
+COMMIT_PROMPT = (
+    "Provide a short imperative commit message for the changes. Output only the message, no explanation."
+)
 
 
 class Claim(StrEnum):
@@ -41,15 +45,14 @@ class Tag:
 class TagScanner:
     """Finds tags in text that arrives in pieces, in bounded memory.
 
-    Feeding a text whole or in any pieces finds the same tags. Case-insensitive; the content may span lines and
-    is the shortest there is: of several openings the last one was closed, so a bare ``<response>`` earlier in the
-    prose hides nothing.
+    Any pieces of a text give the same tags. Case-insensitive; the content may span lines and is the shortest
+    possible: a closing belongs to the last opening, so a bare ``<response>`` earlier in the prose hides nothing.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(sorted({name.lower() for name in names}))
         alternatives = "|".join(re.escape(name) for name in self._names)
-        # ASCII: without it IGNORECASE lets a long s (U+017F) stand for "s", and the name would not be ours.
+        # ASCII: without it IGNORECASE lets a long s (U+017F) match "s", and the name would not be ours.
         flags = re.IGNORECASE | re.ASCII
         self._open = re.compile(f"<({alternatives})>", flags)
         self._close = {name: re.compile(f"</{re.escape(name)}>", flags) for name in self._names}
@@ -60,7 +63,7 @@ class TagScanner:
 
     @property
     def is_inside(self) -> bool:
-        """What comes next may belong to a tag that has begun."""
+        """The next text may belong to an open tag."""
         return bool(self._rest)
 
     def feed(self, text: str) -> None:
@@ -72,16 +75,14 @@ class TagScanner:
             closing = self._close[name].search(self._rest, max(start, self._searched))
             end = closing.start() if closing is not None else len(self._rest) - self._longest
             if end - start > MAX_TAG_CHARS:
-                self._forget(start)  # too long to be a claim: continue behind its opening
+                self._forget(start)  # too long to be a claim: continue after its opening
             elif closing is None:
                 self._forget(opening.start())
                 self._searched = max(0, len(self._rest) - self._longest)
                 return
             else:
                 if len(self.tags) >= MAX_TAGS:
-                    del self.tags[
-                        MAX_TAGS // 2
-                    ]  # the first ones decide, or the last: not those in the middle
+                    del self.tags[MAX_TAGS // 2]  # the first ones decide, or the last: never the middle
                 self.tags.append(Tag(name, self._innermost(name, self._rest[start:end]).strip()))
                 self._forget(closing.end())
         # Perhaps the beginning of an opening.
@@ -89,7 +90,7 @@ class TagScanner:
         self._forget(cut if cut >= 0 else len(self._rest))
 
     def end_block(self) -> None:
-        """The block of text is over: half a tag in it never becomes a whole one."""
+        """The block of text is over: half a tag in it is none."""
         if self._rest:
             self._forget(len(self._rest))
 
@@ -103,14 +104,14 @@ class TagScanner:
 
 
 def find_tags(text: str, name: str) -> list[Tag]:
-    """All tags of one name in a text at hand."""
+    """All tags of one name in a text."""
     scanner = TagScanner([name])
     scanner.feed(text)
     return scanner.tags
 
 
 def matches(content: str, expected: str) -> bool:
-    """Case-insensitive, white space around it ignored; never a part of the content."""
+    """Ignores case and surrounding white space; compares the whole content."""
     return content.strip().casefold() == expected.strip().casefold()
 
 
@@ -123,5 +124,19 @@ def first_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
 
 
 def any_tag_claims(tags: Iterable[Tag], name: str, expected: str) -> bool:
-    """For ``<promise>``: any one that matches the promise of this stage."""
+    """For ``<promise>``: any that matches the promise of this stage."""
     return any(tag.name == name and matches(tag.content, expected) for tag in tags)
+
+
+def commit_message(answer: str, *, completion: str = "") -> str | None:
+    """The content of a ``<response>`` tag, otherwise the first line with words, if any.
+
+    A tag that only repeats ``completion`` is a habit, not a message.
+    """
+    for tag in find_tags(answer, "response"):
+        if tag.content and not matches(tag.content, completion):
+            return tag.content
+    for line in map(str.strip, answer.splitlines()):
+        if line and not line.startswith(("```", "<response>")):
+            return line
+    return None

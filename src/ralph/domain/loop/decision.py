@@ -16,7 +16,7 @@ from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, Fault, 
 class Outcome(StrEnum):
     """How a run ended."""
 
-    COMPLETED = "completed"  #: the work is drained
+    COMPLETED = "completed"  #: nothing is left to do
     EXHAUSTED = "exhausted"  #: a limit was reached: iterations, money, time, stuck
     WAITING = "waiting"  #: something outside must happen first
     CANCELLED = "cancelled"  #: the user said stop
@@ -32,9 +32,9 @@ class Acceptance(StrEnum):
 
 
 class DecisionKind(StrEnum):
-    """Which decision it was: the word in events, JSON and the database. ``domain/views/decisions`` says it to people.
+    """The word in events, JSON and the database; ``domain/views/decisions`` has the words for people.
 
-    A record may hold a word of another version of ralph, so what is read back is a plain ``str``.
+    Read back it is a plain ``str``: another version of ralph may have written another word.
     """
 
     ACCEPT = "accept"
@@ -77,7 +77,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """This assignment will not be accepted as it is; its work decides what becomes of it."""
+    """This assignment will not be accepted as it is; its work decides what happens to it."""
 
     reason: str
     kind: ClassVar[DecisionKind] = DecisionKind.GIVE_UP
@@ -99,11 +99,10 @@ SAID_DONE = "the agent said DONE"
 
 
 def was_cut_short(decision: str | None, outcome: str | None) -> bool:
-    """Whether the last session of a run on record ended before anyone judged it, so that its work may be half done.
+    """Whether a run's last recorded session ended before it was judged: its work may be half done.
 
-    ``decision`` None: the process of the run was killed. ``outcome`` is what the run ended with after that
-    session: only CANCELLED means that the user stopped it. An agent that waits has ended its session by itself.
-    None: killed before it could say so, most likely by a user who had asked for a stop.
+    ``decision`` None: the run's process was killed. ``outcome`` is that of the run after the session: only CANCELLED
+    means that the user stopped it; None: killed first, probably by a user who had asked for a stop.
     """
     if decision is None:
         return True
@@ -112,19 +111,19 @@ def was_cut_short(decision: str | None, outcome: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a profile demands. ``max_attempts``: launches per iteration before a passing fault ends the run."""
+    """What a profile demands. ``max_attempts``: launches per iteration before a temporary fault ends the run."""
 
     acceptance: Acceptance = Acceptance.CLAIM_AND_PROOF
     max_attempts: int = 4
     faults_count: bool = False  # a faulty session counts as an iteration instead of being retried
     wait_for_limits: bool = True
-    longest_limit: float = 8 * 86_400.0  # a reset farther away than any limit we know of is not believed
+    longest_limit: float = 8 * 86_400.0  # a reset farther away than any known limit is not believed
     backoff: Backoff = Backoff()
     limit_backoff: Backoff = Backoff(first=60.0, longest=900.0)
 
 
 def is_judgeable(report: AgentReport, rules: Rules) -> bool:
-    """A session that was cut off or failed for outside reasons says nothing about the work: no checks then."""
+    """A session that was cut off or failed for outside reasons says nothing about the work: no checks."""
     if report.ending in (Ending.STOPPED, Ending.LIMITED):
         return False
     return report.fault is None or (rules.faults_count and isinstance(report.fault, Transient))
@@ -132,7 +131,7 @@ def is_judgeable(report: AgentReport, rules: Rules) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Troubles:
-    """How often in a row a launch of this iteration met a passing fault, or a limit, before this one."""
+    """How many launches in a row met a temporary fault, or a limit, before this one."""
 
     faults: int = 0
     limits: int = 0
@@ -149,7 +148,7 @@ def decide(
     troubles: Troubles = NO_TROUBLES,
     acceptance: Acceptance | None = None,
 ) -> Decision:
-    """``acceptance`` is the assignment's own demand, if it has one; ``now`` is for the limits' reset times."""
+    """``acceptance`` is the assignment's own demand, if any; ``now`` is compared with reset times."""
     report = evidence.report
     if report.ending is Ending.STOPPED:
         return Stop(Outcome.CANCELLED, "stopped by the user")
@@ -178,7 +177,7 @@ def _decide_fault(fault: Fault, rules: Rules, troubles: Troubles, now: float) ->
                 return Stop(Outcome.WAITING, reason)
             if until is not None and now < until <= now + rules.longest_limit:
                 return Retry(reason, delay=rules.backoff.first, until=until)
-            # No reset time, or one that cannot be right (it is over and we are still refused): look now and then.
+            # No reset time, or an impossible one (it has passed and we are still refused): try now and then.
             return Retry(reason, delay=rules.limit_backoff.delay(troubles.limits + 1))
         case Transient(reason):
             if rules.faults_count:

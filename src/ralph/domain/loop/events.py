@@ -1,4 +1,4 @@
-"""What the engine tells its listeners, in the past tense. Everything a screen shows is one of these first."""
+"""What the engine reports, in the past tense. Everything that a screen shows is one of these first."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ class RunStarted:
     agent: str
     root: str
     maximum: int | None = None
-    notes: tuple[str, ...] = ()  # what the user should know before leaving it alone: permissions
-    sandbox: tuple[str, ...] = ()  # which one, why, and what it promises
-    commands: tuple[str, ...] = ()  # that will be run besides the agent, and who says so
+    notes: tuple[str, ...] = ()  # what the user should know before leaving: permissions
+    sandbox: tuple[str, ...] = ()  # which one, why, and its guarantees
+    commands: tuple[str, ...] = ()  # what will run besides the agent, and why
     kind: str = field(default="run_started", init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class IterationStarted:
-    """Recorded before the launch; without its end it is an interrupted attempt."""
+    """Recorded before the launch; without an end it is an interrupted attempt."""
 
     iteration: int
     attempt: int
     maximum: int | None
     assignment: str
     role: str = ""
-    prompt: str = ""  # the beginning of it; the file has the whole
+    prompt: str = ""  # its beginning; the file has all of it
     prompt_chars: int = 0
     prompt_file: str = ""
-    commit: str = ""  # that it began with; empty: not known
+    commit: str = ""  # at its start; empty: unknown
     kind: str = field(default="iteration_started", init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentStarted:
-    """The agent's process is there."""
+    """The agent's process started."""
 
     command: str  # shell-quoted and redacted
     pid: int
@@ -53,7 +53,7 @@ class AgentStarted:
 
 @dataclass(frozen=True, slots=True)
 class AgentActed:
-    """A batch of the agent's events, as they came out of one read."""
+    """A batch of the agent's events, from one read."""
 
     events: tuple[AgentEvent, ...]
     kind: str = field(default="agent_acted", init=False)
@@ -61,7 +61,7 @@ class AgentActed:
 
 @dataclass(frozen=True, slots=True)
 class AgentEnded:
-    """The agent's process has ended; what it did, in figures."""
+    """The agent's process ended; what it did, in figures."""
 
     ending: str
     exit_code: int | None
@@ -80,7 +80,7 @@ class AgentEnded:
 
 @dataclass(frozen=True, slots=True)
 class ProcessesEnded:
-    """Processes an agent or check left behind, ended by the harness; each named."""
+    """Processes that an agent or check left behind and ralph ended, by name."""
 
     left_behind: tuple[str, ...]
     kind: str = field(default="processes_ended", init=False)
@@ -88,7 +88,7 @@ class ProcessesEnded:
 
 @dataclass(frozen=True, slots=True)
 class CheckStarted:
-    """A check begins."""
+    """A check started."""
 
     name: str
     command: str = ""
@@ -97,7 +97,7 @@ class CheckStarted:
 
 @dataclass(frozen=True, slots=True)
 class CheckEnded:
-    """A check is over."""
+    """A check ended."""
 
     result: CheckResult
     kind: str = field(default="check_ended", init=False)
@@ -105,7 +105,7 @@ class CheckEnded:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsSought:
-    """The probes were asked. ``found`` names each claim and its source."""
+    """The probes looked for claims. ``found``: each claim and its source."""
 
     found: tuple[str, ...]
     kind: str = field(default="claims_sought", init=False)
@@ -113,7 +113,7 @@ class ClaimsSought:
 
 @dataclass(frozen=True, slots=True)
 class ActionStarted:
-    """An action begins."""
+    """An action started."""
 
     name: str
     kind: str = field(default="action_started", init=False)
@@ -121,7 +121,7 @@ class ActionStarted:
 
 @dataclass(frozen=True, slots=True)
 class ActionEnded:
-    """An action is over."""
+    """An action ended."""
 
     name: str
     ok: bool
@@ -142,7 +142,7 @@ class IterationEnded:
     proven: bool
     spend: Spend
     seconds: float
-    commit: str = ""  # that was checked; empty: not known
+    commit: str = ""  # the one that was checked; empty: unknown
     kind: str = field(default="iteration_ended", init=False)
 
 
@@ -157,21 +157,21 @@ class PauseBegan:
 
 @dataclass(frozen=True, slots=True)
 class RunPaused:
-    """The user wants it to wait; it does so between two sessions."""
+    """The user asked it to wait; it does so between two sessions."""
 
     kind: str = field(default="run_paused", init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RunUnpaused:
-    """The user lets it continue."""
+    """The user let it continue."""
 
     kind: str = field(default="run_unpaused", init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """A word of the user's went into the prompt of the next session."""
+    """A message from the user went into the prompt of the next session."""
 
     text: str
     kind: str = field(default="steered", init=False)
@@ -179,7 +179,7 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """The user wants it to end: after this step, or ``now``."""
+    """The user asked it to end: after this step, or ``now``."""
 
     now: bool
     kind: str = field(default="stop_requested", init=False)
@@ -208,23 +208,7 @@ class RunEnded:
 
 
 LoopEvent = (
-    RunStarted
-    | IterationStarted
-    | AgentStarted
-    | AgentActed
-    | AgentEnded
-    | ProcessesEnded
-    | CheckStarted
-    | CheckEnded
-    | ClaimsSought
-    | ActionStarted
-    | ActionEnded
-    | IterationEnded
-    | PauseBegan
-    | RunPaused
-    | RunUnpaused
-    | Steered
-    | StopRequested
-    | Warned
-    | RunEnded
-)
+    RunStarted | IterationStarted | AgentStarted | AgentActed | AgentEnded | ProcessesEnded | CheckStarted | CheckEnded
+    | ClaimsSought | ActionStarted | ActionEnded | IterationEnded | PauseBegan | RunPaused | RunUnpaused | Steered
+    | StopRequested | Warned | RunEnded
+)  # fmt: skip

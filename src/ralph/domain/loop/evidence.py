@@ -1,4 +1,4 @@
-"""What is known after a session: the agent's word and the harness's proof, kept apart."""
+"""What is known after a session: the agent's word and ralph's proof, kept apart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Spend
 
 _PASSING = re.compile(
-    r"(?P<path>/[^\s'\"]+)"  # looked at by itself: only temporary ones differ each time
+    r"(?P<path>/[^\s'\"]+)"  # handled by itself: only temporary ones differ each time
     r"|\b\d+(?:[.,]\d+)?\s?(?:ns|us|µs|ms|s|sec|secs|seconds?|m|min|minutes?)\b"  # 0.12s, 3 ms
     r"|\b\d+:\d\d(?::\d\d)?(?:[.,]\d+)?\b"  # 12:34:56
     r"|\b\d{4}-\d\d-\d\d\b"
@@ -19,14 +19,14 @@ _PASSING = re.compile(
     r"|\bpid \d+\b|\[\d+\]"
 )
 _OWN_FILE = re.compile(r"\b(?:guardrail|agent|prompt)_\d{3,}")
-"""Files of ours have the iteration's number in their names."""
+"""Our own files contain the iteration's number in their names."""
 
 
 class Verdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
-    ERRORED = "errored"  #: the check itself could not be carried out; never counts as passed
-    SKIPPED = "skipped"  #: did not apply; counts as passed only where it is not required
+    ERRORED = "errored"  #: the check itself could not run; never counts as passed
+    SKIPPED = "skipped"  #: did not apply; counts as passed only if not required
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CheckResult:
     output_sha256: str = ""
     reason: str = ""
     last_lines: tuple[str, ...] = ()  # the end of its output, for the screen
-    spend: Spend = Spend()  # of agent calls the check made
+    spend: Spend = Spend()  # of the check's own agent calls
     concern: str = ""  # what the user should know even if it passed
 
     @property
@@ -54,18 +54,18 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything a decision is made from."""
+    """Everything a decision depends on."""
 
     report: AgentReport
     signals: tuple[Signal, ...] = ()
     results: tuple[CheckResult, ...] = ()
     remarks: tuple[Feedback, ...] = ()  # for the next prompt, besides what the checks say
-    fingerprint: str = ""  # of the workspace after the session; empty: not taken
-    commit: str = ""  # that was checked
+    fingerprint: str = ""  # of the workspace after the session; empty: unknown
+    commit: str = ""  # the one that was checked
 
     @property
     def proven(self) -> bool:
-        """Every required check passed. Without checks there is nothing to deny the claim."""
+        """Every required check passed. Without checks nothing contradicts the claim."""
         return all(result.holds for result in self.results)
 
     @property
@@ -82,7 +82,7 @@ class Evidence:
 
     @property
     def feedback(self) -> tuple[Feedback, ...]:
-        """What the checks have to say to the agent, in their order, then everything else."""
+        """What the checks say to the agent, in order, then everything else."""
         denied = [
             result.feedback
             for result in self.results
@@ -92,33 +92,28 @@ class Evidence:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """How the failing checks failed, one digest each: of all that is known of their output, since many tools end
-        with the same lines whatever went wrong before, but without what differs each time: how long it took, when,
-        and where in memory.
+        """How the failing checks failed: a digest each, of all known output, because many tools always end with the
+        same lines; but without what differs each time: durations, times, addresses in memory.
 
-        Other figures count: two failed tests where there were five are progress.
+        Other figures count: two failed tests instead of five are progress.
         """
-        return tuple(
-            _digest(result)
-            for result in self.results
-            if not result.holds and result.verdict is not Verdict.SKIPPED
-        )
+        return tuple(map(_digest, self._failed))
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """What was checked and did not hold; a check that was not run says nothing."""
-        return tuple(
-            result.name
-            for result in self.results
-            if not result.holds and result.verdict is not Verdict.SKIPPED
-        )
+        """The checks that failed; a skipped one says nothing."""
+        return tuple(result.name for result in self._failed)
+
+    @property
+    def _failed(self) -> list[CheckResult]:
+        return [each for each in self.results if not each.holds and each.verdict is not Verdict.SKIPPED]
 
 
 def _digest(result: CheckResult) -> str:
     told = result.feedback.text if result.feedback is not None else ""
     lasting = [_PASSING.sub(_lasting, text) for text in (result.reason, told, *result.last_lines)]
     said = "\n".join((result.name, str(result.exit_code), *lasting))
-    from hashlib import sha256  # loads OpenSSL, which few runs need before their first check fails
+    from hashlib import sha256  # loads OpenSSL, which few runs need before a check fails
 
     return sha256(said.encode(errors="replace")).hexdigest()[:16]
 

@@ -25,7 +25,7 @@ class Feedback:
 
 
 def remark_on(ending: Ending) -> Feedback | None:
-    """What the next session is told about how the last one ended."""
+    """What the next session learns about how the last one ended."""
     match ending:
         case Ending.TIMED_OUT:
             return Feedback("The previous session was ended by the harness: it ran out of time.")

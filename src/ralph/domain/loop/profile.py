@@ -1,4 +1,4 @@
-"""A profile: which claim and which proof a loop needs. Data only; ``profiles/*.toml`` hold the values."""
+"""A profile: which claim and which proof a loop needs. Data only; the values are in ``profiles/*.toml``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Profile:
     acceptance: Acceptance
     faults_count: bool = False
     restart_delay: float = 0.0
-    prompt: str = "as_given"  # how it words its prompts
+    prompt: str = "as_given"  # the style of its prompts
     notices_standstill: bool = True  # iterations that change nothing end the run
-    command: str = "ralph run"  # that starts one
-    uses_scm: bool = False  # runs the tasks of the setting scm on proven work
-    own_guardrails: bool = False  # has a list of its own instead of the common one
-    sandbox: str = "none"  # where its agent is confined to, if nobody says anything else
-    limit: str = "maximumIterations"  # the setting that limits how often the agent is launched
+    command: str = "ralph run"  # the command that starts a run
+    uses_scm: bool = False  # applies the setting scm to proven work
+    own_guardrails: bool = False  # has its own list instead of the common one
+    sandbox: str = "none"  # the default for its agent
+    limit: str = "maximumIterations"  # the setting that limits its launches

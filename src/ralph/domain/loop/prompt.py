@@ -1,4 +1,4 @@
-"""The prompt of one iteration, from what was given and what the last session left to say."""
+"""The prompt of one iteration, from the task and the feedback of the last session."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SEPARATOR = "\n\n"
 
 
 def compose(base: str, feedback: Sequence[Feedback]) -> str:
-    """The base prompt with feedback above, below or in place of it; each group in its own order.
+    """The base prompt with feedback above, below or in place of it; each group in order.
 
-    REPLACE takes the place of the *base*, never of other feedback: no failure message is lost.
+    REPLACE replaces the *base*, never other feedback: no failure message is lost.
     """
     above = [item.text for item in feedback if item.placement is Placement.PREPEND]
     instead = [item.text for item in feedback if item.placement is Placement.REPLACE]
@@ -23,14 +23,14 @@ def compose(base: str, feedback: Sequence[Feedback]) -> str:
 
 
 def with_iteration_count(prompt: str, *, iteration: int, maximum: int) -> str:
-    """The setting ``includeIterationCountInPrompt``; its line comes before everything else."""
+    """The setting ``includeIterationCountInPrompt``."""
     remaining = max(0, maximum - iteration)
     return f"Iteration {iteration} of {maximum}, {remaining} remaining.{SEPARATOR}{prompt}"
 
 
 @dataclass(frozen=True, slots=True)
 class AsGiven:
-    """The prompt as given, with feedback, and the iteration count before everything else if wanted."""
+    """The prompt as given, with feedback, and the iteration count first if wanted."""
 
     with_count: bool = False
 

@@ -1,4 +1,4 @@
-"""How an agent session ended, as a value: nothing an agent does raises."""
+"""How an agent session ended, as a value: nothing an agent does raises an exception."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ralph.domain.loop.claims import Tag
 
 
 class Ending(StrEnum):
-    """Why the process is no longer there."""
+    """Why the process ended."""
 
     EXITED = "exited"  #: by itself
-    TIMED_OUT = "timed_out"  #: the total time was over
+    TIMED_OUT = "timed_out"  #: it took too long
     IDLE = "idle"  #: no output for too long
     STOPPED = "stopped"  #: the user asked to stop now
-    LIMITED = "limited"  #: a limit of the run was reached in the middle of it
+    LIMITED = "limited"  #: the run reached a limit during the session
     NOT_STARTED = "not_started"  #: could not be started at all
 
 
@@ -51,8 +51,8 @@ Fault = Transient | RateLimited | Fatal
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """Money, tokens and time. Unknown money is not zero: ``cost_usd`` is None until somebody reports some, and
-    ``is_partly_unknown`` as soon as tokens were used that nobody can price: then it cost at least so much."""
+    """Money, tokens and time. Unknown cost is not zero: ``cost_usd`` is None until some is reported, and with
+    ``is_partly_unknown``, tokens without a known price were used: it cost at least this."""
 
     cost_usd: float | None = None
     usage: Usage = Usage()
@@ -64,7 +64,7 @@ class Spend:
         return cls(cost_usd, usage, seconds, is_partly_unknown=cost_usd is None and usage.total > 0)
 
     def __sub__(self, earlier: Spend) -> Spend:
-        """What came on top of an earlier sum."""
+        """What was added to an earlier sum."""
         cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
         used = self.usage - earlier.usage
         return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and used.total > 0)
@@ -81,14 +81,14 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class AgentReport:
-    """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags found in the whole of it.
+    """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags in the full text.
 
     ``reason`` says which limit of the run ended it (``Ending.LIMITED``).
     """
 
     ending: Ending = Ending.EXITED
     exit_code: int | None = 0
-    is_orderly: bool = True  # it came to its own end: its last turn ended well, or it exited with 0
+    is_orderly: bool = True  # it ended by itself: its last turn ended well, or it exited with 0
     text: str = ""
     tags: tuple[Tag, ...] = ()
     fault: Fault | None = None
@@ -96,4 +96,4 @@ class AgentReport:
     reason: str = ""
     tools: int = 0
     tool_errors: int = 0
-    denials: tuple[str, ...] = ()  # tools it was not permitted to use, once for each call
+    denials: tuple[str, ...] = ()  # tools it was not permitted to use, one entry per call

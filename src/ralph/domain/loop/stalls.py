@@ -1,6 +1,6 @@
 """Sessions that get nowhere: because nothing is permitted, or because nothing changes.
 
-The user is warned of the first, who alone can change it; the agent is told of both and may find another way.
+Only the user can change the first, and is warned; the agent is told of both and may find another way.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from ralph.domain.loop.session_report import AgentReport
 from ralph.domain.loop.state import LoopState
 
 WARN_BEFORE = 2
-"""Sessions that are left when the agent is told."""
+"""Sessions that are left when the agent is warned."""
 
 
 def was_denied_everything(report: AgentReport, *, claimed: bool, changed: bool = False) -> bool:
-    """Tools were denied, none did its work, nothing was claimed and nothing is changed.
+    """Tools were denied, none worked, nothing was claimed and nothing changed.
 
-    ``changed``: the workspace is not as it was before the session, where that is known.
+    ``changed``: the workspace differs from before the session, if known.
     """
     has_worked = report.tools > report.tool_errors
     return bool(report.denials) and not has_worked and not claimed and not changed
 
 
 def denials_warning(report: AgentReport, *, agent: str) -> str:
-    """For the user, who alone can change it."""
+    """For the user: only they can change it."""
     return (
         f"{agent} could do nothing in this session: not permitted to use {_listed(report)}; "
         f"permit it in agent.flags, or leave the choice of permissions to ralph"
@@ -47,7 +47,7 @@ def _listed(report: AgentReport) -> str:
 
 
 def standstill_remark(state: LoopState, budget: Budget) -> Feedback | None:
-    """For the next session, before the run is ended because nothing changes; None: it is too early to say."""
+    """For the next session, before the run ends because nothing changes; None: too early."""
     if not budget.stuck_after or state.standstill < max(1, budget.stuck_after - WARN_BEFORE):
         return None
     left = budget.stuck_after - state.standstill

@@ -1,4 +1,4 @@
-"""The state of a run between two iterations: everything a resumed run needs to know."""
+"""The state of a run between two iterations: everything that a resumed run needs."""
 
 from __future__ import annotations
 
@@ -23,39 +23,36 @@ class LoopState:
     failing: tuple[str, ...] = ()  # the checks that failed last time
     failures: tuple[str, ...] = ()  # and how
     concerns: tuple[str, ...] = ()
-    accepted: str = ""  # the assignment that was accepted last, and why: a resumed run must not do it again
+    accepted: str = ""  # the assignment accepted last: a resumed run must not repeat it
     fingerprint: str = ""
-    commit: str = ""  # that the workspace is at; empty: not known
+    commit: str = ""  # of the workspace; empty: unknown
     unchanged: int = 0  # iterations in a row that left the workspace as it was
-    repeated: int = 0  # iterations in a row that failed in exactly the same words
-    seconds: float = 0.0  # the run has taken so far, all its processes together
+    repeated: int = 0  # iterations in a row that failed with exactly the same message
+    seconds: float = 0.0  # of the run so far, in all its processes
 
     def timed(self, seconds: float) -> LoopState:
         return replace(self, seconds=seconds)
 
     def launching(self, assignment: str) -> LoopState:
-        """What was said about another assignment is not for this one."""
+        """Feedback on another assignment is not for this one."""
         feedback = self.feedback if assignment == self.assignment else ()
         return replace(self, attempt=self.attempt + 1, assignment=assignment, feedback=feedback)
 
     def spending(self, spend: Spend) -> LoopState:
-        """Money and time count whatever becomes of the session: commit messages and retries too."""
+        """Every session costs money and time, including commit messages and retries."""
         return replace(self, spend=self.spend + spend)
 
     def concerned(self, concern: str) -> LoopState:
-        """Each concern is told once, however often it came up."""
+        """Each concern is kept once."""
         return self if concern in self.concerns else replace(self, concerns=(*self.concerns, concern))
 
     def after(self, evidence: Evidence, decision: Decision) -> LoopState:
-        """The state after a session. Only a judged one counts; the others leave the feedback for the next."""
+        """The state after a session. Only a judged one counts; others keep the feedback for the next."""
         if isinstance(decision, Retry):
             return replace(self, troubles=self._more_troubles(evidence))
         report = evidence.report
-        if isinstance(decision, Stop) and (
-            decision.outcome is Outcome.CANCELLED
-            or report.fault is not None
-            or report.ending is Ending.LIMITED
-        ):
+        was_cut_off = report.fault is not None or report.ending is Ending.LIMITED
+        if isinstance(decision, Stop) and (decision.outcome is Outcome.CANCELLED or was_cut_off):
             return self
         unchanged = bool(evidence.fingerprint) and evidence.fingerprint == self.fingerprint
         repeated = bool(evidence.failures) and evidence.failures == self.failures
@@ -70,20 +67,20 @@ class LoopState:
             accepted=self.assignment if isinstance(decision, Accept) else self.accepted,
             fingerprint=evidence.fingerprint,
             commit=evidence.commit or self.commit,
-            # A role that accepts the work of another has nothing to change, and is still a step forward.
+            # A role that accepts the work of another changes nothing, and is still progress.
             unchanged=self.unchanged + 1 if unchanged and not isinstance(decision, Accept) else 0,
             repeated=self.repeated + 1 if repeated else 0,
         )
 
     def resumed(self, uncounted: Spend, *, unsaved_seconds: float) -> LoopState:
-        """As a later process takes it up: with what was spent and how long it took since it was saved last.
+        """For a later process: with what was spent, and the time it took, since it was last saved.
 
-        Somebody wants it to continue: standstill and passing faults are counted from zero.
+        The user wants it to continue, so standstill and temporary faults count from zero.
         """
         return replace(
             self,
             spend=self.spend + uncounted,
-            # A clock that was set back must not give time back.
+            # A clock that was set back must not reduce the time.
             seconds=self.seconds + max(0.0, unsaved_seconds),
             troubles=Troubles(),
             unchanged=0,
@@ -96,7 +93,7 @@ class LoopState:
         return max(self.unchanged, self.repeated)
 
     def _more_troubles(self, evidence: Evidence) -> Troubles:
-        # A limit says nothing about passing faults: having waited one out must not use up the retries.
+        # A limit says nothing about faults: waiting for it must not use up the retries.
         if isinstance(evidence.report.fault, RateLimited):
             return Troubles(limits=self.troubles.limits + 1)
         return Troubles(faults=self.troubles.faults + 1)

@@ -1,17 +1,19 @@
-"""The promise loop: its state, its promise and its continuation prompt."""
+"""The promise loop: its state, its promise and its prompts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ralph.domain.loop.prompt import fill
+from ralph.domain.loop.assignment import Assignment
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.prompt import SEPARATOR, compose, fill
 
 DEFAULT_MAX_ITERATIONS = 100
 DEFAULT_COMPLETION_PROMISE = "DONE"
 RALPH_LOOP_STATE_FILE = "ralph-loop"
-"""The name of its state file, without the ending."""
+"""The name of its state file, without the extension."""
 
 COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
 """The first promise in a text, whatever it says."""
@@ -32,7 +34,7 @@ _SPECIAL: re.Pattern[str] = re.compile(r"[.*+?^${}()|\[\]\\]")
 
 @dataclass(frozen=True, slots=True)
 class RalphLoopState:
-    """Where a loop stands. ``iteration`` counts from 1; ``started_at`` is ISO 8601."""
+    """``iteration`` counts from 1; ``started_at`` is ISO 8601."""
 
     active: bool
     iteration: int
@@ -40,12 +42,12 @@ class RalphLoopState:
     completion_promise: str
     started_at: str
     prompt: str
-    extra: Mapping[str, object] = field(default_factory=dict, hash=False)  # others' keys in the file survive
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)  # other keys of the file, kept
 
 
 @dataclass(frozen=True, slots=True)
 class RalphLoopConfig:
-    """What differs from the defaults; None is the default."""
+    """None is the default."""
 
     max_iterations: int | None = None
     completion_promise: str | None = None
@@ -64,7 +66,7 @@ def new_state(prompt: str, config: RalphLoopConfig, *, started_at: str) -> Ralph
 
 
 def config_problem(config: RalphLoopConfig) -> str | None:
-    """What would make a loop end at once or never; None if nothing."""
+    """What would make a loop end at once or never, if anything."""
     if config.max_iterations is not None and config.max_iterations < 1:
         return f"max_iterations must be 1 or more, not {config.max_iterations}"
     if config.completion_promise is not None and not config.completion_promise.strip():
@@ -82,25 +84,21 @@ def escape_regex(text: str) -> str:
 
 
 def detect_completion(text: str, promise: str) -> bool:
-    """Any ``<promise>`` in the assistant's text that says this; case and white space around it do not matter.
+    """Whether any ``<promise>`` in the text says this, ignoring case and surrounding white space.
 
-    Give it what the assistant said only: prompts and tool output name the tag without promising anything.
+    Pass only what the assistant said: prompts and tool output contain the tag without promising anything.
     """
     wanted = promise.strip()
     if not wanted:
         return False
-    # ASCII: without it IGNORECASE lets a long s (U+017F) stand for "s", and the tag would not be ours.
+    # ASCII: without it IGNORECASE lets a long s (U+017F) match "s", and the tag would not be ours.
     pattern = rf"(?a:<promise>)\s*{escape_regex(wanted)}\s*(?a:</promise>)"
     return re.search(pattern, text, re.IGNORECASE) is not None
 
 
 def build_continuation_prompt(state: RalphLoopState) -> str:
-    return continuation_prompt(
-        state.prompt,
-        promise=state.completion_promise,
-        iteration=state.iteration,
-        maximum=state.max_iterations,
-    )
+    promise, maximum = state.completion_promise, state.max_iterations
+    return continuation_prompt(state.prompt, promise=promise, iteration=state.iteration, maximum=maximum)
 
 
 def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int | None) -> str:
@@ -114,50 +112,61 @@ def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int
     return fill(CONTINUATION_PROMPT, values)
 
 
+@dataclass(frozen=True, slots=True)
+class ContinuationStyle:
+    """A ``PromptStyle``: the task and its tag first, the continuation later. An assignment's own promise wins."""
+
+    promise: str
+
+    def __call__(
+        self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
+    ) -> str:
+        promise = assignment.promise or self.promise
+        if iteration > 1:
+            task = assignment.objective
+            base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum)
+        else:
+            base = _with_promise(assignment.objective, promise)
+        return compose(base, feedback)
+
+
+def _with_promise(objective: str, promise: str) -> str:
+    if detect_completion(objective, promise):
+        return objective
+    request = f"When the task is fully complete, output <promise>{promise.strip()}</promise>."
+    return f"{objective}{SEPARATOR}{request}"
+
+
 # --- as a document -----------------------------------------------------------------------------------------
 
-_FIELDS: dict[str, type] = {
-    "active": bool,
-    "iteration": int,
-    "maxIterations": int,
-    "completionPromise": str,
-    "startedAt": str,
-    "prompt": str,
+_FIELDS: dict[str, tuple[str, type]] = {
+    "active": ("active", bool),
+    "iteration": ("iteration", int),
+    "maxIterations": ("max_iterations", int),
+    "completionPromise": ("completion_promise", str),
+    "startedAt": ("started_at", str),
+    "prompt": ("prompt", str),
 }
 _TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
 
 
 def state_to_document(state: RalphLoopState) -> dict[str, object]:
-    """The seed's keys, and behind them what others had in the file."""
-    known: dict[str, object] = {
-        "active": state.active,
-        "iteration": state.iteration,
-        "maxIterations": state.max_iterations,
-        "completionPromise": state.completion_promise,
-        "startedAt": state.started_at,
-        "prompt": state.prompt,
-    }
+    """Our own keys first, then the other keys of the file."""
+    known: dict[str, object] = {key: getattr(state, name) for key, (name, _) in _FIELDS.items()}
     return known | {key: value for key, value in state.extra.items() if key not in known}
 
 
 def state_from_document(document: object) -> tuple[RalphLoopState | None, tuple[str, ...]]:
-    """The state, or None and what is wrong with it; foreign data never raises."""
+    """The state, or None and what is wrong with it. Never raises."""
     if not isinstance(document, dict):
         return None, ("it is not a JSON object",)
     problems = tuple(
         f"{key} must be {_TYPE_NAMES[kind]}" if key in document else f"{key} is missing"
-        for key, kind in _FIELDS.items()
+        for key, (_, kind) in _FIELDS.items()
         if type(document.get(key)) is not kind  # not isinstance: to Python, true is a number
     )
     if problems:
         return None, problems
-    state = RalphLoopState(
-        active=document["active"],
-        iteration=document["iteration"],
-        max_iterations=document["maxIterations"],
-        completion_promise=document["completionPromise"],
-        started_at=document["startedAt"],
-        prompt=document["prompt"],
-        extra={key: value for key, value in document.items() if key not in _FIELDS},
-    )
-    return state, ()
+    known = {name: document[key] for key, (name, _) in _FIELDS.items()}
+    others = {key: value for key, value in document.items() if key not in _FIELDS}
+    return RalphLoopState(**known, extra=others), ()

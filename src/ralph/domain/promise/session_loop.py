@@ -1,6 +1,6 @@
-"""Seed 000's loop inside one session of Claude Code: ``/ralph:loop`` starts it, Stop continues it, ``/ralph:cancel`` ends it.
+"""The promise loop in one session of Claude Code: ``/ralph:loop`` starts it, Stop continues it, ``/ralph:cancel`` ends it.
 
-It belongs to the session that started it. States of ``ralph run`` name no session, so no hook ever touches them.
+It belongs to the session that started it. States of ``ralph run`` name no session, so no hook touches them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ralph.domain.promise.loop_state import (
 )
 
 SESSION_KEY = "sessionId"
-"""In the state file, beside the seed's fields."""
+"""An extra key of the state file."""
 
 LONGEST_TASK = 100_000
 
@@ -35,7 +35,7 @@ USAGE = "/ralph:loop [--max-iterations N] [--completion-promise TEXT] TASK"
 
 @dataclass(frozen=True, slots=True)
 class LoopRequest:
-    """What ``/ralph:loop`` was asked."""
+    """The arguments of ``/ralph:loop``."""
 
     task: str
     config: RalphLoopConfig
@@ -48,7 +48,7 @@ def loop_command(prompt: str) -> tuple[str, str] | None:
 
 
 def loop_request(arguments: str) -> LoopRequest | str:
-    """The request, or what is wrong with it. Options may stand anywhere; the rest is the task, word for word."""
+    """The request, or what is wrong with it. Options may be anywhere; the rest is the task, word for word."""
     values: dict[str, str] = {}
     for option in _OPTION.finditer(arguments):
         values[option[1]] = next(value for value in option.groups()[1:] if value is not None)
@@ -58,7 +58,7 @@ def loop_request(arguments: str) -> LoopRequest | str:
     if not task:
         return f"there is no task: {USAGE}"
     if len(task) > LONGEST_TASK:
-        return f"the task is longer than {LONGEST_TASK:,} characters: put it into a file and name that"
+        return f"the task is longer than {LONGEST_TASK:,} characters: put it into a file and give its name"
     maximum = values.get("max-iterations")
     if maximum is not None and not (maximum.isascii() and maximum.isdigit() and len(maximum) <= _DIGITS):
         return f"--max-iterations must be a whole number, not {maximum[:40]!r}"
@@ -79,19 +79,19 @@ def belongs_to(state: RalphLoopState, session: str) -> bool:
 
 
 def in_the_way(state: RalphLoopState | None, session: str) -> str:
-    """Why no new loop can start here; empty if one can. One's own is simply begun anew."""
+    """Why no new loop can start here; empty if one can. The session's own loop simply starts again."""
     if state is None or not state.active or belongs_to(state, session):
         return ""
     if SESSION_KEY not in state.extra:
         return "a run of `ralph` is under way here: wait for it, or end it with `ralph stop`"
     return (
         "another session has a loop here "
-        f"({_progress(state)}): end it there, or with /ralph:cancel if that session is gone"
+        f"({_progress(state)}): end it there, or with /ralph:cancel if that session has ended"
     )
 
 
 def opening(state: RalphLoopState) -> str:
-    """What the agent is told besides the user's prompt."""
+    """What the agent reads besides the user's prompt."""
     return (
         f"Ralph loop, iteration {_progress(state)}. Each time you stop, you will be asked to continue until the task is done. "
         f"When it is FULLY complete, and not before, output: <promise>{state.completion_promise}</promise>\n\n"
@@ -101,36 +101,29 @@ def opening(state: RalphLoopState) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LoopTurn:
-    """What becomes of a loop when its session wants to stop.
+    """What happens to a loop when its session wants to stop.
 
-    ``state`` None: it is over. ``prompt`` empty: the session may stop. ``told`` is for the user.
+    ``state`` None: it is over. ``prompt`` empty: the session may stop. ``message`` is for the user.
     """
 
     state: RalphLoopState | None
     prompt: str = ""
-    told: str = ""
+    message: str = ""
 
 
 def next_turn(state: RalphLoopState, said: str, *, blocks: int, cap: int) -> LoopTurn:
-    """``said``: the session's last words. ``blocks``: stops in a row that were refused without any work between, at
-    most ``cap``.
-    """
+    """``said``: the session's last words. ``blocks``: refused stops in a row without any work, at most ``cap``."""
+    count = "1 iteration" if state.iteration == 1 else f"{state.iteration} iterations"
     if detect_completion(said, state.completion_promise):
-        return LoopTurn(
-            None, told=f"ralph loop: complete after {_counted(state.iteration)} ({state.completion_promise})."
-        )
+        return LoopTurn(None, message=f"ralph loop: complete after {count} ({state.completion_promise}).")
     if state.iteration >= state.max_iterations:
-        return LoopTurn(
-            None,
-            told=f"ralph loop: ended after {_counted(state.iteration)} without <promise>{state.completion_promise}</promise>.",
-        )
+        missing = f"<promise>{state.completion_promise}</promise>"
+        return LoopTurn(None, message=f"ralph loop: ended after {count} without {missing}.")
     if blocks >= cap:
+        reason = f"nothing was done in {blocks} answers in a row"
         return LoopTurn(
             state,
-            told=(
-                f"ralph loop: rests at {_progress(state)}, since nothing was done in {blocks} answers in a row. "
-                "Say how to go on, or /ralph:cancel."
-            ),
+            message=f"ralph loop: paused at {_progress(state)}: {reason}. Say how to continue, or /ralph:cancel.",
         )
     following = increment_iteration(state)
     return LoopTurn(following, build_continuation_prompt(following))
@@ -138,7 +131,3 @@ def next_turn(state: RalphLoopState, said: str, *, blocks: int, cap: int) -> Loo
 
 def _progress(state: RalphLoopState) -> str:
     return f"{state.iteration}/{state.max_iterations}"
-
-
-def _counted(iterations: int) -> str:
-    return "1 iteration" if iterations == 1 else f"{iterations} iterations"

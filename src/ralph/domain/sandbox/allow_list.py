@@ -1,4 +1,4 @@
-"""Which hosts may be reached: rules as people write them, and the question whether one of them applies."""
+"""Which hosts may be reached: rules as people write them, and whether one applies."""
 
 from __future__ import annotations
 
@@ -11,24 +11,18 @@ from urllib.parse import urlsplit
 
 WEB_PORTS = (80, 443)
 ANY_PORT = 0
-# Clouds tell their machines' keys to whoever asks here, and not all of these are link-local.
-_METADATA = frozenset(
-    map(
-        ipaddress.ip_address,
-        ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
-    )
-)
-_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 as a network without it sees it
+# Clouds give a machine's keys to anyone who asks here, and not all of these are link-local.
+_METADATA_HOSTS = ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254")
+_METADATA = frozenset(map(ipaddress.ip_address, _METADATA_HOSTS))
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 as seen from an IPv6-only network
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 
 
 class Reach(Enum):
-    """Which addresses a name may turn out to have: a name is not worth more trust than the rule that admits it."""
+    """Which addresses a name may resolve to: a name deserves no more trust than the rule that admits it."""
 
-    PUBLIC = auto()  #: anybody may have made this name: never into the local network
-    INTERNAL = (
-        auto()
-    )  #: named by the user: the local network too, but neither this machine nor a cloud's metadata
+    PUBLIC = auto()  #: anyone may own this name: never the local network
+    INTERNAL = auto()  #: named by the user: the local network too, not this machine or a cloud's metadata
     ANYWHERE = auto()  #: the user wrote the address itself, or ``localhost``
 
 
@@ -69,10 +63,10 @@ class HostRule:
 
 
 def parse_rule(text: str) -> HostRule:
-    """Raises ``ValueError`` with a sentence that says what is wrong."""
+    """Raises ``ValueError`` that says what is wrong."""
     written = text.strip()
     if "://" in written:
-        message = "is an address of a page; write only the host, such as example.com or example.com:8080"
+        message = "is the address of a page; write only the host, such as example.com or example.com:8080"
         raise ValueError(message)
     if "/" in written:
         message = "has a path; only whole hosts can be allowed"
@@ -89,13 +83,13 @@ def parse_rule(text: str) -> HostRule:
 
 
 def matching_rule(rules: Iterable[HostRule], host: str, port: int) -> HostRule | None:
-    """The rule with the widest reach that permits it; ``host`` as ``normal_host`` gives it."""
+    """The rule with the widest reach that permits it; ``host`` comes from ``normal_host``."""
     matches = [rule for rule in rules if rule.permits(host, port)]
     return max(matches, key=lambda rule: rule.reach.value, default=None)
 
 
 def normal_host(host: str) -> str:
-    """Lower case, without a last dot. Raises ``ValueError`` for what can be no host."""
+    """Lower case, without a final dot. Raises ``ValueError`` for an impossible host."""
     host = host.lower().removesuffix(".")
     address = _address(host)
     if address is not None:
@@ -107,10 +101,10 @@ def normal_host(host: str) -> str:
         message = "has letters outside ASCII; write the name in its xn-- form"
         raise ValueError(message)
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in host.split(".")):
-        message = "is no host name; write it like example.com, *.example.com or 192.0.2.7:8080"
+        message = "is not a host name; write it like example.com, *.example.com or 192.0.2.7:8080"
         raise ValueError(message)
     if re.fullmatch(r"[0-9.]+|0x[0-9a-f]+", host):  # 127.1 and 0x7f000001 are addresses to some resolvers
-        message = "is no complete address; write all four numbers"
+        message = "is not a complete address; write all four numbers"
         raise ValueError(message)
     return host
 
@@ -131,7 +125,7 @@ def is_within_reach(address: str, reach: Reach) -> bool:
 
 
 def _embedded(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 one stands for."""
+    """The IPv4 address in an IPv6 one."""
     if isinstance(address, ipaddress.IPv4Address):
         return None
     if address in _TRANSLATED:
@@ -143,7 +137,7 @@ def _split_port(text: str) -> tuple[str, int | None]:
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
-            message = "has a bracket that is not closed"
+            message = "has an unclosed bracket"
             raise ValueError(message)
         return host, _port(rest[1:]) if rest else None
     if text.count(":") > 1:  # an IPv6 address without brackets
@@ -169,7 +163,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def host_rules(hosts: Iterable[str], environ: Mapping[str, str]) -> tuple[HostRule, ...]:
-    """An agent's own hosts, and those that the user's environment sends it to instead (``…_BASE_URL``)."""
+    """An agent's own hosts, and those that the environment names instead (``…_BASE_URL``)."""
     rules = [parse_rule(host) for host in hosts]
     for name in sorted(environ):
         if name.endswith("_BASE_URL") and (rule := _rule_of_url(environ[name])) is not None:

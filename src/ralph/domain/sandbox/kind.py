@@ -1,4 +1,4 @@
-"""The words of the settings: the kinds of sandbox, from the strongest to none, and of network.
+"""The kinds of sandbox, from the strongest to none, and of network.
 
 By themselves, because every command loads the settings and hardly any opens a sandbox.
 """
@@ -10,26 +10,26 @@ from enum import StrEnum
 
 
 class SandboxKind(StrEnum):
-    """In the order of their strength: a virtual machine of its own down to nothing at all."""
+    """Strongest first."""
 
     SBX = "sbx"  #: a micro virtual machine
     BWRAP = "bwrap"  #: Linux namespaces, by bubblewrap
     CONTAINER = "container"  #: docker or podman
-    SRT = "srt"  #: the sandbox runtime that macOS users have
+    SRT = "srt"  #: Anthropic's sandbox runtime, for macOS
     NONE = "none"
 
 
 class Network(StrEnum):
-    OFF = "off"  #: nothing at all
+    OFF = "off"  #: none
     ALLOW = "allow"  #: the agent's own service and what is on the allow-list
 
 
-STRONGEST = "strongest"  #: what a bare ``--sandbox`` asks for: the strongest there is, or an error
-AUTO = "auto"  #: the strongest that is there, or none
+STRONGEST = "strongest"  #: what a bare ``--sandbox`` means: the strongest that works here, or an error
+AUTO = "auto"  #: the strongest that works here, or none
 
 ASKABLE = (AUTO, STRONGEST, *(kind.value for kind in SandboxKind))
 
 
 def sandbox_name(project: str) -> str:
-    """``ralph-`` and the path, whatever is no letter, digit, dot or dash as ``_``."""
+    """``ralph-`` and the path, with ``_`` for anything but letters, digits, dots and dashes."""
     return "ralph-" + re.sub(r"[^A-Za-z0-9._-]", "_", project)

@@ -1,7 +1,7 @@
-"""How ralph runs git for itself: it asks nothing, and runs nothing that a repository's configuration names.
+"""How ralph runs its own git: no questions, and nothing that a repository's configuration names.
 
-An agent may have written that configuration, or made a repository of its own inside the workspace: hooks, monitors,
-signing programs and diff programs in it are not ours to start. Standard library only: the hooks use this too.
+An agent may have written that configuration, or made its own repository in the workspace: never start its hooks,
+monitors, signing or diff programs. Standard library only: the hooks use this too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ RUNS_NOTHING: Mapping[str, str] = {
     "core.hooksPath": "/dev/null",
     "submodule.recurse": "false",
 }
-"""Configuration for any git on what an agent wrote, the user's own commands included."""
+"""Configuration for any git that works on what an agent wrote, including the user's own commands."""
 _CONFIGURATION: Mapping[str, str] = {
     **RUNS_NOTHING,
     "diff.ignoreSubmodules": "dirty",
@@ -26,12 +26,12 @@ _CONFIGURATION: Mapping[str, str] = {
 ENVIRONMENT: Mapping[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": "true",
-    "GIT_OPTIONAL_LOCKS": "0",  # the agent's own git may be at work
-    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what it was when it was made
+    "GIT_OPTIONAL_LOCKS": "0",  # the agent's own git may be running
+    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit stays what it was
     "LC_ALL": "C",
 }
 _OPTIONS = ("git", *(part for key, value in _CONFIGURATION.items() for part in ("-c", f"{key}={value}")))
-# To look into a submodule would run what its configuration names. By option: .gitmodules would outdo the setting.
+# Looking into a submodule would run what its configuration names. An option, because .gitmodules overrides settings.
 _NOT_INTO_SUBMODULES = "--ignore-submodules=dirty"
 _ALWAYS = {
     "diff": ("--no-ext-diff", "--no-textconv", "--no-color", _NOT_INTO_SUBMODULES),
@@ -39,10 +39,10 @@ _ALWAYS = {
 }
 
 OWN = (".ralph", ".ralph-active")
-"""What ralph itself writes is never part of the work."""
+"""What ralph writes is never part of the work."""
 NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
 
 
 def own_git(command: str, *arguments: str) -> tuple[str, ...]:
-    """The command line; ``ENVIRONMENT`` goes with it."""
+    """The command line, to run with ``ENVIRONMENT``."""
     return (*_OPTIONS, command, *_ALWAYS.get(command, ()), *arguments)

@@ -1,4 +1,4 @@
-"""What a sandbox is asked for, and what it promises in return."""
+"""What the user wants of a sandbox, and what it guarantees in return."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class SandboxPolicy:
     allow: tuple[HostRule, ...] = ()
     writable: tuple[str, ...] = ()
     readonly: tuple[str, ...] = ()
-    env: tuple[str, ...] = ()  # names of variables that stay; a * stands for any ending
+    env: tuple[str, ...] = ()  # names of variables to pass; * matches any part
     limits: Limits = Limits()
     image: str = ""  # of a container
 
     def writes_promise(self, always: str) -> str:
-        """``always``, and what the user's list adds: a repository's settings must not open more than one can see."""
+        """``always``, and what the list adds: a repository's settings must not open anything silently."""
         return ", ".join((always, *self.writable))
 
     def secrets_promise(self, always: str) -> str:
-        let_in = [*self.readonly, *(f"${name}" for name in self.env)]
-        return f"{always}; let in: {', '.join(let_in)}" if let_in else always
+        visible = [*self.readonly, *(f"${name}" for name in self.env)]
+        return f"{always}; also visible: {', '.join(visible)}" if visible else always
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,11 @@ class Guarantees:
 
     def lines(self) -> tuple[str, ...]:
         """For `ralph doctor` and the head of a run."""
-        said = {
-            "writes": self.writes,
-            "secrets": self.secrets,
-            "network": self.network,
-            "processes": self.tree,
-            "limits": self.limits,
-        }
-        return tuple(f"{name}: {promise or 'not confined'}" for name, promise in said.items())
+        promises = (self.writes, self.secrets, self.network, self.tree, self.limits)
+        names = ("writes", "secrets", "network", "processes", "limits")
+        return tuple(
+            f"{name}: {promise or 'not confined'}" for name, promise in zip(names, promises, strict=True)
+        )
 
 
 NO_GUARANTEES = Guarantees(SandboxKind.NONE)
@@ -75,7 +72,7 @@ _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def parse_size(text: str) -> int:
-    """``4g``, ``512 MiB`` and plain bytes; 1024 to the step. Raises ``ValueError``."""
+    """``4g``, ``512 MiB`` and plain bytes, in steps of 1024. Raises ``ValueError``."""
     match = _SIZE.fullmatch(text)
     if match is None or int(match[1]) == 0:
         message = "expected a size above 0 such as 512m or 4g"

@@ -1,4 +1,4 @@
-"""The rules of the supervised loop (seed 003): its limits, its words, and how it slows down a crash loop."""
+"""The rules of the supervised loop: its limits, its messages, and how it slows down a crash loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, RateLim
 from ralph.domain.loop.state import LoopState
 
 WAIT_EXIT_CODE = 42
-"""An agent that exits with this waits for something outside and is not to be restarted."""
+"""An agent that exits with this waits for something outside: do not restart it."""
 
 FAST_SECONDS = 10.0
 FAST_FAILURES_ALLOWED = 5
@@ -18,7 +18,7 @@ FAST_FAILURES_ALLOWED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supervision:
-    """The figures of one supervised run. Seconds; ``agent_timeout`` None: a launch may take any time."""
+    """The limits of one supervised run, in seconds; ``agent_timeout`` None: no limit."""
 
     max_restarts: int = 100
     restart_delay: float = 1.0
@@ -28,15 +28,15 @@ class Supervision:
     done_grace: float = 30.0
 
     def problem(self) -> str | None:
-        """What is wrong with a figure; None if they can be used."""
+        """What is wrong with a value, if anything."""
         if self.max_restarts < 1:
             return f"the maximum of restarts must be at least 1, not {self.max_restarts}"
-        for name, value, least in (
-            ("restart delay", self.restart_delay, 0.0),
-            ("wait timeout", self.wait_timeout, 0.0),
-            ("grace after DONE", self.done_grace, 0.0),
+        for name, value in (
+            ("restart delay", self.restart_delay),
+            ("wait timeout", self.wait_timeout),
+            ("grace after DONE", self.done_grace),
         ):
-            if not least <= value < float("inf"):
+            if not 0 <= value < float("inf"):
                 return f"the {name} must be a number of seconds of at least 0, not {value:g}"
         for name, limit in (("poll interval", self.poll_interval), ("agent timeout", self.agent_timeout)):
             if limit is not None and not 0 < limit < float("inf"):
@@ -45,8 +45,8 @@ class Supervision:
 
 
 def has_failed(report: AgentReport) -> bool:
-    """A launch that did not come to an end of its own with 0."""
-    return report.ending is not Ending.EXITED or bool(report.exit_code) or report.exit_code is None
+    """Whether a launch did not end by itself with exit code 0."""
+    return report.ending is not Ending.EXITED or report.exit_code != 0
 
 
 def is_fast_failure(report: AgentReport) -> bool:
@@ -55,7 +55,7 @@ def is_fast_failure(report: AgentReport) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CrashBackoff:
-    """Doubles the delay from the sixth fast failure in a row on. ``chance`` is from 0 to 1: a quarter more or less."""
+    """Doubles the delay from the sixth fast failure in a row. ``chance``, from 0 to 1, varies it by a quarter."""
 
     longest: float = 120.0
 
@@ -69,9 +69,9 @@ class CrashBackoff:
 
 @dataclass(slots=True)
 class Launches:
-    """What the pace needs to know about the launches so far. ``failures``: in a row and at once.
+    """What the pace needs to know. ``failures``: fast ones in a row; a long launch or a clean exit resets them.
 
-    A long run or a clean exit begins anew. ``limited_until`` is when an agent's usage limit resets (epoch).
+    ``limited_until`` is when an agent's usage limit resets (epoch).
     """
 
     failures: int = 0
@@ -82,24 +82,22 @@ class Launches:
 
 
 def as_launch(report: AgentReport, *, is_done: bool, waits_for_limits: bool) -> AgentReport:
-    """A launch is counted whatever became of it: what would be a reason to retry is only how it ended.
+    """Every launch counts, so a fault is no reason to retry, only how it ended.
 
-    What makes every further launch pointless stays a fault, unless the work is done.
+    A fault that makes any further launch pointless stays, unless the work is done.
     """
-    if is_done:
-        return replace(report, fault=None)
-    if isinstance(report.fault, Fatal) or (isinstance(report.fault, RateLimited) and not waits_for_limits):
-        return report
-    return replace(report, fault=None)
+    limited = isinstance(report.fault, RateLimited) and not waits_for_limits
+    is_hopeless = isinstance(report.fault, Fatal) or limited
+    return report if is_hopeless and not is_done else replace(report, fault=None)
 
 
 LONGEST_LIMIT = 8 * 86_400.0
-"""A reset farther away than any limit we know of is not believed."""
+"""A reset farther away than any known limit is not believed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartPace(Pace):
-    """The restart delay: stretched in a crash loop and by a usage limit, and nothing once the work was accepted."""
+    """The restart delay: longer in a crash loop or under a usage limit, zero once the work is accepted."""
 
     launches: Launches = field(default_factory=Launches)
     backoff: CrashBackoff = CrashBackoff()
@@ -115,13 +113,13 @@ class RestartPace(Pace):
         return max(delay, limit) if limit <= LONGEST_LIMIT else delay
 
 
-# --- words ---
+# --- messages ---
 
 
 def restart_lines(
     report: AgentReport, *, launches: int, maximum: int, agent_timeout: float | None
 ) -> tuple[str, ...]:
-    """What is said between two launches, in the seed's words; ``launches`` have been made so far."""
+    """What to say between two launches; ``launches`` were made so far."""
     is_last = launches >= maximum
     again = "no restart is left" if is_last else f"restarting (attempt {launches + 1}/{maximum})"
     match report.ending:
@@ -148,14 +146,12 @@ def exhausted_line(launches: int) -> str:
 def completed_line(still_active: Sequence[str]) -> str:
     if not still_active:
         return "task completed (DONE marker present, no active children)"
-    number = len(still_active)
-    return (
-        f"task completed (DONE marker present, {number} active {'child' if number == 1 else 'children'} left)"
-    )
+    children = "1 active child" if len(still_active) == 1 else f"{len(still_active)} active children"
+    return f"task completed (DONE marker present, {children} left)"
 
 
 def span(seconds: float) -> str:
-    """5m0s, 1h0m0s, 2.5s: as the seed writes durations."""
+    """5m0s, 1h0m0s, 2.5s."""
     if seconds < 60:
         return f"{seconds:g}s"
     minutes, rest = divmod(round(seconds), 60)

@@ -1,4 +1,4 @@
-"""A supervised run's mailbox: the names of what is in it, and which ids may name one (seed 003)."""
+"""The task folder of a supervised run: what is in it, and which ids can name one."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ TASK_BUS = "TASK-MESSAGE-BUS.md"
 PROJECT_BUS = "PROJECT-MESSAGE-BUS.md"
 TASKS_FOLDER = "tasks"
 OUTBOX = "outbox"
-"""In it a sandboxed agent leaves its messages for the project's bus, which is read-only for it."""
+"""Where a sandboxed agent leaves messages for the project's bus, which it cannot write."""
 
 MAX_ID_CHARS = 100
 _ID = re.compile(r"\w[\w.@+-]*")
 
 
 def problem_with_id(name: str, *, what: str) -> str | None:
-    """Why ``name`` cannot be the id of a task or project, which become names of folders; None if it can."""
+    """Why ``name`` cannot be the id of a task or project, which names a folder; None if it can."""
     if not name:
         return f"the {what} id is empty"
     if "/" in name or "\\" in name:
-        return f"the {what} id {name!r} holds a path separator"
+        return f"the {what} id {name!r} contains a path separator"
     if len(name) > MAX_ID_CHARS or len(name.encode("utf-8", "replace")) > 2 * MAX_ID_CHARS:
         return f"the {what} id is too long ({len(name)} characters, at most {MAX_ID_CHARS})"
     if not _ID.fullmatch(name):
-        return f"the {what} id {name!r} is no plain name"
+        return f"the {what} id {name!r} is not a plain name"
     return None
 
 
@@ -33,13 +33,13 @@ ID_HINT = "use letters, digits, '_', '-', '.', '+' and '@', and begin with a let
 
 
 def id_from(name: str, *, otherwise: str) -> str:
-    """The nearest id to a folder's name."""
+    """The id closest to a folder's name."""
     candidate = re.sub(r"[^\w.@+-]+", "-", name).strip("-.@+")[:MAX_ID_CHARS]
     return candidate if problem_with_id(candidate, what="project") is None else otherwise
 
 
 def rejected_name(taken: set[str]) -> str:
-    """The next free ``DONE.rejected-N``: a DONE that the guardrails denied is kept under it."""
+    """The next free ``DONE.rejected-N``, for a DONE that failed its guardrails."""
     number = 1
     while f"{DONE}.rejected-{number}" in taken:
         number += 1

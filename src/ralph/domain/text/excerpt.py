@@ -1,4 +1,4 @@
-"""Cutting long text to a bound, whole or as it streams in. Characters, never bytes."""
+"""Shortens long text, whole or as it streams in. Characters, never bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TRUNCATION_MARK = "... [truncated]"
 
 
 class Keep(StrEnum):
-    """Which end of a long output survives."""
+    """Which end of a long output to keep."""
 
     HEAD = "head"
     TAIL = "tail"
@@ -16,10 +16,7 @@ class Keep(StrEnum):
 
 
 class Excerpt:
-    """Takes text in pieces, remembers at most ``limit`` characters of it (plus one piece).
-
-    The result is the same however the text was cut into pieces.
-    """
+    """Takes text in pieces and keeps at most ``limit`` characters (plus one piece), however it was cut."""
 
     def __init__(self, limit: int, keep: Keep = Keep.HEAD) -> None:
         self._head_limit = {Keep.HEAD: limit, Keep.TAIL: 0, Keep.BOTH: (limit + 1) // 2}[keep]
@@ -39,7 +36,7 @@ class Excerpt:
             piece = text[:room]
             self._head.append(piece)
             self._head_size += len(piece)
-        # Only its end can count: a piece of 50 MB must not be copied whole.
+        # Only its end can count: do not copy a piece of 50 MB whole.
         text = text[max(room, len(text) - self._tail_limit, 0) :]
         if text and self._tail_limit:
             self._tail.append(text)
@@ -54,7 +51,7 @@ class Excerpt:
 
     @property
     def is_full(self) -> bool:
-        """Further text cannot change the result: a reader of a flood may stop decoding it."""
+        """More text cannot change the result: a reader may stop decoding it."""
         return self._keep is Keep.HEAD and self.total > self._limit
 
     @property

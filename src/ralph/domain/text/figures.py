@@ -12,10 +12,10 @@ def compact(number: int) -> str:
     """999, 1.2K, 45K, 850K, 1.2M."""
     if number < 1000:
         return str(number)
-    value = float(min(number, 10**18))  # agents report these: any number may come
+    value = float(min(number, 10**18))  # agents report these: any number is possible
     for unit in "KMGT":
         value /= 1000
-        # 99.95 and 999.5 would be rounded up to a longer number.
+        # 99.95 and 999.5 would round up to a longer number.
         if value < 99.95:
             return f"{value:.1f}".removesuffix(".0") + unit
         if value < 999.5:
@@ -24,7 +24,7 @@ def compact(number: int) -> str:
 
 
 def money(cost_usd: float, *, at_least: bool = False) -> str:
-    """``at_least``: something was used besides that nobody can price."""
+    """``at_least``: more was used that has no known price."""
     amount = f"${cost_usd:.4f}" if 0 < cost_usd < 0.01 else f"${cost_usd:.2f}"
     return f"at least {amount}" if at_least else amount
 
@@ -36,7 +36,7 @@ def duration(seconds: float) -> str:
 
 def whole_duration(seconds: float) -> str:
     """14s, 3m12s, 1h2m3s: for a line that is redrawn every second."""
-    if not seconds < 1e12:  # also infinite, and not a number
+    if not seconds < 1e12:  # also infinity, and NaN
         return "?"
     minutes, rest = divmod(int(max(0.0, seconds)), 60)
     if not minutes:
@@ -50,16 +50,15 @@ def plural(number: int, noun: str) -> str:
 
 
 def age(seconds: float, *, ago: bool = True) -> str:
-    """14s ago, 3m ago, 5h ago, 2d ago; a clock that was set back makes it now."""
+    """14s ago, 3m ago, 5h ago, 2d ago; never in the future, whatever the clock says."""
     left = max(0, int(seconds)) if seconds < 1e12 else 0
-    unit, size = next(
-        ((unit, size) for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)) if left >= size), ("s", 1)
-    )
+    units = (("d", 86_400), ("h", 3600), ("m", 60))
+    unit, size = next(((unit, size) for unit, size in units if left >= size), ("s", 1))
     return f"{left // size}{unit}{' ago' if ago else ''}"
 
 
 def tokens(usage: Usage) -> str:
-    """``1.2M in (850K cached) / 45K out``; "in" counts everything that was sent, from the cache or not."""
+    """``1.2M in (850K cached) / 45K out``; "in" counts everything sent, cached or not."""
     sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     cached = f" ({compact(usage.cache_read_tokens)} cached)" if usage.cache_read_tokens else ""
     return f"{compact(sent)} in{cached} / {compact(usage.output_tokens)} out"
@@ -74,16 +73,12 @@ def totals(
     errors: int | None = None,
     seconds: float | None = None,
 ) -> str:
-    """The closing line's figures; what nobody reported is left out, not shown as zero."""
-    parts: list[str] = []
-    if cost_usd is not None:
-        parts.append(f"cost: {money(cost_usd, at_least=at_least)}")
-    if usage is not None and usage.total:
-        parts.append(f"tokens: {tokens(usage)}")
-    if tools is not None:
-        parts.append(f"tools: {tools}")
-    if errors is not None:
-        parts.append(f"errors: {errors}")
-    if seconds is not None:
-        parts.append(f"time: {duration(seconds)}")
-    return ", ".join(parts)
+    """The figures of the closing line; those not reported are left out, not shown as zero."""
+    parts = {
+        "cost": money(cost_usd, at_least=at_least) if cost_usd is not None else None,
+        "tokens": tokens(usage) if usage is not None and usage.total else None,
+        "tools": tools,
+        "errors": errors,
+        "time": duration(seconds) if seconds is not None else None,
+    }
+    return ", ".join(f"{name}: {figure}" for name, figure in parts.items() if figure is not None)

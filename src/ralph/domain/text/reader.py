@@ -1,4 +1,4 @@
-"""Reads values that somebody wrote, key by key, and gathers everything that is wrong with them before anything is said."""
+"""Reads values that people wrote, key by key, and collects all problems before reporting any."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_MESSAGE = 500
 class Problem(NamedTuple):
     """What is wrong (``message``) and what to do about it (``hint``).
 
-    ``path`` is empty if the whole document is meant; ``where`` is the file, the flag or the line, if that is known.
+    ``path`` is empty for the whole document; ``where`` is the file, the flag or the line, if known.
     """
 
     path: KeyPath
@@ -30,7 +30,7 @@ class Problem(NamedTuple):
         return spell(self.path)
 
     def __str__(self) -> str:
-        """Bounded: what it quotes may have been written by an agent."""
+        """Bounded: an agent may have written what it quotes."""
         message = self.message
         if len(message) > LONGEST_MESSAGE:
             message = f"{message[:LONGEST_MESSAGE]} …"
@@ -47,7 +47,7 @@ def spell(path: KeyPath) -> str:
 
 
 class Reader:
-    """Reads one mapping; notes what is wrong and gives a default instead. ``seen``: the keys that somebody asked for."""
+    """Reads one mapping; notes problems and returns defaults instead. ``seen``: the keys that were asked for."""
 
     __slots__ = ("path", "problems", "seen", "value")
 
@@ -64,7 +64,7 @@ class Reader:
         return self.value.get(key) is not None
 
     def text(self, key: str, *, one_line: bool = False) -> str:
-        """Trimmed; empty if it is not there."""
+        """Trimmed; empty if missing."""
         found = self._take(key)
         if found is None:
             return ""
@@ -137,11 +137,11 @@ class Reader:
         return Reader(found, (*self.path, key), self.problems)
 
     def allow(self, *keys: str) -> None:
-        """Known, though nobody has read it here."""
+        """Known keys that are read elsewhere."""
         self.seen.update(keys)
 
     def refuse_others(self, what: str) -> None:
-        """Every key that nobody asked for is a typing error until proven otherwise."""
+        """Any key that was not asked for is probably a typo."""
         for key in self.value:
             if key not in self.seen:
                 self.wrong(key, f"unknown {what}", closest(key, self.seen))
@@ -179,13 +179,13 @@ def kind_of(value: object) -> str:
 
 
 def closest(word: str, known: Collection[str]) -> str:
-    """A hint: the known word that was probably meant, else all of them."""
+    """A hint: the known word that was probably meant, otherwise all of them."""
     near = nearest(word, known)
     return f"did you mean {near}?" if near else f"known: {', '.join(sorted(known))}"
 
 
 def nearest(word: str, known: Collection[str]) -> str:
-    """The known word that was probably meant, whatever its case; empty if none is like it."""
+    """The known word that was probably meant, ignoring case; empty if none is similar."""
     import difflib
 
     by_lower = {name.lower(): name for name in known}
@@ -195,5 +195,5 @@ def nearest(word: str, known: Collection[str]) -> str:
 
 def _how_to_fix(value: object) -> str:
     if isinstance(value, Mapping):
-        return "a colon makes a mapping of a line: put the line in quotes"
+        return "a colon turns a line into a mapping: put the line in quotes"
     return "" if isinstance(value, list) else "put it in quotes"

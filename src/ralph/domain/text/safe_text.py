@@ -1,23 +1,25 @@
-"""Making foreign text harmless for a terminal, a page or a report.
+"""Makes foreign text harmless for a terminal, a page, a report or a file name.
 
 What agents print comes from models, files and web pages. Unchecked it could move the cursor over our own lines,
-change the window's title, fill the clipboard or turn the direction of text. Escape sequences are dropped, other
-control characters become visible, a carriage return becomes a new line instead of hiding what stood before it.
+change the window's title, fill the clipboard or reverse the direction of text. Escape sequences are dropped, other
+control characters become visible, a carriage return becomes a new line instead of hiding the text before it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+SLUG_CHARS = 50
 _BIDI_AND_SURROGATES = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _HOSTILE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
 _HOSTILE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
 
-# Linear on any input: no two parts of a sequence match the same character, and none runs over the beginning of another.
+# Linear on any input: no two parts of a sequence match the same character, and none runs into the next sequence.
 _SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\Z)"  # CSI: colours, cursor movements
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, …: titles, clipboard
-    r"|\x1b[ -/]*[0-~]"  # everything else that begins with ESC
+    r"|\x1b[ -/]*[0-~]"  # anything else that starts with ESC
 )
 _LINE_BREAK = re.compile("\r\n?|[\u2028\u2029]")
 
@@ -26,26 +28,26 @@ _SHORT = 64
 
 
 def is_text(argument: str) -> bool:
-    """Whether it is Unicode: Python stands half characters in for bytes of an argument that are not UTF-8."""
+    """Whether it is Unicode: Python replaces bytes of an argument that are not UTF-8 by half characters."""
     return not any("\ud800" <= character <= "\udfff" for character in argument)
 
 
 def is_harmless(text: str) -> bool:
-    """A quick test: true for nearly every text there is."""
-    # Deleting the harmless bytes to see what is left is three times as fast as the pattern, if it is ASCII.
+    """A quick test: true for nearly every text."""
+    # For ASCII, deleting the harmless bytes to see what is left is three times as fast as the pattern.
     if len(text) > _SHORT and text.isascii():
         return not text.encode().translate(None, _HARMLESS)
     return _HOSTILE.search(text) is None
 
 
 def clean(text: str) -> str:
-    """Text of several lines; newline and tab stay."""
+    """Text of several lines; keeps newlines and tabs."""
     return text if is_harmless(text) else _clean(text)
 
 
 def clean_line(text: str) -> str:
     """Text that must stay one line: a name, a command, a reason."""
-    # What is printable holds nothing hostile, and this is twice as fast.
+    # Printable text contains nothing hostile, and this test is twice as fast.
     if text.isprintable() or _HOSTILE_IN_LINE.search(text) is None:
         return text
     return " ".join(part for part in _clean(text).replace("\t", " ").split("\n") if part)
@@ -59,3 +61,26 @@ def _clean(text: str) -> str:
 def _visible(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def slug(command: str) -> str:
+    """Runs of non-alphanumerics become one ``_``, trimmed, cut to 50: ``./mvnw clean`` → ``mvnw_clean``."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", command).strip("_")[:SLUG_CHARS] or "command"
+
+
+def unique_slugs(commands: Iterable[str]) -> tuple[str, ...]:
+    """A slug for each command, in order; a repeated one gets ``_1``, ``_2`` …
+
+    Case does not count: on some file systems ``Make`` and ``make`` collide.
+    """
+    taken: set[str] = set()
+    slugs: list[str] = []
+    for command in commands:
+        base = candidate = slug(command)
+        number = 0
+        while candidate.lower() in taken:
+            number += 1
+            candidate = f"{base}_{number}"
+        taken.add(candidate.lower())
+        slugs.append(candidate)
+    return tuple(slugs)

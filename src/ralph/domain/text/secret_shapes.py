@@ -1,8 +1,8 @@
-"""Secrets that are known by their looks: the tokens of well-known services, and private keys.
+"""Secrets recognised by their shape: the tokens of well-known services, and private keys.
 
-Streams of many megabytes are searched, so there is a quick way to say that a block holds none: every shape has an
-anchor, a literal without which it cannot be there; and most letters are taken out of the block first, which leaves a
-short remainder in which the anchors' own remainders are looked for.
+Streams of many megabytes are searched, so there is a quick test for blocks without any: every shape has an anchor, a
+literal that every match contains. Most letters are first removed from the block, which leaves a short remainder to
+search for what the same removal leaves of the anchors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from ralph.domain.text.secret_names import MASK
 
 _SHAPES: dict[str, tuple[str, ...]] = {
-    # pattern: the anchors, one of which is in every match
+    # pattern: the anchors; every match contains one
     r"sk-ant-[A-Za-z0-9_-]{20,}": ("sk-ant-",),
     r"sk-proj-[A-Za-z0-9_-]{20,}": ("sk-proj-",),
     r"sk-or-v1-[0-9a-f]{32,}": ("sk-or-v1-",),
@@ -29,7 +29,7 @@ _SHAPES: dict[str, tuple[str, ...]] = {
         "PRIVATE KEY",
     ),
 }
-# What is left of these anchors is everywhere in a stream: they are looked for in single texts only.
+# The remainders of these anchors are everywhere in a stream, so only single texts are searched for them.
 _TEXT_SHAPES = {
     r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])": "npm_",
     r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{34,}": "hf_",
@@ -39,9 +39,9 @@ _BLOCK_ANCHORS = tuple(anchor for anchors in _SHAPES.values() for anchor in anch
 _TEXT_ANCHORS = (*_BLOCK_ANCHORS, *_TEXT_SHAPES.values())
 
 _CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# What most text is made of goes; what most anchors have in them stays.
-_TAKEN_OUT = bytes(sorted({*range(128)} - {*_CAPITALS, *b"ghklx_-."}))
-_SIGNS = {  # a part of what is left of the anchors, and the anchors
+# Removed: what most text consists of. Kept: what most anchors contain.
+_REMOVED = bytes(sorted({*range(128)} - {*_CAPITALS, *b"ghklx_-."}))
+_SIGNS = {  # part of an anchor's remainder: the anchors
     b"k--": (b"sk-ant-", b"sk-proj-", b"sk-or-v1-"),
     b"gh_": (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"),
     b"gl-": (b"glpat-",),
@@ -73,11 +73,11 @@ def mask_block(block: bytes) -> bytes:
 
 
 def undecided_length(block: bytes) -> int:
-    """How much of a block's end may be the beginning of a secret whose rest is still to come."""
+    """How much of a block's end may be the start of a secret that continues in the next block."""
     return max(_undecided_token(block), _undecided_key(block))
 
 
-@cache  # most runs never need them, and they take as long to make as all else here
+@cache  # most runs never need them, and they take longest to build
 def _text_pattern() -> re.Pattern[str]:
     return re.compile("|".join((*_SHAPES, *_TEXT_SHAPES)))
 
@@ -88,7 +88,7 @@ def _block_pattern() -> re.Pattern[bytes]:
 
 
 def _has_anchor(block: bytes) -> bool:
-    remainder = block.translate(None, _TAKEN_OUT)
+    remainder = block.translate(None, _REMOVED)
     return any(sign in remainder and _holds_any(block, anchors) for sign, anchors in _SIGNS.items())
 
 

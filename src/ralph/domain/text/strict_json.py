@@ -1,4 +1,4 @@
-"""Reads JSON strictly and says in our own words what is wrong and where: Python's words differ from release to release."""
+"""Reads JSON strictly and says what is wrong and where, in our own words: Python's differ between releases."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 DEEPEST = 64
 MOST_DIGITS = 4300
-"""Of a whole number: Python reads no longer ones."""
+"""In a whole number: Python's own limit."""
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 _SPACE = " \t\n\r"
 
 
 class BadJson(ValueError):
-    """``str()`` says what is wrong and, where it is known, at which line and column."""
+    """``str()`` says what is wrong and, if known, at which line and column."""
 
     def __init__(self, message: str, line: int | None = None, column: int = 0) -> None:
         super().__init__(message if line is None else f"line {line}, column {column}: {message}")
@@ -39,7 +39,7 @@ class Repeated(NamedTuple):
 
 
 class Json:
-    """``value`` is what was read. Lines are looked for only once somebody asks: most texts are right."""
+    """``value`` is what was read. Lines are found only on request: most texts are right."""
 
     def __init__(self, text: str, value: object, *, repeats: bool) -> None:
         self.value = value
@@ -48,7 +48,7 @@ class Json:
         self.repeated: tuple[Repeated, ...] = tuple(self._found.repeated) if repeats else ()
 
     def line_of(self, path: KeyPath) -> int:
-        """Of the value, else of the nearest thing around it."""
+        """Of the value, or of the nearest one around it."""
         lines = self._found.lines
         while path not in lines:
             path = path[:-1]
@@ -62,8 +62,8 @@ class Json:
 
 
 def parse_json(text: str) -> Json:
-    """The last one of repeated keys counts. Raises BadJson."""
-    text = text.removeprefix("\ufeff")  # some editors begin a file with it
+    """The last of repeated keys counts. Raises BadJson."""
+    text = text.removeprefix("\ufeff")  # some editors start a file with it
     repeats = False
 
     def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
@@ -76,7 +76,7 @@ def parse_json(text: str) -> Json:
         value = json.loads(text, object_pairs_hook=pairs, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
         _walk(text)  # finds the same thing, and says where
-        message = "a number is too large"  # the only thing that a walk does not look into
+        message = "a number is too large"  # the only thing that a walk does not check
         raise BadJson(message) from None
     if _is_too_deep(value):
         _walk(text)
@@ -191,14 +191,14 @@ def _skip_space(text: str, position: int) -> int:
 
 
 def _token(text: str, start: int) -> str:
-    """The word that begins there; empty if none does."""
+    """The token that starts there; empty if none does."""
     found = _patterns()[0].match(text, start)
     return found[0] if found else ""
 
 
 @functools.cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Of a token, and of a text up to where it is wrong; made only once something is wrong, or a line is asked for."""
+    """Of a token, and of a string up to its error; compiled only for an error or a line number."""
     import re
 
     escape = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
@@ -243,9 +243,7 @@ def _bad_string(text: str, start: int) -> BadJson:
     if end == len(text):
         return _bad(text, start, "this text has no closing quote")
     if text[end] == "\\":
-        return _bad(
-            text, end, f"{text[end : end + 2]} is no escape that JSON knows: write \\\\ for a backslash"
-        )
+        return _bad(text, end, f"{text[end : end + 2]} is not an escape in JSON: write \\\\ for a backslash")
     if text[end] in "\n\r":
         return _bad(text, start, "this text has no closing quote on its line: write \\n for a line break")
     return _bad(text, end, f"{text[end]!r} cannot be part of a text: write \\u{ord(text[end]):04x}")

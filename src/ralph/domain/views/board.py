@@ -1,4 +1,4 @@
-"""The board: tasks, or the stories of a plan, as cards in lanes. Which lanes there are, and their titles, is decided here."""
+"""The board: tasks, or the stories of a plan, as cards in lanes; also which lanes there are, and their titles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Card:
     rounds: int = 0  # reviews so far, or how often it was sent back
     note: str = ""  # why it came back, or what a reviewer wants changed
     priority: int = 0
-    run_id: str = ""  # that works on it now
+    run_id: str = ""  # the run that works on it now
     asks: tuple[TaskAsk, ...] = ()  # what may be asked of it now
 
 
@@ -54,7 +54,7 @@ class Board:
     kind: CardKind
     title: str
     lanes: tuple[Lane, ...]
-    problem: str = ""  # why it may not show everything
+    problem: str = ""  # why something may be missing
 
     @property
     def cards(self) -> tuple[Card, ...]:
@@ -63,7 +63,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageCriteria:
-    """What a role must show before the task goes on."""
+    """What a role must prove before the task continues."""
 
     role: str
     method: str = ""
@@ -117,12 +117,12 @@ STORY_LANES: Lanes = (
 
 
 def task_lanes(roles: CompletionDefaults) -> Lanes:
-    """One for each role whose turn it may be, then one for each way to end."""
+    """One for each role, then one for each way to end."""
     return (*((role, roles.title(role)) for role in roles.roles), *ENDS)
 
 
 def put_in_lanes(kind: CardKind, title: str, lanes: Lanes, cards: Iterable[Card], problem: str = "") -> Board:
-    """A lane that nobody named comes last."""
+    """Unknown lanes come last."""
     by_lane: dict[str, list[Card]] = {}
     for card in cards:
         by_lane.setdefault(card.lane, []).append(card)
@@ -166,7 +166,7 @@ def task_card(view: TaskView, roles: CompletionDefaults) -> Card:
 def task_detail(
     view: TaskView, roles: CompletionDefaults, history: tuple[HistoryEntry, ...] = ()
 ) -> CardDetail:
-    """With the criteria of the project's roles, and of those that only the task itself has."""
+    """With the criteria of the project's roles and of the task's own ones."""
     task = view.task
     own = task.completion_spec.criteria if task.completion_spec is not None else {}
     return CardDetail(
@@ -180,7 +180,7 @@ def task_detail(
 
 
 def _stage_criteria(task: Task, role: str, roles: CompletionDefaults) -> StageCriteria:
-    """A spec that makes no sense is shown by its role alone."""
+    """A spec that makes no sense shows only its role."""
     try:
         criteria = criteria_for(task, role, roles)
     except (ValueError, TypeError, KeyError, AttributeError):
@@ -194,7 +194,7 @@ def _stage_criteria(task: Task, role: str, roles: CompletionDefaults) -> StageCr
     )
 
 
-# --- stories: entries of a document that may not be valid, since the agent edits it ---
+# --- stories: entries of a document that may be invalid, because the agent edits it ---
 
 
 def story_board(document: Mapping[str, Any], problem: str = "") -> Board:

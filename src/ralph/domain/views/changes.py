@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class FileChange(NamedTuple):
-    """Lines added to and removed from a file; None: it is not text."""
+    """Lines added and removed; None: not a text file."""
 
     path: str
     added: int | None
@@ -27,8 +27,8 @@ class Changes:
     files: tuple[FileChange, ...] = ()
     commits: tuple[CommitLine, ...] = ()
     patch: str = ""
-    is_cut: bool = False  # the patch was too long to show whole
-    uncommitted: bool = False  # what is shown is not committed yet
+    is_cut: bool = False  # the patch is too long to show in full
+    uncommitted: bool = False  # the changes are not committed yet
     note: str = ""  # why there is nothing to show
 
     @property
@@ -41,7 +41,7 @@ class Changes:
 
 
 def combine_changes(parts: Iterable[Changes]) -> Changes:
-    """What several runs changed, taken together. If nothing was, the last note says why."""
+    """What several runs changed together. If nothing, the last note says why."""
     files: dict[str, FileChange] = {}
     commits: list[CommitLine] = []
     patches: list[str] = []

@@ -1,4 +1,4 @@
-"""What people read about a decision: its words and their tone. Every screen and report takes both from here."""
+"""What people read about a decision: the words and the tone of every screen and report."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.decision import DecisionKind
 
 if TYPE_CHECKING:
-    from ralph.domain.views.iterations import IterationView  # `ralph run` has no need of the fold
+    from ralph.domain.views.iterations import IterationView  # `ralph run` does not need the fold
 
 
 class Tone(StrEnum):
     """How the words are meant; each face has its own colour for it."""
 
     GOOD = "good"
-    OPEN = "open"  #: there is more to do, or it is being done
+    OPEN = "open"  #: more to do, or in progress
     QUIET = "quiet"  #: it says nothing about the work
     WARNING = "warning"
     BAD = "bad"
 
 
 class Wording(NamedTuple):
-    """``now`` replaces ``words`` on a screen that says it at that very moment."""
+    """``now`` replaces ``words`` at the moment it happens."""
 
     words: str
     tone: Tone
@@ -32,7 +32,7 @@ class Wording(NamedTuple):
 
     @property
     def announcement(self) -> str:
-        """The beginning of a sentence, said at that very moment."""
+        """The start of a sentence at the moment it happens."""
         said = self.now or self.words
         return said[:1].upper() + said[1:]
 
@@ -50,9 +50,9 @@ INTERRUPTED = Wording("interrupted", Tone.BAD)
 
 
 def describe_decision(decision: str, claims: Sequence[str] = ()) -> Wording:
-    """``claims`` are those of the session that was judged: one that rejects the work of another has done its own.
+    """``claims`` are those of the judged session: one that rejects the work of another has done its own.
 
-    A word that this version of ralph does not know stands for itself.
+    A decision that this version of ralph does not know is shown as it is.
     """
     if decision == DecisionKind.GIVE_UP and any(claim.startswith(Claim.REJECTED) for claim in claims):
         return SENT_BACK
@@ -63,7 +63,7 @@ def describe_decision(decision: str, claims: Sequence[str] = ()) -> Wording:
 
 
 def describe_iteration(each: IterationView, *, live: bool = False) -> Wording:
-    """``live``: the run is under way, so an iteration without a decision may be too."""
+    """``live``: the run is active, so an iteration without a decision may be too."""
     if each.decision:
         return describe_decision(each.decision, each.claims)
     return UNDER_WAY if live and each.last_seq is None else INTERRUPTED

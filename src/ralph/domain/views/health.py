@@ -1,4 +1,4 @@
-"""What `ralph doctor` finds out, and what follows from it."""
+"""What `ralph doctor` finds, and what follows from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ralph.domain.agent.facts import KnownGood
 
 class Health(StrEnum):
     GOOD = "good"
-    ABSENT = "absent"  #: not here, and nobody asked for it
+    ABSENT = "absent"  #: missing, and not needed
     DOUBTFUL = "doubtful"  #: it may work
     BAD = "bad"  #: it cannot work
 
@@ -29,7 +29,7 @@ class Area(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of `ralph doctor`: what it is about, how it is, and what to do. ``needed``: a run here depends on it."""
+    """One line of `ralph doctor`: what it is about, its health, and advice. ``needed``: a run here depends on it."""
 
     area: Area
     name: str
@@ -45,7 +45,7 @@ def worst(*healths: Health) -> Health:
 
 
 def find_blockers(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """What has to be fixed before a run here can work."""
+    """What must be fixed before a run here can work."""
     return tuple(finding for finding in findings if finding.needed and finding.health is Health.BAD)
 
 
@@ -57,7 +57,7 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d{1,9}(?:\.\d{1,15}){1,3})\b")
 
 
 def version_in(text: str) -> str:
-    """The first thing in a program's words that looks like a version; empty if nothing does."""
+    """The first thing in a program's output that looks like a version, if any."""
     found = _VERSION.search(text)
     return found[1] if found else ""
 
@@ -71,7 +71,7 @@ def version_key(version: str) -> Version:
 
 
 def judge_version(version: str, known: KnownGood) -> tuple[Health, str]:
-    """How good a version is, in a word and in a sentence."""
+    """How good a version is, and a sentence about it."""
     if not version:
         return Health.DOUBTFUL, "it does not say its version"
     if version_key(version) < version_key(known.since):

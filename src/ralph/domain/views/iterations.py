@@ -1,4 +1,4 @@
-"""The iterations of a run, folded from its events as they come; the only fold. No face has rules of its own."""
+"""The iterations of a run, folded from its events as they come. The only fold."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from ralph.domain.loop.events import (
     RunStarted,
     Steered,
     Warned,
-)
+)  # fmt: skip
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
 
 NOTES_KEPT = 200
 ERRORS_KEPT = 20
 WORDS_KEPT = 4000
-"""Characters at the end of what an agent said last; a session may say megabytes."""
+"""Characters of the agent's last words; a session may print megabytes."""
 
 
 class Note(NamedTuple):
@@ -44,7 +44,7 @@ class Note(NamedTuple):
 
 
 class ToolError(NamedTuple):
-    """A tool call that went wrong, and how its output began."""
+    """A failed tool call and the beginning of its output."""
 
     tool: str
     output: str
@@ -52,7 +52,7 @@ class ToolError(NamedTuple):
 
 @dataclass(slots=True)
 class Activity:
-    """What the agent was seen doing in its session. Grows as it is read, in bounded memory."""
+    """What the agent did in its session, as it is read, in bounded memory."""
 
     tools: Counter[str] = field(default_factory=Counter)
     errors: list[ToolError] = field(default_factory=list)
@@ -95,9 +95,9 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationView:
-    """One attempt of one iteration; ``decision`` is empty while it is under way, or if it was interrupted.
+    """One attempt of one iteration; ``decision`` is empty until it is judged, or if it was interrupted.
 
-    ``activity`` stays empty where what agents say is not read.
+    ``activity`` stays empty if agents' events are not read.
     """
 
     iteration: int
@@ -127,8 +127,8 @@ class IterationView:
     proven: bool = False
     spend: Spend = Spend()
     seconds: float = 0.0
-    commit: str = ""  # that was checked
-    began_with: str = ""  # the commit before it; empty: not known
+    commit: str = ""  # the one that was checked
+    began_with: str = ""  # the commit before it; empty: unknown
 
     @property
     def is_judged(self) -> bool:
@@ -136,7 +136,7 @@ class IterationView:
 
     @property
     def step(self) -> str:
-        """Which task or story in which role; empty where there is only the prompt."""
+        """Which task or story in which role; empty if there is only the prompt."""
         if not self.role:
             return ""
         is_named = self.role in self.assignment.split("/")
@@ -148,14 +148,14 @@ class IterationView:
 
     @property
     def denied(self) -> bool:
-        """It claimed to be done, and the harness's proof said otherwise."""
+        """It claimed to be done, and the checks proved otherwise."""
         failing = any(not check.holds and check.verdict is not Verdict.SKIPPED for check in self.checks)
         return self.claimed and failing and self.decision not in ("", DecisionKind.ACCEPT)
 
 
 @dataclass(slots=True)
 class Timeline:
-    """Folds the events of a run, in order, however many batches they come in. What agents say may be left out."""
+    """Folds the events of a run, in order, in any number of batches. Agents' events may be left out."""
 
     iterations: list[IterationView] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
@@ -164,7 +164,7 @@ class Timeline:
     seq: int = 0  # of the newest event taken
 
     def take(self, seq: int, at: float, event: LoopEvent | None) -> None:
-        """``event`` None is one that this ralph does not know."""
+        """``event`` None: one that this version of ralph does not know."""
         self.seq = seq
         match event:
             case RunStarted():
@@ -197,7 +197,7 @@ class Timeline:
             self.iterations[-1] = replace(self.iterations[-1], last_seq=seq)
 
     def iteration_at(self, seq: int) -> IterationView | None:
-        """The one that the event with this number belongs to."""
+        """The one to which the event with this number belongs."""
         place = bisect_right(self.iterations, seq, key=lambda each: each.first_seq)
         return self.iterations[place - 1] if place else None
 
@@ -258,7 +258,7 @@ def _add(summary: IterationView, event: LoopEvent) -> IterationView:
 
 
 def fold_iterations(events: Iterable[tuple[int, float, LoopEvent | None]]) -> Iterator[IterationView]:
-    """Each iteration as soon as all of it has been read; no more than one is kept in memory."""
+    """Each iteration as soon as it is complete; only one is kept in memory."""
     timeline = Timeline()
     for seq, at, event in events:
         timeline.take(seq, at, event)
@@ -268,7 +268,7 @@ def fold_iterations(events: Iterable[tuple[int, float, LoopEvent | None]]) -> It
 
 
 class CheckRate(NamedTuple):
-    """How often a check passed, of the times that it was actually run."""
+    """How often a check passed, of the times it really ran."""
 
     name: str
     passed: int

@@ -1,4 +1,4 @@
-"""What a user who is not watching should be told, and when."""
+"""When to notify a user who is not watching, and what to say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ralph.domain.loop.events import LoopEvent, PauseBegan, RunEnded
 
 WORTH_TELLING = 120.0
-"""Seconds: a shorter wait is no news."""
+"""Seconds: a shorter wait is not news."""
 
 
 @dataclass(frozen=True, slots=True)

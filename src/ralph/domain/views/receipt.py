@@ -1,4 +1,4 @@
-"""The receipt of a run: what was checked, how it came out, on which commit, and what followed from it."""
+"""The receipt of a run: what was checked, on which commit, with what result, and what followed."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ KINDS = ("iteration_started", "check_ended", "action_ended", "iteration_ended", 
 
 
 def receipt(run: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """From stored events, so that it covers what an earlier process of the run did too. Never raises on old ones."""
+    """From stored events, to cover earlier processes of the run too. Never raises on old ones."""
     iterations: list[dict[str, Any]] = []
     checks: list[dict[str, Any]] = []
     end: Mapping[str, Any] = {}
     for event in events:
         match event.get("kind"):
             case "iteration_started":
-                checks = []  # what an interrupted attempt had checked proves nothing about this one
+                checks = []  # checks of an interrupted attempt prove nothing about this one
             case "check_ended":
                 checks.append(_check(event.get("result") or {}))
             case "action_ended":
-                checks.append(
-                    {"action": event.get("name"), "ok": event.get("ok"), "message": event.get("message")}
-                )
+                action = {"action": event.get("name"), "ok": event.get("ok")}
+                checks.append({**action, "message": event.get("message")})
             case "iteration_ended":
                 iterations.append(_iteration(event, checks))
                 checks = []
@@ -31,31 +30,15 @@ def receipt(run: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> dict
                 end = event
             case _:
                 pass
-    return {
-        **run,
-        "outcome": end.get("outcome"),
-        "reason": end.get("reason"),
-        "concerns": end.get("concerns", []),
-        "spend": end.get("spend"),
-        "iterations": iterations,
-    }
+    how = {"outcome": end.get("outcome"), "reason": end.get("reason"), "concerns": end.get("concerns", [])}
+    return {**run, **how, "spend": end.get("spend"), "iterations": iterations}
 
 
 def _check(result: Mapping[str, Any]) -> dict[str, Any]:
-    told = (
-        "name",
-        "command",
-        "verdict",
-        "required",
-        "exit_code",
-        "seconds",
-        "log_file",
-        "output_sha256",
-        "reason",
-    )
-    return {key: result.get(key) for key in told}
+    keys = "name command verdict required exit_code seconds log_file output_sha256 reason"
+    return {key: result.get(key) for key in keys.split()}
 
 
 def _iteration(event: Mapping[str, Any], checks: list[dict[str, Any]]) -> dict[str, Any]:
-    told = ("iteration", "attempt", "commit", "claimed", "proven", "decision", "reason", "spend", "seconds")
-    return {**{key: event.get(key) for key in told}, "checks": checks}
+    keys = "iteration attempt commit claimed proven decision reason spend seconds"
+    return {**{key: event.get(key) for key in keys.split()}, "checks": checks}

@@ -1,8 +1,8 @@
-"""Runs as people see them: the state each one is in, which of them is meant, what it is called."""
+"""Runs as people see them: state, choice, name, tree, and whether there is news of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from ralph.domain.loop.asks import Ask
 
 LAST = "last"
-"""The name of the newest run, wherever a run is asked for."""
-LONGEST = 200
-"""Characters of a label."""
+"""The newest run, wherever a command takes a run."""
+LONGEST = 200  # characters of a label
 
 
 class RunState(StrEnum):
     RUNNING = "running"
-    PAUSED = "paused"  #: alive; continues when the user says so
-    WAITING = "waiting"  #: alive: for a limit or a delay. Ended: something outside must happen first
-    INTERRUPTED = "interrupted"  #: never ended, but its process has
+    PAUSED = "paused"  #: live; continues when the user says so
+    WAITING = "waiting"  #: live: for a limit or a delay. Ended: for something outside
+    INTERRUPTED = "interrupted"  #: its process ended, the run did not
     COMPLETED = "completed"
     EXHAUSTED = "exhausted"
     CANCELLED = "cancelled"
@@ -47,7 +46,7 @@ class RunView:
     root: str
     state: RunState
     live: bool  # its process is running
-    iteration: int  # the one under way, else how many were judged
+    iteration: int  # the current one, or how many were judged
     maximum: int | None
     cost_usd: float | None
     tokens: int
@@ -59,9 +58,9 @@ class RunView:
     reason: str  # why it ended, or what it waits for
     concerns: tuple[str, ...] = ()
     parent_id: str = ""
-    task: str = ""  # the task it works on, if it is the run of one
+    task: str = ""  # the task it works on, if any
     role: str = ""  # of the newest iteration
-    cost_is_partial: bool = False  # it cost at least so much: some of it nobody can price
+    cost_is_partial: bool = False  # it cost at least this: part of it has no known price
 
 
 # --- the state of a run ---
@@ -71,14 +70,14 @@ _OUTCOMES = frozenset(RunState) - {RunState.RUNNING, RunState.PAUSED, RunState.I
 
 
 def is_alive(owner: Owner | None, *, here: Owner, started_of: Callable[[int], str | None]) -> bool:
-    """``owner`` None: it was recorded before owners were, so nobody runs it any more."""
+    """``owner`` None: the record is older than owners, so it no longer runs."""
     return owner is not None and not is_stale(owner, here=here, started_of=started_of(owner.pid))
 
 
 def state_of(
     outcome: str | None, *, alive: bool, in_session: bool = False, paused: bool = False, waits: bool = False
 ) -> RunState:
-    """``paused``: it was asked to pause, and nothing has been started since; a session under way ends first."""
+    """``paused``: asked to pause, and nothing started since; a current session ends first."""
     if outcome is not None:
         return RunState(outcome) if outcome in _OUTCOMES else RunState.FAILED
     if not alive:
@@ -91,14 +90,14 @@ def state_of(
 
 
 def reason_of(run: RunView) -> str:
-    """Why it ended or what it waits for; of one that was cut off, what to do about it."""
+    """Why it ended or what it waits for; if it was interrupted, what to do about it."""
     if run.state is RunState.INTERRUPTED:
         return "its process ended unexpectedly; `ralph resume` continues it"
     return run.reason
 
 
 def possible_asks(run: RunView) -> tuple[Ask, ...]:
-    """What may be asked of it now. One that ended to wait can only be told not to wait any more."""
+    """What may be asked of it now. A run that ended to wait can only be told to stop waiting."""
     from ralph.domain.loop.asks import Ask
 
     if run.live:
@@ -110,7 +109,7 @@ def possible_asks(run: RunView) -> tuple[Ask, ...]:
 
 
 def sort_runs(runs: Iterable[RunView], *, limit: int | None = None) -> list[RunView]:
-    """Live ones first, then the newest. A live one is never left out."""
+    """Live ones first, then the newest. Live ones are never left out."""
     newest = sorted(runs, key=lambda run: (run.started_at, run.id), reverse=True)
     live = [run for run in newest if run.live]
     over = [run for run in newest if not run.live]
@@ -131,22 +130,22 @@ def match_runs(reference: str, newest_first: Sequence[str]) -> list[str]:
 def removable_runs(
     runs: Iterable[RunView], *, keep: int, active_before: float | None = None
 ) -> list[RunView]:
-    """Older than the ``keep`` newest and silent since ``active_before``; never one that is alive."""
+    """Older than the ``keep`` newest and inactive since ``active_before``; never a live one."""
     older = sort_runs(run for run in runs if not run.live)[keep:]
     return [run for run in older if active_before is None or run.active_at < active_before]
 
 
 def is_newest(run: RunView, runs: Iterable[RunView]) -> bool:
-    """Nothing has been started there since: changes that are not committed may be its work."""
+    """Nothing was started there since, so uncommitted changes may be its work."""
     return all(run.started_at >= other.started_at for other in runs if other.root == run.root)
 
 
 def is_child(run: RunView, runs: Sequence[RunView]) -> bool:
-    """Whether a run in this record started it; one that a run of another project started stands on its own."""
+    """Whether a run in this record started it. A parent in another project does not count."""
     return any(run.parent_id == other.id for other in runs)
 
 
-# --- choosing runs of one working tree (other worktrees of the repository share the record, but not the holder) ---
+# --- choosing runs of one working tree (worktrees of a repository share the record, but not the holder) ---
 
 
 def runs_in(workspace: str, runs: Sequence[RunView]) -> list[RunView]:
@@ -158,7 +157,7 @@ def live_runs(runs: Sequence[RunView], workspace: str) -> list[RunView]:
 
 
 def waiting_run(runs: Sequence[RunView], workspace: str) -> RunView | None:
-    """A run that ended to wait for something outside: it has no process that could be asked."""
+    """A run that ended to wait for something outside, and so has no process to ask."""
     own = runs_in(workspace, runs)
     if any(run.live for run in own):
         return None
@@ -175,9 +174,9 @@ RESUMABLE = frozenset(
 
 
 def run_to_resume(runs: Sequence[RunView], workspace: str, *, extended: bool) -> RunView | None:
-    """The newest interrupted run; else the newest of all, if it was stopped or waits.
+    """The newest interrupted run; otherwise the newest of all, if it was stopped or waits.
 
-    ``extended``: it gets a new limit, so an exhausted one will do too.
+    ``extended``: it gets a new limit, so an exhausted one qualifies too.
     """
     own = sorted(runs_in(workspace, runs), key=lambda run: run.started_at, reverse=True)
     wanted = {RunState.INTERRUPTED, *((RunState.EXHAUSTED,) if extended else ())}
@@ -187,11 +186,11 @@ def run_to_resume(runs: Sequence[RunView], workspace: str, *, extended: bool) ->
     return found
 
 
-# --- what a run is called ---
+# --- the name of a run ---
 
 
 class RunLabel(NamedTuple):
-    """``title`` is what was asked, in one line; ``task`` the task that it works on. Both may be empty."""
+    """``title`` is the request in one line, ``task`` the task that it works on. Both may be empty."""
 
     title: str = ""
     task: str = ""
@@ -201,9 +200,9 @@ class RunLabel(NamedTuple):
 
 
 def label_of(options: Mapping[str, Any], first_prompt: str = "") -> RunLabel:
-    """``options`` is what the run was started with, whatever its profile and its version of ralph.
+    """From the options it was started with, whatever its profile and version of ralph.
 
-    If it was given a file, the words are only in its ``first_prompt``.
+    If the prompt was a file, only ``first_prompt`` has its words.
     """
     prompt, task, command = (options.get(name) for name in ("prompt", "task", "command"))
     asked = prompt if isinstance(prompt, str) and prompt.strip() else first_prompt
@@ -212,3 +211,81 @@ def label_of(options: Mapping[str, Any], first_prompt: str = "") -> RunLabel:
     lines = (line.strip().lstrip("#").strip() for line in asked.splitlines())
     title = next((line for line in lines if line), "")
     return RunLabel(title[:LONGEST], task[:LONGEST] if isinstance(task, str) else "")
+
+
+# --- a run and the runs it started ---
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """``last``: for each level down to the row's own, whether nothing follows: which lines to draw."""
+
+    run: RunView
+    last: tuple[bool, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        return len(self.last)
+
+
+def run_tree(runs: Sequence[RunView]) -> list[TreeRow]:
+    """Each run below the one that started it; roots keep their order, children go by their start.
+
+    A run whose parent is not among ``runs`` is a root. In a circle, which only damage makes, each appears once.
+    """
+    known = {run.id for run in runs}
+    children: dict[str, list[RunView]] = {}
+    for run in sorted(runs, key=lambda run: (run.started_at, run.id)):
+        children.setdefault(run.parent_id, []).append(run)
+    shown: set[str] = set()
+    rows: list[TreeRow] = []
+    roots = [run for run in runs if run.parent_id not in known]
+    for root in (*roots, *runs):
+        if root.id not in shown:
+            rows += _below(root, (), children, shown)
+    return rows
+
+
+def _below(
+    top: RunView, last: tuple[bool, ...], children: dict[str, list[RunView]], shown: set[str]
+) -> Iterator[TreeRow]:
+    # A stack, not recursion: children may be nested to any depth.
+    waiting = [(top, last)]
+    while waiting:
+        run, last = waiting.pop()
+        if run.id in shown:
+            continue
+        shown.add(run.id)
+        yield TreeRow(run, last)
+        below = [child for child in children.get(run.id, ()) if child.id not in shown]
+        waiting += [(child, (*last, place == 0)) for place, child in enumerate(reversed(below))]
+
+
+def branch(last: tuple[bool, ...], *, ascii_only: bool = False) -> str:
+    """The lines before a row."""
+    if not last:
+        return ""
+    pipe, fork, corner = ("|  ", "|- ", "`- ") if ascii_only else ("│  ", "├─ ", "└─ ")
+    return "".join("   " if end else pipe for end in last[:-1]) + (corner if last[-1] else fork)
+
+
+# --- following the record ---
+
+
+class Head(NamedTuple):
+    """Differs whenever there may be something new; an equal one means that nothing was written."""
+
+    file: int = 0  # 0: no record yet
+    version: int = 0
+    seq: int = 0  # of the newest event of any run
+    plan: int = 0
+
+
+class FeedEvent(NamedTuple):
+    """One stored event; ``data`` is JSON, perhaps of another version of ralph."""
+
+    seq: int
+    iteration: int
+    at: float
+    kind: str
+    data: bytes

@@ -1,4 +1,4 @@
-"""A task as a screen shows it: what it is waiting for, and whether somebody works on it."""
+"""A task as a screen shows it: what it waits for, and which run works on it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ralph.domain.tasks.task import Task, TaskStatus
 
 
 class TaskState(StrEnum):
-    """The status, and for an open task why it is not done yet."""
+    """The status; for an open task, why it is not done yet."""
 
-    READY = "ready"  #: could be begun now
+    READY = "ready"  #: can start now
     WAITING = "waiting"  #: for tasks that are not done yet
     BLOCKED = "blocked"  #: by a task that failed or was cancelled
-    WORKING = "working"  #: a run is at it
+    WORKING = "working"  #: a run works on it
     ACCEPTED = "accepted"
     DONE = "done"
     FAILED = "failed"
@@ -24,7 +24,7 @@ class TaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFilter:
-    """Which tasks to list; what is empty does not restrict. ``ready``: only what could be started now."""
+    """Which tasks to list; empty fields match all. ``ready``: only those that can start now."""
 
     statuses: tuple[TaskStatus, ...] = ()
     spec_id: str = ""
@@ -35,7 +35,7 @@ class TaskFilter:
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """``waits_for``: ids of dependencies that are not done; ``run_id``: who works on it."""
+    """``waits_for``: ids of unfinished dependencies; ``run_id``: the run that works on it."""
 
     task: Task
     state: TaskState
@@ -44,12 +44,12 @@ class TaskView:
 
 
 def view_of(task: Task, unfinished: Mapping[str, TaskStatus], run_id: str | None = None) -> TaskView:
-    """``unfinished`` are the dependencies that are not done; ``run_id`` None: nobody works on it."""
+    """``unfinished``: the dependencies that are not done; ``run_id``: the run that works on it, if any."""
     waits_for = tuple(name for name in task.dependencies if name in unfinished)
-    if task.status is not TaskStatus.OPEN:
-        state = TaskState.WORKING if run_id is not None else TaskState(task.status.value)
-    elif run_id is not None:
+    if run_id is not None:
         state = TaskState.WORKING
+    elif task.status is not TaskStatus.OPEN:
+        state = TaskState(task.status.value)
     elif any(unfinished[name] in (TaskStatus.FAILED, TaskStatus.CANCELLED) for name in waits_for):
         state = TaskState.BLOCKED
     else:

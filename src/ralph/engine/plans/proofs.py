@@ -15,7 +15,7 @@ from ralph.domain.plan.draft import draft_problems, problems_told
 from ralph.domain.plan.story import ReviewRules
 from ralph.domain.text.figures import plural
 from ralph.domain.text.reader import Problem
-from ralph.domain.text.slug import unique_slugs
+from ralph.domain.text.safe_text import unique_slugs
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TrustedPlan
 from ralph.engine.ports import Check, Judging, When
 

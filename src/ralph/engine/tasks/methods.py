@@ -15,7 +15,7 @@ from ralph.domain.loop.session_report import AgentReport, Ending, Spend
 from ralph.domain.proof.judge import added_lines, question, read_answer
 from ralph.domain.proof.verification_config import required_by
 from ralph.domain.tasks.completion import VerificationMethod
-from ralph.domain.text.slug import slug
+from ralph.domain.text.safe_text import slug
 from ralph.engine.ports import AgentRequest
 from ralph.engine.tasks.ports import Method, MethodVerdict, Verifying
 

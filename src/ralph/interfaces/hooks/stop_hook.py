@@ -61,7 +61,7 @@ def _continue_loop(event: HookEvent, path: str) -> Answer | None:
     elif turn.state != state:
         write_loop(path, turn.state)
     if not turn.prompt:
-        return say(turn.told)
+        return say(turn.message)
     count_block(event)
     return block(turn.prompt)
 

@@ -20,8 +20,7 @@ from textual.worker import WorkerFailed
 
 from ralph.domain.views.board import Card
 from ralph.domain.views.iterations import IterationView
-from ralph.domain.views.run_tree import TreeRow
-from ralph.domain.views.runs import RunView, match_runs
+from ralph.domain.views.runs import RunView, TreeRow, match_runs
 from ralph.errors import RalphError, UsageError
 from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.details import CardDialog, IterationDialog

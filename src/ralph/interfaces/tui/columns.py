@@ -11,7 +11,7 @@ from ralph.domain.text.figures import age, compact, duration, money
 from ralph.domain.views.board import Card
 from ralph.domain.views.decisions import UNDER_WAY, describe_iteration
 from ralph.domain.views.iterations import IterationView
-from ralph.domain.views.run_tree import TreeRow, branch
+from ralph.domain.views.runs import TreeRow, branch
 from ralph.interfaces.tui.marks import (
     DIM,
     STATE_MARKS,

@@ -19,8 +19,7 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.board import Board, Card, CardKind
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView
-from ralph.domain.views.run_tree import TreeRow, run_tree
-from ralph.domain.views.runs import RunView
+from ralph.domain.views.runs import RunView, TreeRow, run_tree
 from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.columns import IterationColumns, run_columns, story_columns
 from ralph.interfaces.tui.follower import RunLook

@@ -11,7 +11,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean
 from ralph.domain.views.decisions import Tone, describe_decision
-from ralph.domain.views.feed import FeedEvent
+from ralph.domain.views.runs import FeedEvent
 from ralph.interfaces.tui.lines import LONGEST_LINE, OUTPUT_LINES, Kind, Line, bounded
 from ralph.interfaces.tui.marks import TODO_MARKS, clock_time
 from ralph.operations.watch import restore

@@ -22,9 +22,8 @@ from ralph import __version__
 from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.task import TaskAsk
 from ralph.domain.views.board import CardKind
-from ralph.domain.views.feed import FeedEvent
 from ralph.domain.views.iterations import IterationView
-from ralph.domain.views.runs import is_newest
+from ralph.domain.views.runs import FeedEvent, is_newest
 from ralph.errors import RalphError, StoreError
 from ralph.interfaces.report.content import RUNS_LOOKED_AT, read_content, with_changes
 from ralph.interfaces.report.formats import Format, write_report

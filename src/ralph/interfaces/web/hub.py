@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec.json
 
-from ralph.domain.views.feed import FeedEvent
+from ralph.domain.views.runs import FeedEvent
 from ralph.errors import RalphError
 from ralph.interfaces.web.page_data import board_data, event_data, run_data, timeline_data
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch

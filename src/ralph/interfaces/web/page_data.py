@@ -13,9 +13,8 @@ from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.board import Board, Card, CardDetail
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
-from ralph.domain.views.feed import FeedEvent
 from ralph.domain.views.iterations import IterationView, Timeline
-from ralph.domain.views.runs import RunLabel, RunView, possible_asks, reason_of
+from ralph.domain.views.runs import FeedEvent, RunLabel, RunView, possible_asks, reason_of
 
 LONGEST_TEXT = 4_000
 LONGEST_LINE = 500

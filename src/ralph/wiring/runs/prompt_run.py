@@ -82,7 +82,7 @@ class PromptComposition:
 
     def style(self) -> PromptStyle:
         if self.profile.prompt == "continuation":
-            from ralph.domain.promise.continuation import ContinuationStyle
+            from ralph.domain.promise.loop_state import ContinuationStyle
 
             return ContinuationStyle(self.completion)
         return AsGiven(with_count=self.with_count)

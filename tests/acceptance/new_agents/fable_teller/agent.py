@@ -14,10 +14,9 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.json_lines import UNREADABLE, noise
 from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.agent.events import AgentEvent, ErrorReported, SessionStarted, Text, ToolEnded, TurnEnded
-from ralph.domain.agent.facts import AgentFacts, Examination, KnownGood, by_exit_status
+from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood, by_exit_status
 from ralph.domain.agent.options import Option
 from ralph.domain.loop.session_report import Fault
-from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.engine.ports import AgentRequest, Command, StreamParser
 
 FACTS: Final = AgentFacts(

@@ -7,7 +7,7 @@ from pathlib import Path
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.domain.loop.claims import Claim, Signal
-from ralph.domain.supervision.message_text import BusReading
+from ralph.domain.supervision.message import BusReading
 
 KIND = "wait_without_restart"
 

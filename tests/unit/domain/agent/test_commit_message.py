@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ralph.domain.agent.commit_message import commit_message
+from ralph.domain.loop.claims import commit_message
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.feedback import Feedback, Placement
-from ralph.domain.promise.continuation import ContinuationStyle
-from ralph.domain.promise.loop_state import RalphLoopState, build_continuation_prompt
+from ralph.domain.promise.loop_state import ContinuationStyle, RalphLoopState, build_continuation_prompt
 
 if TYPE_CHECKING:
     from ralph.engine.ports import PromptStyle

@@ -134,7 +134,7 @@ def test_the_promise_ends_the_loop(said: str) -> None:
     turn = next_turn(loop(iteration=2), said, blocks=0, cap=CAP)
     assert turn.state is None
     assert turn.prompt == ""
-    assert "complete after 2 iterations" in turn.told
+    assert "complete after 2 iterations" in turn.message
 
 
 @pytest.mark.parametrize("said", ["", "DONE", "<promise>ALMOST</promise>", "<promise>DONE"])
@@ -143,11 +143,11 @@ def test_nothing_else_ends_it_but_its_iterations(said: str) -> None:
     last = next_turn(loop(iteration=3), said, blocks=0, cap=CAP)
     assert last.state is None
     assert last.prompt == ""
-    assert "ended after 3 iterations without" in last.told
+    assert "ended after 3 iterations without" in last.message
 
 
 def test_a_session_that_does_nothing_rests_before_its_answer_is_lost() -> None:
     turn = next_turn(loop(), "Hm.", blocks=CAP, cap=CAP)
     assert turn.state == loop()
     assert turn.prompt == ""
-    assert "rests at 1/3" in turn.told
+    assert "paused at 1/3" in turn.message

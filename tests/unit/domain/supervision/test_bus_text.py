@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.supervision.message import BusMessage, message_id
-from ralph.domain.supervision.message_text import parse_bus, render_message
+from ralph.domain.supervision.message import BusMessage, message_id, parse_bus, render_message
 
 ID = "20261115T141500.123456Z-1a2b3c4d"
 OTHER = "20261115T141600.123456Z-00000001"

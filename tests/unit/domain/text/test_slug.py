@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.text.slug import slug, unique_slugs
+from ralph.domain.text.safe_text import slug, unique_slugs
 
 
 @pytest.mark.parametrize(

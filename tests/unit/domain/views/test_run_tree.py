@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.views.run_tree import branch, run_tree
-from ralph.domain.views.runs import RunState, RunView
+from ralph.domain.views.runs import RunState, RunView, branch, run_tree
 
 
 def run(name: str, parent: str = "", *, started: float = 0.0) -> RunView:

@@ -156,7 +156,7 @@ def test_a_session_that_only_talks_rests_before_its_answer_is_lost(project: Path
     prompt(project, "/ralph:loop Build it")
     answers = [stop(project, stop_hook_active=turn > 0) or {} for turn in range(9)]
     assert [answer.get("decision") for answer in answers] == ["block"] * 8 + [None]
-    assert "rests at 9/100" in answers[-1]["systemMessage"]
+    assert "paused at 9/100" in answers[-1]["systemMessage"]
     assert (stop(project, stop_hook_active=False) or {}).get("decision") == "block"
 
 

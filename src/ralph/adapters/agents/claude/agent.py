@@ -11,10 +11,9 @@ from ralph.adapters.agents.claude.stream import ClaudeStreamParser
 from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.agent.facts import AgentFacts, Examination, KnownGood, by_exit_status
+from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood, by_exit_status
 from ralph.domain.agent.options import ALL_OPTIONS
 from ralph.domain.loop.session_report import Fatal, Fault, RateLimited, Transient
-from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 FACTS: Final = AgentFacts(

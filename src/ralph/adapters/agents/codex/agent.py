@@ -15,10 +15,16 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.agent.events import AgentEvent
-from ralph.domain.agent.facts import AgentFacts, Examination, KnownGood, OwnProvider, by_exit_status
+from ralph.domain.agent.facts import (
+    AgentFacts,
+    AgentNeeds,
+    Examination,
+    KnownGood,
+    OwnProvider,
+    by_exit_status,
+)
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Fatal, Fault, RateLimited
-from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 
 FACTS: Final = AgentFacts(

@@ -12,10 +12,9 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.final_words import FinalWordsParser
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.agent.facts import AgentFacts, Examination, KnownGood
+from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Fatal, Fault
-from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 FACTS: Final = AgentFacts(

@@ -12,10 +12,9 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.gemini.stream import GeminiStreamParser, status_in
 from ralph.adapters.agents.gemini_family import PERMITS, GeminiFamilyAdapter
 from ralph.domain.agent.events import AgentEvent, ErrorReported, TurnEnded
-from ralph.domain.agent.facts import AgentFacts, Examination, KnownGood
+from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited
-from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.engine.ports import AgentRequest, Command, Exit
 
 FACTS: Final = AgentFacts(

@@ -13,10 +13,9 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.gemini_family import GeminiFamilyAdapter
 from ralph.adapters.agents.qwen.stream import QwenStreamParser, status_in
 from ralph.domain.agent.events import AgentEvent, ErrorReported
-from ralph.domain.agent.facts import AgentFacts, Examination, KnownGood
+from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS
 from ralph.domain.loop.session_report import Fatal, Fault
-from ralph.domain.sandbox.needs import AgentNeeds
 from ralph.engine.ports import AgentRequest, Command, Exit
 
 FACTS: Final = AgentFacts(

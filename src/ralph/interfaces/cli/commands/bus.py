@@ -15,8 +15,7 @@ from ralph.errors import UsageError
 from ralph.interfaces.cli.options import PATH, project_dir_option, state_folder
 
 if TYPE_CHECKING:
-    from ralph.domain.supervision.message import BusMessage, Selection
-    from ralph.domain.supervision.message_text import BusReading
+    from ralph.domain.supervision.message import BusMessage, BusReading, Selection
     from ralph.operations.bus import Bus
 
 SHOWN_BY_TAIL = 10

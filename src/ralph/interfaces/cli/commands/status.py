@@ -186,7 +186,7 @@ def why(run: RunView, now: float) -> str:
 def _tree(runs: list[RunView], count: int) -> str:
     from dataclasses import replace
 
-    from ralph.domain.views.run_tree import branch, run_tree
+    from ralph.domain.views.runs import branch, run_tree
 
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
     return _table(
