@@ -151,7 +151,7 @@ class Git:
         return (await self.run("diff", "--find-renames", base, "--", *NOT_OWN)).out
 
     async def unlock(self) -> None:
-        """Remove the lock of a git that was killed here. Only for trees that nobody else works in."""
+        """Remove the lock of a git that was killed here. Only for trees that no one else works in."""
         ran = await self.run("rev-parse", "--git-path", "index.lock")
         if ran.ok:
             (self.root / ran.text).unlink(missing_ok=True)

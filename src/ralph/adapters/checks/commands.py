@@ -115,7 +115,7 @@ class _Output:
             self._add(text)
 
     def _add(self, text: str) -> None:
-        # Line ends wait until something follows: the last ones inform nobody and must not count.
+        # Line ends wait until something follows: the last ones say nothing and must not count.
         text = self._held + text
         kept = text.rstrip("\n")
         self._held = text[len(kept) :]

@@ -75,7 +75,7 @@ async def _in_a_thread(call: Callable[[], object]) -> object:
     answer: asyncio.Future[object] = loop.create_future()
 
     def settle(set_it: Callable[[Any], None], value: object) -> None:
-        if not answer.done():  # cancelled: nobody wants to know any more
+        if not answer.done():  # else cancelled
             set_it(value)
 
     def run() -> None:

@@ -44,7 +44,7 @@ class Integration:
         await git.run("merge", "--no-edit", "--no-verify", worktree.base)
 
     async def is_in_target(self, worktree: Worktree) -> bool:
-        """Before the work is accepted only somebody else can have put its commits there."""
+        """Before the work is accepted only someone else can have put its commits there."""
         tip = await self._git.commit_of(f"refs/heads/{worktree.branch}")
         is_new = bool(tip) and not await self._git.is_ancestor(tip, worktree.base)
         return is_new and await self._git.is_ancestor(tip, f"refs/heads/{self._target}")
@@ -62,20 +62,17 @@ class Integration:
             merged = await self._merge(worktree, tip, message)
             if isinstance(merged, Conflict | NotMerged):
                 return merged
-            path = self._worktrees.place(PLACE)
-            if wrong := await verify(path):
+            if wrong := await verify(self._worktrees.place(PLACE)):
                 return Unverified(wrong, tip)
             # What a verification wrote into the tree is not part of the merge.
-            result = await self._forward(merged, tip)
-            if result is not None:
+            if (result := await self._forward(merged, tip)) is not None:
                 return result
         return NotMerged(f"{self._target} moves faster than its merges can be verified")
 
     async def _changes_of_ours(self, worktree: Worktree, tip: str) -> str:
         """Settings run commands: a task must not bring its own into the user's checkout."""
-        changed = await self._git.run(
-            *("diff", "--name-only", f"{tip}...refs/heads/{worktree.branch}", "--", *OWN)
-        )
+        work = f"{tip}...refs/heads/{worktree.branch}"
+        changed = await self._git.run("diff", "--name-only", work, "--", *OWN)
         return ", ".join(changed.text.splitlines())
 
     async def _merged_already(self, tip: str, verify: Verify) -> Merged | Unverified:
@@ -94,20 +91,18 @@ class Integration:
 
     async def _forward(self, commit: str, tip: str) -> Merged | NotMerged | None:
         """None: the target has moved meanwhile."""
-        if await self._git.branch() != self._target:
-            # Like `update-ref`, but refused where another worktree has the branch checked out or rebases it.
-            moved = f"{commit}:refs/heads/{self._target}"
-            ran = await self._git.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", ".", moved)
-            if ran.ok:
-                return Merged(commit)
-            if await self._git.commit_of(f"refs/heads/{self._target}") != tip:
-                return None
-            return NotMerged(f"{self._target} cannot be moved: {ran.why}")
-        if await self._git.commit_of("HEAD") != tip:
+        branch = f"refs/heads/{self._target}"
+        if await self._git.commit_of(branch) != tip:
             return None
-        ran = await self._git.run("merge", "--ff-only", "--quiet", "--no-autostash", commit)
+        is_here = await self._git.branch() == self._target
+        if is_here:
+            ran = await self._git.run("merge", "--ff-only", "--quiet", "--no-autostash", commit)
+        else:  # like `update-ref`, but refused where another worktree has the branch checked out or rebases it
+            move = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", ".", f"{commit}:{branch}")
+            ran = await self._git.run(*move)
         if ran.ok:
             return Merged(commit)
-        if await self._git.commit_of("HEAD") != tip:
+        if await self._git.commit_of(branch) != tip:
             return None
-        return NotMerged(f"your working tree is in the way: {ran.why}")
+        why = "your working tree is in the way" if is_here else f"{self._target} cannot be moved"
+        return NotMerged(f"{why}: {ran.why}")

@@ -246,10 +246,7 @@ async def _follow(git: Git, before: TreeState, here: str) -> Return:
     ran = await git.run("checkout", "--quiet", *(("-B", before.branch) if before.branch else ("--detach",)))
     if not ran.ok:
         return _failed(home, here, ran.why)
-    told = (
-        f"The session left {home} for {here}. Its work was taken over to {home}, which is checked out again: "
-        "stay on it."
-    )
+    told = f"The session left {home} for {here}. Its work was taken over to {home}, which is checked out again: stay on it."
     return Return(told, is_harmless=True)
 
 
@@ -271,11 +268,10 @@ async def _return(git: Git, before: TreeState, here: str, loose: str, set_down: 
         ran = await git.run("checkout", "--quiet", *target, "--")
     if not ran.ok:
         return _failed(home, here, ran.why)
-    told = (
+    return Return(
         f"The session left {home} for {here}: {home} is checked out again. What was committed elsewhere stays there"
         f"{kept} and does not count. Stay on {home}."
     )
-    return Return(told)
 
 
 async def _restore_history(git: Git, before: TreeState, head: str) -> Return | None:
@@ -297,11 +293,10 @@ async def _restore_history(git: Git, before: TreeState, head: str) -> Return | N
     ran = await git.run("update-ref", "HEAD", commit)
     if not ran.ok:
         return _failed(home, "another history", ran.err)
-    told = (
+    return Return(
         f"The session rewrote the history of {home}: the commits that were there are back, with its files on top"
         f"{kept}. Add commits; never amend, reset or rebase what was there before."
     )
-    return Return(told)
 
 
 async def _keep(git: Git, commit: str) -> str:

@@ -83,8 +83,6 @@ STORY_FIELDS = {
     "reviewCount": "a whole number",
     "reviewFeedback": "a string",
 }
-
-
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "a string": str,
     "true or false": bool,

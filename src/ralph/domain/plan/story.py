@@ -29,7 +29,7 @@ class ReviewState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """What the review cycle needs to know of it; fields it does not know stay in the document."""
+    """What the review cycle needs to know; all other fields stay in the document."""
 
     id: str
     title: str
@@ -93,14 +93,11 @@ def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | No
     The lowest ``priority`` comes first, then the order in the document.
     """
     ordered = sorted(document.stories, key=lambda story: story.priority)
-    if not skip_review:
-        for review, mode in (
-            (Review.CHANGES, IterationMode.REVIEW_FIX),
-            (Review.NEEDED, IterationMode.REVIEW),
-        ):
-            for story in ordered:
-                if story.review is review and not story.passes:
-                    return Mode(story, mode)
+    reviews = {Review.CHANGES: IterationMode.REVIEW_FIX, Review.NEEDED: IterationMode.REVIEW}
+    for review, mode in () if skip_review else reviews.items():
+        for story in ordered:
+            if story.review is review and not story.passes:
+                return Mode(story, mode)
     for story in ordered:
         fresh = not story.passes and (skip_review or story.review is None)
         if fresh and not waits_for(document, story, skip_review=skip_review):
@@ -129,10 +126,8 @@ def next_step(document: TasksDocument, story: Story, *, skip_review: bool) -> st
 
 
 def is_complete(document: TasksDocument, *, skip_review: bool = False) -> bool:
-    """Every story passes, and by a review unless reviews are skipped. An empty list is nothing done."""
-    return bool(document.stories) and all(
-        story.is_done(skip_review=skip_review) for story in document.stories
-    )
+    """Every story passes, and by a review unless reviews are skipped. A plan without stories is not complete."""
+    return bool(document.stories) and not unfinished_stories(document, skip_review=skip_review)
 
 
 def unfinished_stories(document: TasksDocument, *, skip_review: bool = False) -> tuple[str, ...]:

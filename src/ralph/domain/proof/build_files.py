@@ -38,7 +38,7 @@ def changed_sections(path: str, before: str, after: str | None, targets: Iterabl
 
 
 def _counts_when_new(name: str, old: Mapping[str, object]) -> bool:
-    """A script that is new hurts nobody, unless npm runs it around one that was there."""
+    """A new script does no harm, unless npm runs it around one that was there."""
     kind, _, rest = name.partition(" ")
     around = re.match("pre|post", rest)
     return kind != "scripts" or (around is not None and f"scripts {rest[around.end() :]}" in old)
@@ -108,7 +108,7 @@ def is_makefile(path: str) -> bool:
 
 
 def targets_in(command: str) -> frozenset[str]:
-    """The targets that a command has made; ``FIRST`` if it calls make without one."""
+    """The targets that a command makes; ``FIRST`` if it calls make without one."""
     found: set[str] = set()
     for call in _CALL.finditer(command):
         words = iter(call[1].split())
@@ -200,7 +200,7 @@ _SHELL = re.compile(r"\.(?:sh|bash|zsh|ps1)$|(?:^|/)(?:gradlew|mvnw)$")
 
 
 def scripts_in(command: str, working_dir: str = ".") -> frozenset[str]:
-    """Paths from the top of the workspace. The program that is being worked on (``python main.py``) is none of them."""
+    """Paths from the top of the workspace. The program under development (``python main.py``) is not among them."""
     found: set[str] = set()
     folder = working_dir
     for words in _simple_commands(command):

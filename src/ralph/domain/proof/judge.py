@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DIFF_CHARS = 60_000
 WORDS_CHARS = 8_000
 
-QUESTION = """You verify somebody else's work. You did not write it, and you do not believe what is said about it: look at the
+QUESTION = """You verify someone else's work. You did not write it, and you do not believe what is said about it: look at the
 code itself. You may read files and run commands that change nothing. Do not change, create or delete anything.
 
 # The task

@@ -24,7 +24,7 @@ class RequiredCommand:
     """A guardrail, a verification by command or a verifyCommand: whoever runs it, it means the same.
 
     ``working_dir`` is relative to the workspace. ``allow_empty``: tests that did not run, or failed without a word to
-    the shell, are accepted. ``rerun``: whether a failure is checked by a second run; None: as the settings say.
+    the shell, are accepted. ``rerun``: whether a failure is confirmed by a second run; None: as the settings say.
     ``keep`` and ``most_chars`` say which part of its output the agent is shown.
     """
 
@@ -43,7 +43,7 @@ class RequiredCommand:
 
     @property
     def searches_output(self) -> bool:
-        """All of its output counts, not only how it ends."""
+        """All of its output counts, not only its end."""
         return bool(self.output_contains or self.output_not_contains)
 
 
@@ -69,7 +69,7 @@ class CommandVerdict:
 
     @property
     def flaky(self) -> str:
-        """What the user should know of a pass that took two runs; empty: nothing."""
+        """What the user should know about a pass that took two runs; empty: nothing."""
         return f"failed ({self.failed_before}) and passed when it was run again" if self.failed_before else ""
 
 
@@ -139,7 +139,7 @@ def _alike(text: str) -> tuple[str, str]:
 
 
 def is_outside(working_dir: str) -> bool:
-    """Whether a relative path leaves the folder it is relative to; looked at as text only."""
+    """Whether a relative path leaves its folder, judged by its text alone."""
     if working_dir.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", working_dir):
         return True
     return posixpath.normpath(working_dir.replace("\\", "/")).split("/", 1)[0] == ".."

@@ -1,4 +1,4 @@
-"""Whether a test command that succeeded tested anything at all, by what the test runner says in the end."""
+"""Whether a test command that succeeded tested anything at all, judged by its closing lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Runner:
 
 
 def nothing_was_tested(command: str, output: str) -> str:
-    """Why its success proves nothing; empty if it does, or if it is no test runner that we know."""
+    """Why its success proves nothing; empty if it proves something, or is not a test runner we know."""
     text = _closing(output)
     told = [(runner, list(runner.tallies(text))) for runner in RUNNERS]
     spoke = [(runner, tallies) for runner, tallies in told if tallies]
@@ -47,7 +47,7 @@ def nothing_was_tested(command: str, output: str) -> str:
 
 
 def failures_in(output: str) -> str:
-    """What the last closing line says of failed tests; empty if it says nothing of any."""
+    """What the last closing line says about failed tests; empty if it names none."""
     text = _closing(output)
     for runner in RUNNERS:
         if (tallies := list(runner.tallies(text))) and tallies[-1].failed:

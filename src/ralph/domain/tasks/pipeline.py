@@ -27,7 +27,8 @@ class Step:
 class Pipeline:
     """A role that rejects or gives up sends the task back to the first, at most ``max_rejections`` times.
 
-    ``templates``: what each role is told. ``finished``: what a task is that the last role accepted; ACCEPTED where its branch is still to be merged.
+    ``templates``: what each role is told. ``finished``: the status of a task that the last role has accepted; ACCEPTED
+    where its branch must still be merged.
     """
 
     roles: tuple[str, ...] = tuple(ROLES)

@@ -89,7 +89,7 @@ def stage_problems(stages: Sequence[str], named: Collection[str]) -> list[Proble
 
 
 def verification_problems(defaults: CompletionDefaults, is_method: IsMethod) -> list[Problem]:
-    """Methods that nobody offers, and configs that do not fit their method."""
+    """Methods that do not exist, and configs that do not fit their method."""
     problems: list[Problem] = []
     key = "defaultVerification"
     read_method(Reader({key: defaults.method}, WHERE, problems), key, is_method)

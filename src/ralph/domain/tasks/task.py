@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -16,7 +16,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 class TaskStatus(StrEnum):
     OPEN = "open"  #: waits for its next role, or for what it depends on
-    ACCEPTED = "accepted"  #: every role accepted it; its branch is still to be merged
+    ACCEPTED = "accepted"  #: every role accepted it; its branch is not merged yet
     DONE = "done"
     FAILED = "failed"  #: ran out of iterations, or was sent back too often
     CANCELLED = "cancelled"
@@ -75,7 +75,6 @@ class Task:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values only."""
-        budget = self.budget
         return {
             "id": self.id,
             "spec_id": self.spec_id,
@@ -90,7 +89,7 @@ class Task:
             "metadata": dict(self.metadata),
             "iteration": self.iteration,
             "completion_spec": self.completion_spec.to_dict() if self.completion_spec else None,
-            "budget": {"cost_usd": budget.cost_usd, "tokens": budget.tokens, "seconds": budget.seconds},
+            "budget": asdict(self.budget),
             "stage": self.stage,
             "used": self.used,
             "iterations": dict(self.iterations),

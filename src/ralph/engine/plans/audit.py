@@ -63,7 +63,7 @@ class PlanAudit:
     # --- between sessions ---
 
     async def catch_up(self) -> None:
-        """Accept what a person edited meanwhile; neither that nor a session that nobody judged moves a story."""
+        """Accept what a person edited meanwhile; neither that nor an unjudged session moves a story."""
         plan = self.plan
         plan.pending = None
         violations: list[Violation] = []
@@ -115,7 +115,7 @@ class PlanAudit:
             self._warn(message)
 
     def _without_leftovers(self, now: TreeState, mode: Mode) -> TreeState:
-        """What a session that nobody judged left uncommitted is not the user's: whoever continues it answers for it.
+        """What an unjudged session left uncommitted is not the user's: the session that continues it answers for it.
 
         A review does not: it may have no code to answer for.
         """
@@ -296,7 +296,7 @@ class PlanAudit:
 
 
 def _first_trusted(store: PlanStore) -> TrustedPlan:
-    """What the user gave us; what a session left that nobody judged is not the user's."""
+    """What the user gave us; what an unjudged session left is not theirs."""
     saved = store.load_trusted()
     plan = trusted_plan_from(saved) if saved is not None else None
     if saved is not None and plan is None:

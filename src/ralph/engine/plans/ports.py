@@ -50,7 +50,7 @@ class TrustedPlan:
     is_review: bool = False  # that session
     guarded: Mapping[str, bytes | None] = field(default_factory=dict)  # files that no session may change
     tree: TreeState = TreeState()  # as the last session found it
-    has_leftovers: bool = False  # the tree may hold work of a session that nobody judged
+    has_leftovers: bool = False  # the tree may hold work of an unjudged session
     told: tuple[str, ...] = ()  # for the next prompt
     pending: TasksDocument | None = None
     moved: str | None = None  # the story that the last session legally moved

@@ -22,7 +22,7 @@ from ralph.domain.tasks.pipeline import (
     send_back,
 )
 from ralph.domain.tasks.task import Task, TaskStatus, mark_merged
-from ralph.domain.tasks.work_result import TaskResult
+from ralph.domain.tasks.work_result import TaskResult, result_of_run
 from ralph.engine.ports import Clock, Control, Publish
 from ralph.engine.tasks.ports import Merges, TaskQueue, Verify, Worktree, Worktrees
 
@@ -52,12 +52,9 @@ class TaskMerge:
             merge = await self.merges.merge(
                 worktree, message=f"Merge {task.id}: {task.title}", verify=self._verify_wanted(task)
             )
+            stopping = self.control.stopping_now
             judged = judge_merge(
-                merge,
-                task.id,
-                target=self.target,
-                is_unchanged=is_unchanged,
-                is_stopping_now=self.control.stopping_now,
+                merge, task.id, target=self.target, is_unchanged=is_unchanged, is_stopping_now=stopping
             )
             if isinstance(judged, SentBack):
                 return self._send_back(task, judged)
@@ -89,10 +86,4 @@ class TaskMerge:
         now = self.tasks.change(
             task.id, lambda current: send_back(current, back, self.pipeline), at=self.clock.now()
         )
-        match now.status:
-            case TaskStatus.OPEN:
-                return now
-            case TaskStatus.CANCELLED:
-                return TaskResult(task.id, Outcome.CANCELLED, now.reason)
-            case _:
-                return TaskResult(task.id, Outcome.FAILED, back.remark)
+        return now if now.status is TaskStatus.OPEN else result_of_run(now, Outcome.FAILED, back.remark)

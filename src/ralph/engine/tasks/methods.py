@@ -25,7 +25,7 @@ TRIES = 2
 
 
 def method_named(name: str, custom: Callable[[str], Method]) -> Method:
-    """One of ralph's own, or what ``custom`` finds; that raises ConfigError if nobody offers such a method."""
+    """One of ralph's own, or what ``custom`` finds; it raises ConfigError if there is no such method."""
     match name:
         case VerificationMethod.STRING_MATCH:
             return StringMatch()
