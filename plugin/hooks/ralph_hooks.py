@@ -942,7 +942,6 @@ A problem's path is the story's id, or the place of an entry that has none.
         "reviewCount": "a whole number",
         "reviewFeedback": "a string",
     }
-
     KINDS: Mapping[str, type | tuple[type, ...]] = {
         "a string": str,
         "true or false": bool,
@@ -1266,7 +1265,7 @@ def ralph_domain_plan_story():
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Story:
-        """What the review cycle needs to know of it; fields it does not know stay in the document."""
+        """What the review cycle needs to know; all other fields stay in the document."""
 
         id: str
         title: str
@@ -1324,14 +1323,11 @@ def ralph_domain_plan_story():
     The lowest ``priority`` comes first, then the order in the document.
     """
         ordered = sorted(document.stories, key=lambda story: story.priority)
-        if not skip_review:
-            for review, mode in (
-                (Review.CHANGES, IterationMode.REVIEW_FIX),
-                (Review.NEEDED, IterationMode.REVIEW),
-            ):
-                for story in ordered:
-                    if story.review is review and not story.passes:
-                        return Mode(story, mode)
+        reviews = {Review.CHANGES: IterationMode.REVIEW_FIX, Review.NEEDED: IterationMode.REVIEW}
+        for review, mode in () if skip_review else reviews.items():
+            for story in ordered:
+                if story.review is review and not story.passes:
+                    return Mode(story, mode)
         for story in ordered:
             fresh = not story.passes and (skip_review or story.review is None)
             if fresh and not waits_for(document, story, skip_review=skip_review):
@@ -1357,10 +1353,8 @@ def ralph_domain_plan_story():
         return "implement"
 
     def is_complete(document: TasksDocument, *, skip_review: bool = False) -> bool:
-        """Every story passes, and by a review unless reviews are skipped. An empty list is nothing done."""
-        return bool(document.stories) and all(
-            story.is_done(skip_review=skip_review) for story in document.stories
-        )
+        """Every story passes, and by a review unless reviews are skipped. A plan without stories is not complete."""
+        return bool(document.stories) and not unfinished_stories(document, skip_review=skip_review)
 
     def unfinished_stories(document: TasksDocument, *, skip_review: bool = False) -> tuple[str, ...]:
         return tuple(story.id for story in document.stories if not story.is_done(skip_review=skip_review))
