@@ -770,11 +770,16 @@ Fields that ralph does not know, and the order of all fields, survive reading an
         def with_stories(self, raws: Sequence[Raw]) -> TasksDocument:
             return self.with_field("userStories", list(raws))
 
+        def map_stories(self, rule: Callable[[Story], Story]) -> TasksDocument:
+            """Each story as ``rule`` makes it, in its place."""
+            pairs = [
+                (raw, story, rule(story))
+                for raw, story in zip(self.data["userStories"], self.stories, strict=True)
+            ]
+            return self.with_stories([raw if new == old else merge_story(raw, new) for raw, old, new in pairs])
+
         def with_story(self, story: Story) -> TasksDocument:
-            """The story in its place, with whatever of it is new."""
-            return self.with_stories(
-                [merge_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
-            )
+            return self.map_stories(lambda known: story if known.id == story.id else known)
 
         def text(self) -> str:
             text = json.dumps(self.data, indent=2, ensure_ascii=False)
@@ -1055,10 +1060,10 @@ Then stop again."""
         """Check 2: what must hold of every story, whoever changed it. By story id."""
         if rules.skip:
             return {}
-        found = {story.id: invariants_broken(story, rules.cap) for story in document.stories}
+        found = {story.id: broken_invariants(story, rules.cap) for story in document.stories}
         return {key: messages for key, messages in found.items() if messages}
 
-    def invariants_broken(story: Story, cap: int) -> list[str]:
+    def broken_invariants(story: Story, cap: int) -> list[str]:
         found = []
         if story.passes and story.review is not Review.APPROVED:
             status = "null" if story.review is None else story.review.value
@@ -1098,12 +1103,12 @@ Then stop again."""
         for story in document.stories:
             earlier = before.get(story.id)
             if earlier is None:
-                messages = newcomer_broken(story)
+                messages = newcomer_faults(story)
             elif earlier == story.state:
                 continue
             else:
                 moved.append(story.id)
-                messages = transition_broken(earlier, story, mode)
+                messages = transition_faults(earlier, story, mode)
             if messages:
                 found[story.id] = messages
         if len(moved) > 1:
@@ -1116,7 +1121,7 @@ Then stop again."""
         missing = "Story {} is gone from tasks.json. Stories may be split or added, never removed."
         return {**found, **{key: [missing.format(key)] for key in before if key not in document.by_id}}
 
-    def newcomer_broken(story: Story) -> list[str]:
+    def newcomer_faults(story: Story) -> list[str]:
         """New stories are welcome in every mode, in their initial state."""
         return [
             f"New story {story.id} must start incomplete: passes=false, reviewStatus=null, reviewCount=0, "
@@ -1124,10 +1129,10 @@ Then stop again."""
             for change in changes_between(ReviewState(), story.state)[:1]
         ]
 
-    def transition_broken(before: ReviewState, story: Story, mode: IterationMode) -> list[str]:
+    def transition_faults(before: ReviewState, story: Story, mode: IterationMode) -> list[str]:
         """What was wrong with one story's change."""
         if mode is IterationMode.REVIEW:
-            return [illegal_review(story.id, details) for details in review_broken(before, story)]
+            return [illegal_review(story.id, details) for details in review_faults(before, story)]
         found, message = (
             (None, ILLEGAL_IMPLEMENT) if mode is IterationMode.IMPLEMENT else (Review.CHANGES, ILLEGAL_FIX)
         )
@@ -1137,7 +1142,7 @@ Then stop again."""
         changes = changes_between(before, story.state)
         return [message.format(key=story.id, change=change) for change in changes]
 
-    def review_broken(before: ReviewState, story: Story) -> list[str]:
+    def review_faults(before: ReviewState, story: Story) -> list[str]:
         found = []
         if before.review is not Review.NEEDED:
             found.append(f"its reviewStatus was {_json(before.review)}, it did not wait for a review")

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ralph.domain.plan.document import TasksDocument, merge_story
+from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.document_problems import Raw
 from ralph.domain.plan.stop_checks import (
+    broken_invariants,
     changes_between,
     illegal_review,
-    invariants_broken,
-    newcomer_broken,
-    transition_broken,
+    newcomer_faults,
+    transition_faults,
 )
 from ralph.domain.plan.story import DEFAULT_REVIEW_RULES, IterationMode, Mode, Review, ReviewRules, Story
 from ralph.domain.text.excerpt import Keep, truncate
@@ -60,21 +60,19 @@ def correct(
     ``code_changed``: a review session touched more than the plan; what it approved was not what is there now.
     """
     violations: list[Violation] = []
-    document = _with_its_proofs(before, after, violations)
+    document = _restore_proofs(before, after, violations)
     moved = [key for key, story in before.by_id.items() if document.by_id[key].state != story.state]
-    kept = _kept(before, document, moved, mode, rules, code_changed=code_changed)
-    raws: list[Raw] = list(document.data["userStories"])
-    for number, story in enumerate(document.stories):
+    kept = _choose_kept(before, document, moved, mode, rules, code_changed=code_changed)
+
+    def settle(story: Story) -> Story:
         earlier = before.by_id.get(story.id)
         if earlier is None:
-            right = _as_newcomer(story, violations)
-        elif story.id == kept:
-            right = _settled(earlier, story, mode, rules)
-        else:
-            right = _undone(earlier, story, mode, rules, violations, code_changed=code_changed, kept=kept)
-        if right != story:
-            raws[number] = merge_story(raws[number], right)
-    document = document.with_stories(raws)
+            return _as_newcomer(story, violations)
+        if story.id == kept:
+            return _settle(earlier, story, mode, rules)
+        return _undo(earlier, story, mode, rules, violations, code_changed=code_changed, kept=kept)
+
+    document = document.map_stories(settle)
     story_kept = document.by_id.get(kept or "")
     at_cap = story_kept is not None and story_kept.passes and story_kept.review_feedback.startswith(AT_CAP)
     return Correction(document, tuple(violations), kept, at_cap)
@@ -83,7 +81,7 @@ def correct(
 # --- what proves the work ---
 
 
-def _with_its_proofs(
+def _restore_proofs(
     before: TasksDocument, after: TasksDocument, violations: list[Violation]
 ) -> TasksDocument:
     """Vanished stories, criteria, commands and the branch are put back."""
@@ -101,27 +99,23 @@ def _with_its_proofs(
     if missing := [key for key in before.by_id if key not in after.by_id]:
         message = "Story {} was removed from tasks.json: it was put back."
         violations += [Violation(key, message.format(key)) for key in missing]
-        document = document.with_stories(_with_vanished(before, document))
-    return _with_criteria(before, document, violations)
+        document = document.with_stories(_restore_stories(before, document))
+    return _restore_criteria(before, document, violations)
 
 
-def _with_criteria(
+def _restore_criteria(
     before: TasksDocument, document: TasksDocument, violations: list[Violation]
 ) -> TasksDocument:
-    raws: list[Raw] = list(document.data["userStories"])
-    for number, story in enumerate(document.stories):
-        earlier = before.by_id.get(story.id)
-        if earlier is None:
-            continue
+    def restore(story: Story) -> Story:
+        earlier = before.by_id.get(story.id, story)
         criteria = _at_least(earlier.acceptance_criteria, story.acceptance_criteria)
-        if criteria != story.acceptance_criteria:
-            message = (
-                f"The acceptance criteria of story {story.id} may be added to, never removed or changed: "
-                "they were put back."
-            )
-            violations.append(Violation(story.id, message))
-            raws[number] = merge_story(raws[number], replace(story, acceptance_criteria=criteria))
-    return document.with_stories(raws)
+        if criteria == story.acceptance_criteria:
+            return story
+        message = f"The acceptance criteria of story {story.id} may be added to, never removed or changed: they were put back."
+        violations.append(Violation(story.id, message))
+        return replace(story, acceptance_criteria=criteria)
+
+    return document.map_stories(restore)
 
 
 def _at_least(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
@@ -142,7 +136,7 @@ def _added(before: tuple[str, ...], after: tuple[str, ...]) -> list[str]:
     return added
 
 
-def _with_vanished(before: TasksDocument, after: TasksDocument) -> list[Raw]:
+def _restore_stories(before: TasksDocument, after: TasksDocument) -> list[Raw]:
     """Each vanished story back behind the one before it."""
     raws = list(after.data["userStories"])
     ids = [raw["id"] for raw in raws]
@@ -160,7 +154,7 @@ def _with_vanished(before: TasksDocument, after: TasksDocument) -> list[Raw]:
 # --- who may move a story ---
 
 
-def _kept(
+def _choose_kept(
     before: TasksDocument,
     after: TasksDocument,
     moved: Sequence[str],
@@ -175,14 +169,14 @@ def _kept(
     legal = [
         key
         for key in moved
-        if not _broken(before.by_id[key], after.by_id[key], mode.mode, rules, code_changed=code_changed)
+        if not _faults(before.by_id[key], after.by_id[key], mode.mode, rules, code_changed=code_changed)
     ]
     if mode.story.id in legal:
         return mode.story.id
     return legal[0] if len(legal) == 1 else None
 
 
-def _broken(
+def _faults(
     before: Story, after: Story, mode: IterationMode, rules: ReviewRules, *, code_changed: bool
 ) -> list[str]:
     """Why this change of a story may not be kept, whatever happened to the others."""
@@ -193,7 +187,7 @@ def _broken(
             for change in changes_between(replace(before, passes=True).state, after.state)
         ]
     else:
-        found = [*transition_broken(before.state, after, mode), *invariants_broken(after, rules.cap)]
+        found = [*transition_faults(before.state, after, mode), *broken_invariants(after, rules.cap)]
         if after.review_feedback.startswith(AT_CAP) and after.passes and after.review_count < rules.cap:
             early = f"it was auto-approved at review {after.review_count}, below the cap of {rules.cap}"
             found.append(illegal_review(after.id, early))
@@ -206,11 +200,11 @@ def _broken(
 
 
 def _as_newcomer(story: Story, violations: list[Violation]) -> Story:
-    violations += [Violation(story.id, message) for message in newcomer_broken(story)]
+    violations += [Violation(story.id, message) for message in newcomer_faults(story)]
     return replace(story, passes=False, review=None, review_count=0, review_feedback="")
 
 
-def _undone(
+def _undo(
     before: Story,
     after: Story,
     mode: Mode | None,
@@ -228,7 +222,7 @@ def _undone(
                 f"Story {after.id} was changed outside of a judged session ({what}): it was put back."
             ]
         else:
-            messages = _broken(before, after, mode.mode, rules, code_changed=code_changed) or [
+            messages = _faults(before, after, mode.mode, rules, code_changed=code_changed) or [
                 f"One story per iteration: the change of story {after.id} was undone"
                 + (f", {kept} was the one that counts." if kept else ".")
             ]
@@ -251,7 +245,7 @@ def _undone(
     )
 
 
-def _settled(before: Story, story: Story, mode: Mode | None, rules: ReviewRules) -> Story:
+def _settle(before: Story, story: Story, mode: Mode | None, rules: ReviewRules) -> Story:
     """The legally moved story, as the harness leaves it."""
     if rules.skip:
         return replace(story, review_feedback=before.review_feedback)

@@ -6,7 +6,7 @@ Fields that ralph does not know, and the order of all fields, survive reading an
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,11 +62,16 @@ class TasksDocument:
     def with_stories(self, raws: Sequence[Raw]) -> TasksDocument:
         return self.with_field("userStories", list(raws))
 
+    def map_stories(self, rule: Callable[[Story], Story]) -> TasksDocument:
+        """Each story as ``rule`` makes it, in its place."""
+        pairs = [
+            (raw, story, rule(story))
+            for raw, story in zip(self.data["userStories"], self.stories, strict=True)
+        ]
+        return self.with_stories([raw if new == old else merge_story(raw, new) for raw, old, new in pairs])
+
     def with_story(self, story: Story) -> TasksDocument:
-        """The story in its place, with whatever of it is new."""
-        return self.with_stories(
-            [merge_story(raw, story) if raw["id"] == story.id else raw for raw in self.data["userStories"]]
-        )
+        return self.map_stories(lambda known: story if known.id == story.id else known)
 
     def text(self) -> str:
         text = json.dumps(self.data, indent=2, ensure_ascii=False)

@@ -84,7 +84,7 @@ def title_problems(text: str) -> Problems:
     )
 
 
-def problems_told(found: Sequence[Problem]) -> str:
+def list_problems(found: Sequence[Problem]) -> str:
     """For the next round."""
     listed = "\n".join(f"- {problem}" for problem in found[:PROBLEMS_TOLD])
     more = f"\n- … and {len(found) - PROBLEMS_TOLD} more" if len(found) > PROBLEMS_TOLD else ""

@@ -146,10 +146,10 @@ def in_short(violations: Sequence[Violation], *, plan: str) -> str:
     for violation in violations:
         own = violation.message if violation.item == plan else violation.item
         by_story.setdefault(own, []).append(violation.message)
-    return "; ".join(_merged(messages) for messages in list(by_story.values())[:NAMED])
+    return "; ".join(_join_messages(messages) for messages in list(by_story.values())[:NAMED])
 
 
-def _merged(messages: Sequence[str]) -> str:
+def _join_messages(messages: Sequence[str]) -> str:
     """``Illegal: a.`` and ``Illegal: b.`` become one sentence; others are counted."""
     head, colon, _ = messages[0].rpartition(": ")
     alike = [message for message in messages if colon and message.startswith(f"{head}: ")] or [messages[0]]

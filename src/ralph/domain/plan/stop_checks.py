@@ -50,11 +50,11 @@ def check_invariants(
     """Check 2: what must hold of every story, whoever changed it. By story id."""
     if rules.skip:
         return {}
-    found = {story.id: invariants_broken(story, rules.cap) for story in document.stories}
+    found = {story.id: broken_invariants(story, rules.cap) for story in document.stories}
     return {key: messages for key, messages in found.items() if messages}
 
 
-def invariants_broken(story: Story, cap: int) -> list[str]:
+def broken_invariants(story: Story, cap: int) -> list[str]:
     found = []
     if story.passes and story.review is not Review.APPROVED:
         status = "null" if story.review is None else story.review.value
@@ -95,12 +95,12 @@ def check_transitions(
     for story in document.stories:
         earlier = before.get(story.id)
         if earlier is None:
-            messages = newcomer_broken(story)
+            messages = newcomer_faults(story)
         elif earlier == story.state:
             continue
         else:
             moved.append(story.id)
-            messages = transition_broken(earlier, story, mode)
+            messages = transition_faults(earlier, story, mode)
         if messages:
             found[story.id] = messages
     if len(moved) > 1:
@@ -114,7 +114,7 @@ def check_transitions(
     return {**found, **{key: [missing.format(key)] for key in before if key not in document.by_id}}
 
 
-def newcomer_broken(story: Story) -> list[str]:
+def newcomer_faults(story: Story) -> list[str]:
     """New stories are welcome in every mode, in their initial state."""
     return [
         f"New story {story.id} must start incomplete: passes=false, reviewStatus=null, reviewCount=0, "
@@ -123,10 +123,10 @@ def newcomer_broken(story: Story) -> list[str]:
     ]
 
 
-def transition_broken(before: ReviewState, story: Story, mode: IterationMode) -> list[str]:
+def transition_faults(before: ReviewState, story: Story, mode: IterationMode) -> list[str]:
     """What was wrong with one story's change."""
     if mode is IterationMode.REVIEW:
-        return [illegal_review(story.id, details) for details in review_broken(before, story)]
+        return [illegal_review(story.id, details) for details in review_faults(before, story)]
     found, message = (
         (None, ILLEGAL_IMPLEMENT) if mode is IterationMode.IMPLEMENT else (Review.CHANGES, ILLEGAL_FIX)
     )
@@ -137,7 +137,7 @@ def transition_broken(before: ReviewState, story: Story, mode: IterationMode) ->
     return [message.format(key=story.id, change=change) for change in changes]
 
 
-def review_broken(before: ReviewState, story: Story) -> list[str]:
+def review_faults(before: ReviewState, story: Story) -> list[str]:
     found = []
     if before.review is not Review.NEEDED:
         found.append(f"its reviewStatus was {_json(before.review)}, it did not wait for a review")

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ralph.domain.proof.build_files import changed_sections, is_makefile, scripts_in, targets_in
 from ralph.domain.proof.tests_ran import runs_tests
-from ralph.domain.proof.weakened_tests import weakened
+from ralph.domain.proof.weakened_tests import weaknesses
 
 
 class Guard(StrEnum):
@@ -114,11 +114,11 @@ def matches_any(path: str, patterns: Iterable[str]) -> bool:
 
 def matches(path: str, pattern: str) -> bool:
     """``path`` is relative, with ``/``. A pattern without a slash fits at any depth; one that names a folder fits all in it."""
-    return _compiled(pattern).fullmatch(path) is not None
+    return _compile(pattern).fullmatch(path) is not None
 
 
 @lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     bare = pattern.strip().removeprefix("./")
     is_anchored = "/" in bare.rstrip("/")
     bare = bare.strip("/")
@@ -195,10 +195,10 @@ def _tests(state: FileState, before: str | None, after: str | None, *, had_tests
         return [_what_happened(state)]
     if state.before is None:
         is_hooks = state.path.rsplit("/", 1)[-1] == "conftest.py" and had_tests and after is not None
-        return weakened(state.path, "", after or "") if is_hooks else []
+        return weaknesses(state.path, "", after or "") if is_hooks else []
     if before is None or after is None:
         return ["was changed"]
-    return weakened(state.path, before, after)
+    return weaknesses(state.path, before, after)
 
 
 def _what_happened(state: FileState) -> str:

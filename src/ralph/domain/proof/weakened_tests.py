@@ -24,16 +24,16 @@ _IMPORT = re.compile(r"^\s*(?:import|from|use|using|const\s*\{[^}]*\}\s*=\s*requ
 SHOWN = 3
 
 
-def weakened(path: str, before: str, after: str) -> list[str]:
+def weaknesses(path: str, before: str, after: str) -> list[str]:
     """What it no longer does as before; empty if it was only extended."""
     if path.endswith(".py"):
-        found = weakened_python(before, after)
+        found = python_weaknesses(before, after)
         if found is not None:
             return found[:SHOWN]
-    return _lines_weakened(path, before, after)[:SHOWN]
+    return _line_weaknesses(path, before, after)[:SHOWN]
 
 
-def _lines_weakened(path: str, before: str, after: str) -> list[str]:
+def _line_weaknesses(path: str, before: str, after: str) -> list[str]:
     old, new = _code_lines(path, before), _code_lines(path, after)
     place = 0
     found: list[str] = []
@@ -87,7 +87,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def weakened_python(before: str, after: str) -> list[str] | None:
+def python_weaknesses(before: str, after: str) -> list[str] | None:
     """What it no longer does as before; None if one of the two cannot be read as Python."""
     try:
         old, new = ast.parse(before), ast.parse(after)

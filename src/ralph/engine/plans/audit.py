@@ -78,7 +78,7 @@ class PlanAudit:
             elif plan.is_review:
                 await self._tell_of_a_cut_review()
             plan.has_leftovers = True
-        correction = self._corrected(None, violations, code_changed=False)
+        correction = self._correct(None, violations, code_changed=False)
         plan.document = correction.document
         plan.moved = plan.at_cap = None
         told = (*describe_undone(violations), *remarks)
@@ -146,13 +146,13 @@ class PlanAudit:
         touched = await self._undo_code(mode)
         violations += touched
         text = self._store.read_tasks()
-        correction = self._corrected(mode, violations, code_changed=bool(touched))
+        correction = self._correct(mode, violations, code_changed=bool(touched))
         rewritten = self._store.read_tasks() != text
         plan.moved = correction.moved
         plan.at_cap = correction.moved if correction.at_cap else None
         self._take(correction)
         remarks += await self._leave_committed(mode, corrected=rewritten or bool(violations))
-        remarks += self._claimed_too_early(judging, correction.document)
+        remarks += self._early_claim(judging, correction.document)
         progressed = correction.moved is not None or len(correction.document.stories) > len(before.stories)
         if not progressed and not violations:
             remarks.append(describe_untouched(mode, self._rules))
@@ -190,7 +190,7 @@ class PlanAudit:
         else:
             plan.document = correction.document
 
-    def _corrected(self, mode: Mode | None, violations: list[Violation], *, code_changed: bool) -> Correction:
+    def _correct(self, mode: Mode | None, violations: list[Violation], *, code_changed: bool) -> Correction:
         """What is kept of tasks.json; written if the file says something else."""
         text = self._store.read_tasks()
         read: TasksDocument | Problems = (Problem((), "it is missing, not a text file, or too large"),)
@@ -274,7 +274,7 @@ class PlanAudit:
             names = (TASKS, *self.plan.guarded)
             await self._repository.commit([f"{self._store.folder}/{name}" for name in names], message)
 
-    def _claimed_too_early(self, judging: Judging, document: TasksDocument) -> list[str]:
+    def _early_claim(self, judging: Judging, document: TasksDocument) -> list[str]:
         claimed = any(
             tag.name.lower() == "promise" and tag.content.strip().upper() == self._promise.upper()
             for tag in judging.report.tags

@@ -11,7 +11,7 @@ from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.plan.correction import FailedProof, refusal_text, refuse
 from ralph.domain.plan.document import TasksDocument
-from ralph.domain.plan.draft import draft_problems, problems_told
+from ralph.domain.plan.draft import draft_problems, list_problems
 from ralph.domain.plan.story import ReviewRules
 from ralph.domain.text.figures import plural
 from ralph.domain.text.reader import Problem
@@ -137,7 +137,7 @@ class PlanDraftCheck:
         if not found:
             return CheckResult(self.name, Verdict.PASSED)
         reason = f"{plural(len(found), 'problem')}: {found[0]}"
-        return CheckResult(self.name, Verdict.FAILED, feedback=Feedback(problems_told(found)), reason=reason)
+        return CheckResult(self.name, Verdict.FAILED, feedback=Feedback(list_problems(found)), reason=reason)
 
     def _prd_problems(self) -> list[Problem]:
         now = self._store.read_guarded()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.domain.proof.protection import FileState, Protection, findings, summary, tell_agent
-from ralph.domain.proof.weakened_tests import weakened, without_comments
+from ralph.domain.proof.weakened_tests import weaknesses, without_comments
 
 PYTHON = '''"""Tests."""
 
@@ -89,13 +89,13 @@ WEAKENED = {
 @pytest.mark.parametrize(("old", "new"), EXTENDED.values(), ids=EXTENDED.keys())
 def test_python_tests_may_be_extended(old: str, new: str) -> None:
     assert old in PYTHON
-    assert weakened("tests/test_cart.py", PYTHON, PYTHON.replace(old, new, 1)) == []
+    assert weaknesses("tests/test_cart.py", PYTHON, PYTHON.replace(old, new, 1)) == []
 
 
 @pytest.mark.parametrize(("old", "new"), WEAKENED.values(), ids=WEAKENED.keys())
 def test_python_tests_may_not_be_weakened(old: str, new: str) -> None:
     assert old in PYTHON
-    assert weakened("tests/test_cart.py", PYTHON, PYTHON.replace(old, new, 1))
+    assert weaknesses("tests/test_cart.py", PYTHON, PYTHON.replace(old, new, 1))
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_python_tests_may_not_be_weakened(old: str, new: str) -> None:
 )
 def test_other_tests_are_compared_by_their_lines(old: str, new: str, is_kept: bool) -> None:
     assert old in JAVASCRIPT
-    found = weakened("src/sum.test.js", JAVASCRIPT, JAVASCRIPT.replace(old, new, 1))
+    found = weaknesses("src/sum.test.js", JAVASCRIPT, JAVASCRIPT.replace(old, new, 1))
     assert (found == []) is is_kept
 
 
 def test_python_that_cannot_be_read_is_compared_by_its_lines() -> None:
-    assert weakened("tests/test_a.py", "def test_a(:\n  x\n", "def test_a(:\n  x\n  y\n") == []
-    assert weakened("tests/test_a.py", "def test_a(:\n  x\n", "def test_a(:\n  y\n")
+    assert weaknesses("tests/test_a.py", "def test_a(:\n  x\n", "def test_a(:\n  x\n  y\n") == []
+    assert weaknesses("tests/test_a.py", "def test_a(:\n  x\n", "def test_a(:\n  y\n")
 
 
 NAMES = st.lists(st.sampled_from([f"test_{letter}" for letter in "abcdefgh"]), unique=True, max_size=6)
@@ -134,8 +134,8 @@ def test_adding_tests_is_never_held_against_anybody(old: list[str], new: list[st
 
     both = [*old, *(name for name in new if name not in old)]
     chance.shuffle(both)  # type: ignore[attr-defined]
-    assert weakened("tests/test_x.py", module(old), module(both)) == []
-    lost = weakened("tests/test_x.py", module(both), module(old))
+    assert weaknesses("tests/test_x.py", module(old), module(both)) == []
+    lost = weaknesses("tests/test_x.py", module(both), module(old))
     assert bool(lost) is (len(both) > len(old))
 
 
@@ -146,8 +146,8 @@ def test_comments_are_taken_out_of_anything(text: str) -> None:
 
 @given(st.text(max_size=300))
 def test_a_file_that_did_not_change_was_not_weakened(text: str) -> None:
-    assert weakened("tests/test_a.js", text, text) == []
-    assert weakened("tests/test_a.py", text, text) == []
+    assert weaknesses("tests/test_a.js", text, text) == []
+    assert weaknesses("tests/test_a.py", text, text) == []
 
 
 # --- files ---
