@@ -219,16 +219,12 @@ def main(arguments: Sequence[str]) -> None:
     prompt = flags[flags.index("-x") + 1] if "-x" in flags and flags[-1] != "-x" else sys.stdin.read()
     voice = choose_voice(options.agent, flags)
     if prompt.strip() == COMMIT_PROMPT and script.get("commits"):
-        commits = script["commits"]
-        number = take_number(options.script.with_suffix(".commits"))
-        voice.open()
-        voice.say(commits[min(number, len(commits) - 1)])
-        voice.close()
-        return
-    number = take_number(options.script.with_suffix(".sessions"))
-    session = script["sessions"][min(number, len(script["sessions"]) - 1)]
+        suffix, launches = ".commits", [[{"say": message}] for message in script["commits"]]
+    else:
+        suffix, launches = ".sessions", script["sessions"]
+    number = take_number(options.script.with_suffix(suffix))
     voice.open()
-    for step in session:
+    for step in launches[min(number, len(launches) - 1)]:
         play(step, voice, prompt)
     voice.close()
 

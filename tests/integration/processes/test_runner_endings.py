@@ -374,7 +374,7 @@ def test_a_registered_child_run_in_the_same_group_survives_the_ladder(
 def test_a_daemon_is_found_by_its_mark_where_orphans_cannot_be_adopted(
     runner: PosixProcessRunner, child: Child, tmp_path: Path, alive: Alive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ralph.adapters.processes.descendants.adopt_orphans", lambda: False)
+    monkeypatch.setattr("ralph.adapters.processes.adoption.adopt_orphans", lambda: False)
     exit_ = asyncio.run(runner.run(child("leaves_a_daemon", tmp_path / "pid")))
     pid = int((tmp_path / "pid").read_text())
     assert exit_.left_behind == (f"sleep 1000 (pid {pid})",)

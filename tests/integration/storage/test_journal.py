@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.files import point_link, write_atomic
-from ralph.adapters.storage.database import open_database, open_state_database
+from ralph.adapters.storage.database import MIGRATIONS, open_database, open_state_database
 from ralph.adapters.storage.journal import SqliteJournal, TakenUp
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
 from ralph.domain.agent.events import SessionStarted, Text, Usage, UsageReported
@@ -145,6 +145,18 @@ def test_a_migration_is_all_or_nothing_and_runs_once(tmp_path: Path) -> None:
     first = path.read_bytes()
     open_database(path).close()
     assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("version", [0, 1, len(MIGRATIONS), 999])
+def test_a_database_of_another_program_is_left_as_it_was(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "ralph.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE cats (name TEXT)")
+        database.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(StoreError, match="not one of ralph's"):
+        open_database(path)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("cats",)]
 
 
 def test_many_processes_open_a_new_database_at_once(tmp_path: Path) -> None:

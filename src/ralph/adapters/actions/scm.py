@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import ClassVar, Protocol
 
@@ -49,45 +49,36 @@ class _Ran:
         return self.code == 0
 
 
+@dataclass(eq=False, slots=True)
 class ScmAction:
     """Runs ``command`` with each task in order; a task that fails ends the sequence, never the run."""
 
-    trigger = Trigger.ON_PROOF
+    command: str
+    tasks: Sequence[str]
+    agent: Agent
+    runner: ProcessRunner
+    journal: Journal
+    root: Path
+    memory: Path  # what was untracked before the run, for a process that resumes it
+    completion: str
+    timeout: float | None
+    trigger: ClassVar = Trigger.ON_PROOF
+    _argv: list[str] = field(init=False)
+    _not_ours: frozenset[str] = field(init=False, default=frozenset())
 
-    def __init__(
-        self,
-        command: str,
-        tasks: Sequence[str],
-        *,
-        agent: Agent,
-        runner: ProcessRunner,
-        journal: Journal,
-        root: Path,
-        memory: Path,
-        completion: str,
-        timeout: float | None,
-    ) -> None:
-        self._command = tuple(shlex.split(command))
-        self._tasks = tuple(tasks)
-        self._agent = agent
-        self._runner = runner
-        self._journal = journal
-        self._root = root
-        self._memory = memory  # what was untracked before the run, for a process that resumes it
-        self._completion = completion
-        self._timeout = timeout
-        self._not_ours: frozenset[str] = frozenset()
+    def __post_init__(self) -> None:
+        self._argv = shlex.split(self.command)
 
     @property
     def name(self) -> str:
-        return f"{shlex.join(self._command)} {', '.join(self._tasks)}"
+        return f"{shlex.join(self._argv)} {', '.join(self.tasks)}"
 
     async def prepare(self) -> Iterator[str]:
         """Look at the tree before the agent works; returns warnings for the user.
 
         Untracked files may be notes or secrets: those that were there before the run are never added.
         """
-        if not self._is_git or "commit" not in self._tasks:
+        if not self._is_git or "commit" not in self.tasks:
             return iter(())
         identity = await self._scm(None, "var", "GIT_COMMITTER_IDENT")
         if not identity.ok:
@@ -97,20 +88,20 @@ class ScmAction:
         if await self._has_conflicts(None):
             message = "a merge with conflicts is in progress"
             raise ConfigError(message, hint="resolve them first: a commit would count them as resolved")
-        if self._memory.exists():
+        if self.memory.exists():
             self._not_ours = self._remembered()
             return iter(())
         self._not_ours = await self._untracked(None)
-        write_atomic(self._memory, json.dumps(sorted(self._not_ours)))
+        write_atomic(self.memory, json.dumps(sorted(self._not_ours)))
         changed = await self._scm(None, "diff", "--quiet", "HEAD", "--", *NOT_OWN)
         return self._warnings(has_changes=changed.code == 1)
 
     def _remembered(self) -> frozenset[str]:
         try:
-            names = json.loads(self._memory.read_text())
+            names = json.loads(self.memory.read_text())
             return frozenset(map(str, names))
         except (OSError, ValueError, TypeError) as error:
-            message = f"{self._memory} cannot be read: {error}"
+            message = f"{self.memory} cannot be read: {error}"
             raise StoreError(
                 message, hint="remove it if no untracked file of yours must be kept out of commits"
             ) from error
@@ -126,7 +117,7 @@ class ScmAction:
     async def run(self, judging: Judging) -> ActionResult:
         spend = Spend()
         done: list[str] = []
-        for task in self._tasks:
+        for task in self.tasks:
             if judging.control.stopping:
                 return ActionResult(ok=False, message=f"stopped before {task}", spend=spend, is_cut=True)
             if task.strip() == "commit":
@@ -192,24 +183,24 @@ class ScmAction:
 
     @property
     def _is_git(self) -> bool:
-        return PurePath(self._command[0]).name in {"git", "git.exe"}
+        return PurePath(self._argv[0]).name in {"git", "git.exe"}
 
     async def _ask_for_message(self, judging: Judging) -> tuple[str | None, Spend]:
-        files = self._journal.open_session(
+        files = self.journal.open_session(
             COMMIT_PROMPT, iteration=judging.iteration, attempt=judging.attempt, purpose="commit"
         )
         request = AgentRequest(
             prompt=COMMIT_PROMPT,
             prompt_file=files.prompt,
             log_file=files.log,
-            cwd=self._root,
+            cwd=self.root,
             purpose="commit",
             mode=OutputMode.TEXT,
         )
-        report = await self._agent.run(request, judging.publish, stop=judging.control.stop_now())
+        report = await self.agent.run(request, judging.publish, stop=judging.control.stop_now())
         if report.fault is not None or report.ending is not Ending.EXITED:
             return None, report.spend
-        return commit_message(report.text, completion=self._completion), report.spend
+        return commit_message(report.text, completion=self.completion), report.spend
 
     async def _scm(
         self, judging: Judging | None, *arguments: str, kept: int = OUTPUT_KEPT, merge_stderr: bool = True
@@ -217,15 +208,15 @@ class ScmAction:
         output = Excerpt(kept, Keep.TAIL)
         # Nobody is there to type a password or edit a message.
         environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"}
-        argv = (*self._command, *arguments)
-        exit_ = await self._runner.run(
-            Command(argv, self._root, environment=environment, merge_stderr=merge_stderr),
-            timeouts=Timeouts(total=self._timeout),
+        argv = (*self._argv, *arguments)
+        exit_ = await self.runner.run(
+            Command(argv, self.root, environment=environment, merge_stderr=merge_stderr),
+            timeouts=Timeouts(total=self.timeout),
             on_output=lambda chunk: output.add(chunk.decode(errors="surrogateescape")),
             stop=judging.control.stop_now() if judging is not None else None,
         )
         if exit_.ending is Ending.TIMED_OUT:
-            return _Ran(None, f"it took longer than {self._timeout:g} s (scm.timeout)")
+            return _Ran(None, f"it took longer than {self.timeout:g} s (scm.timeout)")
         code = exit_.code if exit_.ending is Ending.EXITED else None
         return _Ran(code, exit_.error or output.text().strip("\n"))
 

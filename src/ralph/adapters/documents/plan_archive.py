@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 from ralph.adapters.documents.plan_files import LARGEST_BYTES, PRD, PROGRESS, TASKS, Write, make_way
@@ -81,14 +83,10 @@ def archive_plan(
             raise
         message = f"cannot archive into {target}: {error.strerror or error}"
         raise StoreError(message, hint="check the directory and its permissions") from None
-    done = sum(story.passes for story in document.stories) if document is not None else 0
+    stories = document.stories if document is not None else ()
     written = [*(target / name for name in (*present, SUMMARY)), *(folder / name for name in MOVED)]
-    return Archived(
-        target,
-        tuple(path.relative_to(root).as_posix() for path in written),
-        done,
-        len(document.stories) if document is not None else 0,
-    )
+    paths = tuple(path.relative_to(root).as_posix() for path in written)
+    return Archived(target, paths, sum(story.passes for story in stories), len(stories))
 
 
 def _undo(folder: Path, before: Mapping[str, bytes], target: Path, write: Write) -> None:
@@ -125,8 +123,5 @@ def _file_name(text: str) -> str:
 
 
 def _free(parent: Path, name: str) -> Path:
-    candidate, number = parent / name, 1
-    while candidate.exists() or candidate.is_symlink():
-        number += 1
-        candidate = parent / f"{name}-{number}"
-    return candidate
+    numbered = (parent / f"{name}-{number}" for number in count(2))
+    return next(path for path in chain([parent / name], numbered) if not os.path.lexists(path))

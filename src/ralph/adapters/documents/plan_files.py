@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from stat import S_ISDIR
 
@@ -118,9 +119,8 @@ class PlanFiles:
             if data is None:
                 return ""
             self.aside.mkdir(parents=True, exist_ok=True)
-            number = 1
-            while (copy := self.aside / f"{number:03}_{name}").exists():
-                number += 1
+            copies = (self.aside / f"{number:03}_{name}" for number in count(1))
+            copy = next(path for path in copies if not path.exists())
             self.write(copy, data)
         except OSError:
             return ""
@@ -174,10 +174,8 @@ def make_way(path: Path) -> None:
     if not S_ISDIR(mode):
         path.unlink()
         return
-    number = 1
-    while (other := path.with_name(f"{path.name}.displaced-{number}")).exists():
-        number += 1
-    path.rename(other)
+    others = (path.with_name(f"{path.name}.displaced-{number}") for number in count(1))
+    path.rename(next(other for other in others if not other.exists()))
 
 
 def write_marker(root: Path, marker: ActiveMarker, write: Write) -> None:

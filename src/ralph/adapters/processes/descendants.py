@@ -14,15 +14,8 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from ralph.adapters.processes.adoption import (
-    Spawn,
-    adopt_orphans,
-    has_children,
-    is_adopted,
-    may_be_from_a_spawn,
-    other_spawns,
-    reap_orphans,
-)
+from ralph.adapters.processes import adoption
+from ralph.adapters.processes.adoption import Spawn
 from ralph.adapters.processes.process_table import (
     LINUX,
     Process,
@@ -69,7 +62,7 @@ async def end_left_behind(spawn: Spawn, exempt: Exempt) -> tuple[str, ...]:
     settled = time.monotonic() + _SETTLING
     while members and time.monotonic() < settled:
         await asyncio.sleep(_POLL)
-        reap_orphans()
+        adoption.reap_orphans()
         members = _living(spawn, exempt)
     if not members:
         return ()
@@ -84,11 +77,11 @@ async def end_left_behind(spawn: Spawn, exempt: Exempt) -> tuple[str, ...]:
             _send(number, (process for process in members if process.identity not in signalled))
             signalled |= {process.identity for process in members}
             await asyncio.sleep(_POLL)
-            reap_orphans()
+            adoption.reap_orphans()
             members = _living(spawn, exempt)
         if not members:
             break
-    reap_orphans()  # those that died after the last look
+    adoption.reap_orphans()  # those that died after the last look
     stubborn = {process.identity for process in members}
     return tuple(name + " could not be ended" * (identity in stubborn) for identity, name in names.items())
 
@@ -99,21 +92,21 @@ def kill_now(spawn: Spawn, exempt: Exempt, *, within: float = 1.0) -> None:
     while (members := _living(spawn, exempt)) and time.monotonic() < give_up:
         _send(signal.SIGKILL, members)
         time.sleep(_POLL)
-        reap_orphans()
+        adoption.reap_orphans()
 
 
 def _left_behind(spawn: Spawn, exempt: Exempt) -> list[Process]:
     """Usually nothing, and then this is cheap."""
-    if not adopt_orphans():
+    if not adoption.adopt_orphans():
         return _living(spawn, exempt)
     # Whatever outlived the root has become our child, or the descendant of one.
-    if not has_children():
+    if not adoption.has_children():
         return []
-    candidates = [process for process in _children_since(spawn).values() if is_adopted(process)]
+    candidates = [process for process in _children_since(spawn).values() if adoption.is_adopted(process)]
     if not candidates:
         return []
     if all(process.is_zombie for process in candidates):
-        reap_orphans()
+        adoption.reap_orphans()
     return _living(spawn, exempt)
 
 
@@ -142,7 +135,7 @@ def _living(spawn: Spawn, exempt: Exempt) -> list[Process]:
 
 def _family(spawn: Spawn, table: Mapping[int, Process]) -> dict[int, Process]:
     """The spawn's root and all its descendants in ``table``; remembers them."""
-    others = other_spawns(spawn)
+    others = adoption.other_spawns(spawn)
     heads = [
         process
         for process in table.values()
@@ -161,10 +154,10 @@ def _family(spawn: Spawn, table: Mapping[int, Process]) -> dict[int, Process]:
 def _is_orphan_of(spawn: Spawn, process: Process, others: Iterable[Spawn]) -> bool:
     if process.is_zombie:
         return False
-    if not adopt_orphans():
+    if not adoption.adopt_orphans():
         # Only the mark tells. On Linux the parent may be any subreaper, elsewhere it is init.
         return (LINUX or process.parent == 1) and variable(process.pid, SPAWN_VARIABLE) == spawn.id
-    if not is_adopted(process):
+    if not adoption.is_adopted(process):
         return False
     ids_of_others = {other.id for other in others}
     mark = variable(process.pid, SPAWN_VARIABLE)
@@ -173,7 +166,7 @@ def _is_orphan_of(spawn: Spawn, process: Process, others: Iterable[Spawn]) -> bo
     if mark == spawn.id:
         return True
     # Without a mark, or with that of no live spawn.
-    return not ids_of_others and may_be_from_a_spawn(process)
+    return not ids_of_others and adoption.may_be_from_a_spawn(process)
 
 
 def _mark_after_exec(pid: int) -> str | None:

@@ -22,11 +22,8 @@ _HEADER = re.compile(r"((?:proxy-)?authorization|x-api-key|cookie)(\s*:\s*).+", 
 
 def secrets_in(environment: Mapping[str, str]) -> set[str]:
     """The values of variables whose name looks secret, unless they are evidently something else."""
-    return {
-        value
-        for name, value in environment.items()
-        if len(value) >= SHORTEST_SECRET and _is_secret(name, value)
-    }
+    long = ((name, value) for name, value in environment.items() if len(value) >= SHORTEST_SECRET)
+    return {value for name, value in long if _is_secret(name, value)}
 
 
 def redact_argv(argv: Sequence[str]) -> str:

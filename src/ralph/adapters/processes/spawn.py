@@ -53,6 +53,7 @@ def start(command: Command, *, run_id: str, environment: Mapping[str, str]) -> S
                 adoption.adopt_orphans()
                 adoption.expect_birth()
                 spawn_id = adoption.next_spawn_id(run_id)
+                pwd = os.fspath(command.cwd.absolute())
                 process = subprocess.Popen(
                     command.argv,
                     executable=program,
@@ -60,12 +61,7 @@ def start(command: Command, *, run_id: str, environment: Mapping[str, str]) -> S
                     stdout=stdout_end,
                     stderr=stderr_end,
                     cwd=command.cwd,
-                    env={
-                        **environment,
-                        "PWD": os.fspath(command.cwd.absolute()),
-                        RUN_VARIABLE: run_id,
-                        SPAWN_VARIABLE: spawn_id,
-                    },
+                    env={**environment, "PWD": pwd, RUN_VARIABLE: run_id, SPAWN_VARIABLE: spawn_id},
                     start_new_session=True,
                 )
                 spawn = Spawn(spawn_id, process.pid, time.monotonic())

@@ -13,7 +13,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ralph.adapters.files import open_folder, read_plain, write_atomic
@@ -41,30 +41,29 @@ class ChildRun:
     owner: Owner
 
 
+@dataclass(eq=False, slots=True)
 class ChildRuns:
     """The children of one run. A child whose process has died does not count."""
 
-    def __init__(
-        self,
-        database: sqlite3.Connection,
-        state_folder: Path,
-        run_id: str,
-        *,
-        here: Owner,
-        started_of: StartedOf,
-    ) -> None:
-        self._database = database
-        self._path = state_folder / "ralph.db"
-        self._folder = state_folder / "runs" / run_id / CHILDREN_FOLDER
-        self._run_id = run_id
-        self._here = here
-        self._started_of = started_of
-        self._seen: object = None
-        self._pids: frozenset[int] = frozenset()
+    database: sqlite3.Connection
+    state_folder: Path
+    run_id: str
+    here: Owner
+    started_of: StartedOf
+    _seen: object = field(init=False, default=None)
+    _pids: frozenset[int] = field(init=False, default=frozenset())
+
+    @property
+    def _path(self) -> Path:
+        return self.state_folder / "ralph.db"
+
+    @property
+    def _folder(self) -> Path:
+        return self.state_folder / "runs" / self.run_id / CHILDREN_FOLDER
 
     def active(self) -> list[ChildRun]:
         with store_errors(self._path):
-            rows = self._database.execute(ACTIVE, (self._run_id,)).fetchall()
+            rows = self.database.execute(ACTIVE, (self.run_id,)).fetchall()
         children = {row[0]: ChildRun(row[0], Owner(*row[1:])) for row in rows}
         for child in self._in_files():
             children.setdefault(child.id, child)
@@ -79,11 +78,11 @@ class ChildRuns:
         return pid in self._pids
 
     def _is_alive(self, owner: Owner) -> bool:
-        return not is_stale(owner, here=self._here, started_of=self._started_of(owner.pid))
+        return not is_stale(owner, here=self.here, started_of=self.started_of(owner.pid))
 
     def _version(self) -> object:
         with store_errors(self._path):
-            version = self._database.execute("PRAGMA data_version").fetchone()[0]
+            version = self.database.execute("PRAGMA data_version").fetchone()[0]
         try:
             return version, self._folder.stat().st_mtime_ns
         except OSError:

@@ -142,9 +142,8 @@ class RunReader:
     def _live_ids(self, here: Owner, started_of: StartedOf) -> set[str]:
         if not self._has_owners:
             return set()
-        rows = self.query(
-            "SELECT id, pid, process_started, boot_id, host FROM runs WHERE outcome IS NULL AND pid <> 0"
-        )
+        owners = "SELECT id, pid, process_started, boot_id, host FROM runs WHERE outcome IS NULL AND pid <> 0"
+        rows = self.query(owners)
         return {row[0] for row in rows if is_alive(Owner(*row[1:]), here=here, started_of=started_of)}
 
     def _view(self, row: _Row, live: set[str]) -> RunView:
@@ -243,30 +242,22 @@ class RunReader:
 
     def _check_before_session(self, run_id: str) -> LastCheck | None:
         """A long session hides the checks of the iteration before it: they came just before it began."""
-        last = self._one_or_none(
-            "SELECT seq, iteration FROM events WHERE run_id = ? ORDER BY seq DESC LIMIT 1", run_id
-        )
+        newest = "SELECT seq, iteration FROM events WHERE run_id = ? ORDER BY seq DESC LIMIT 1"
+        last = self._one_or_none(newest, run_id)
         if last is None or last[1] < 2:
             return None
-        found = self.query(
-            "SELECT seq, kind FROM events WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
-            run_id,
-            self._first_of(run_id, last[1], last[0]),
-            RECENT,
-        )
+        earlier = "SELECT seq, kind FROM events WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+        found = self.query(earlier, run_id, self._first_of(run_id, last[1], last[0]), RECENT)
         seq = next((seq for seq, kind in found if kind == "check_ended"), None)
         return None if seq is None else self._check(seq)
 
     def _first_of(self, run_id: str, iteration: int, last: int) -> int:
-        """The first event of an iteration, by halving: a run's iterations only ever grow."""
+        """The first event of an iteration, by bisection: a run's iterations only ever grow."""
+        following = "SELECT seq, iteration FROM events WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT 1"
         low, high = 0, last
         while low < high:
             middle = (low + high) // 2
-            seq, found = self._one(
-                "SELECT seq, iteration FROM events WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT 1",
-                run_id,
-                middle,
-            )
+            seq, found = self._one(following, run_id, middle)
             if found >= iteration:
                 high = middle
             else:
