@@ -82,11 +82,10 @@ def _at(words: str) -> re.Pattern[str]:
 
 # --- pytest ---
 
-_PYTEST_COUNT = re.compile(
-    r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|subtests? passed)"
-)
+_PYTEST_WORDS = "passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|subtests? passed"
+_PYTEST_COUNT = re.compile(rf"(\d+) ({_PYTEST_WORDS})")
 _PYTEST_END = re.compile(
-    r"^(?:=+ )?((?:(?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|subtests? passed)"
+    rf"^(?:=+ )?((?:(?:\d+ (?:{_PYTEST_WORDS})"
     r"|no tests ran|no tests collected|\d+(?:/\d+)? tests? collected)(?: \(\d+ deselected\))?(?:, )?)+)"
     r" in [\d.]+s(?: \([\d:]+\))?(?: =+)?\s*$",
     re.MULTILINE,

@@ -16,11 +16,8 @@ Placed = Sequence[tuple[KeyPath, Task]]
 
 def addition_problems(tasks: Placed, existing: Collection[str]) -> list[Problem]:
     """Why these cannot join the tasks that exist already."""
-    return [
-        *repeated_ids(tasks, existing),
-        *unknown_dependencies(tasks, existing),
-        *circular_dependencies(tasks, {}),
-    ]
+    own = circular_dependencies(tasks, {})
+    return [*repeated_ids(tasks, existing), *unknown_dependencies(tasks, existing), *own]
 
 
 def repeated_ids(tasks: Placed, taken: Collection[str]) -> list[Problem]:
@@ -34,15 +31,14 @@ def repeated_ids(tasks: Placed, taken: Collection[str]) -> list[Problem]:
             other = f" (as {first[key]})" if first[key] != task.id else ""
             problems.append(Problem((*path, "id"), f"{task.id} appears twice{other}"))
         elif key in existing:
-            problems.append(
-                Problem((*path, "id"), f"there is a task {task.id} already", "ralph task edit changes it")
-            )
+            wrong = f"there is a task {task.id} already"
+            problems.append(Problem((*path, "id"), wrong, "ralph task edit changes it"))
         first.setdefault(key, task.id)
     return problems
 
 
 def unknown_dependencies(tasks: Placed, existing: Collection[str]) -> list[Problem]:
-    """Dependencies on tasks that are neither here nor there already."""
+    """Dependencies on tasks that neither are among these nor exist already."""
     known = {task.id for _, task in tasks} | set(existing)
     problems: list[Problem] = []
     for path, task in tasks:
