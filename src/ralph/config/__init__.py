@@ -1,1 +1,1 @@
-"""Settings: what they may be (schema), where they come from (sources), which one wins (layers)."""
+"""Settings: what they may be (schema), where they come from (sources), and their checked values (loading)."""

@@ -283,6 +283,10 @@ class ListOf(Kind[tuple[T, ...]]):
         return [self.kind.dump(item) for item in value]
 
 
+STRINGS = ListOf(Text(filled=True), of="strings")
+COUNT = Nullable(Whole(minimum=1))
+
+
 class JsonKind(Kind[T]):
     """An environment variable gives it as JSON."""
 

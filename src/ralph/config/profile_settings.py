@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import (
+    COUNT,
+    STRINGS,
     Choice,
     FreeObject,
     Limit,
     ListOf,
     Named,
-    Nullable,
     Number,
     Reading,
     Table,
@@ -51,7 +52,7 @@ class SupervisedSettings:
     )
     project: str = setting(Text(), "", "The project's id on the message bus; empty: the folder's name.")
     guardrails: tuple[str, ...] = setting(
-        ListOf(Text(filled=True), of="strings"),
+        STRINGS,
         (),
         "Commands that must succeed before DONE is accepted; otherwise it becomes `DONE.rejected-N`.",
     )
@@ -91,7 +92,7 @@ class RoleSettings:
     title: str = setting(Text(), "", "Its title on the board; empty: derived from its name.")
     description: str = setting(Text(), "", "When the role has succeeded; part of the prompt.")
     max_iterations: int | None = setting(
-        Nullable(Whole(minimum=1)), None, "Iterations after which it gives up; null: the role's usual number."
+        COUNT, None, "Iterations after which it gives up; null: the role's usual number."
     )
     promise: str = setting(Text(), "", "What it says in `<promise>…</promise>` when it is done.")
     verification: str = setting(
@@ -100,9 +101,7 @@ class RoleSettings:
     verification_config: Mapping[str, object] = setting(FreeObject(), {}, "Options of that method.")
     command: str = setting(Text(), "", "Short for `verificationConfig.command`.")
     template: str = setting(Text(), "", "Short for `verificationConfig.template`: pytest, ruff, npm-test …")
-    may_change: tuple[str, ...] = setting(
-        ListOf(Text(filled=True), of="strings"), (), "Protected paths that this role may change."
-    )
+    may_change: tuple[str, ...] = setting(STRINGS, (), "Protected paths that this role may change.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +123,7 @@ class VerifiedSettings:
     roles: Mapping[str, RoleSettings] = setting(
         Named(Table(RoleSettings), names=RoleName()), {}, "Changes to a role, or a role of your own."
     )
-    maximum_iterations: int | None = setting(
-        Nullable(Whole(minimum=1)), None, "Iterations of all tasks together; null: no limit."
-    )
+    maximum_iterations: int | None = setting(COUNT, None, "Iterations of all tasks together; null: no limit.")
     max_parallel: int = setting(Whole(minimum=1), 1, "Tasks to work on at the same time.")
     max_rejections: int = setting(
         Whole(minimum=0), 3, "How often a task may be sent back before ralph gives it up."
@@ -140,7 +137,7 @@ class VerifiedSettings:
         "The model that judges by the criteria, perhaps a cheap one; empty: the agent's own choice.",
     )
     protect: tuple[str, ...] = setting(
-        ListOf(Text(filled=True), of="strings"),
+        STRINGS,
         (),
         "Paths (patterns) that no role may change, besides the tests and settings that verify the work.",
     )

@@ -16,7 +16,7 @@ _HEAD = """\
 
 <!-- Written by `python -m ralph.config.reference`; change src/ralph/config/schema.py instead. -->
 
-ralph reads, each laid over the one before:
+ralph reads these in order; later ones win:
 
 1. `.ralph/settings.json`: the team's settings, committed
 2. `.ralph/settings.local.json`: your own, ignored by git

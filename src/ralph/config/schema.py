@@ -12,6 +12,8 @@ from enum import StrEnum
 
 from ralph.config.agent_definitions import ADAPTERS, DefinedAgentSettings, Definitions
 from ralph.config.kinds import (
+    COUNT,
+    STRINGS,
     Choice,
     Limit,
     ListOf,
@@ -72,17 +74,13 @@ class AgentSettings:
         "Seconds without any output after which a session is ended; null or 0: never.",
     )
     fallbacks: tuple[str, ...] = setting(
-        ListOf(Text(filled=True), of="strings"),
-        (),
-        "Agents to use instead, in this order, while the first one is limited or cannot work.",
+        STRINGS, (), "Agents to use instead, in this order, while the first one is limited or cannot work."
     )
     model: str = setting(
         Text(), "", "The model to use, by the agent's name for it; empty: the agent's own choice."
     )
     max_turns: int | None = setting(
-        Nullable(Whole(minimum=1)),
-        None,
-        "Turns after which a session ends, if the agent supports such a limit; null: none.",
+        COUNT, None, "Turns after which a session ends, if the agent supports such a limit; null: none."
     )
     continue_session: bool = setting(
         YesNo(),
@@ -114,9 +112,7 @@ class GuardrailSettings:
     )
     name: str = setting(Text(), "", "What to call it on the screen; empty: its command.")
     allow_empty: bool = setting(
-        YesNo(),
-        False,
-        "Let it pass even if its test runner reports that no test ran, or that tests failed.",
+        YesNo(), False, "Let it pass even if its test runner reports that no test ran, or that tests failed."
     )
 
 
@@ -135,9 +131,7 @@ class ScmSettings:
         Text(filled=True), "", "The version control program, for example `git`.", required=True
     )
     tasks: tuple[str, ...] = setting(
-        ListOf(Text(filled=True), of="strings"),
-        (),
-        "Its subcommands, in order; the agent writes the message for `commit`.",
+        STRINGS, (), "Its subcommands, in order; the agent writes the message for `commit`."
     )
     timeout: float | None = setting(
         Limit(), 600.0, "Seconds each of its commands may take, including hooks; null: no limit."
@@ -169,9 +163,7 @@ class LimitsSettings:
         None,
         "US dollars a run may cost, as far as the agent reports it; null: no limit.",
     )
-    max_tokens: int | None = setting(
-        Nullable(Whole(minimum=1)), None, "Tokens a run may use; null: no limit."
-    )
+    max_tokens: int | None = setting(COUNT, None, "Tokens a run may use; null: no limit.")
     max_time: float | None = setting(Limit(), None, "Seconds a run may take in all; null: no limit.")
     wait_for_limits: bool = setting(
         YesNo(), True, "Wait until a usage limit resets; false: end the run with exit code 5."
@@ -202,7 +194,7 @@ class GuardSettings:
     """Which commands are dangerous here, for agents that are not sandboxed."""
 
     allow: tuple[str, ...] = setting(
-        ListOf(Text(filled=True), of="strings"),
+        STRINGS,
         (),
         "Commands that are always allowed: an exact command line, or one simple command in which `*` matches any text.",
     )
@@ -254,9 +246,7 @@ class Settings:
     )
     limits: LimitsSettings = setting(Table(LimitsSettings), LimitsSettings(), "When a run stops trying.")
     sandbox: SandboxSettings = setting(
-        Table(SandboxSettings),
-        SandboxSettings(),
-        "How the agent, which has all permissions, is confined.",
+        Table(SandboxSettings), SandboxSettings(), "How the agent, which has all permissions, is confined."
     )
     sandbox_checks: bool = setting(
         YesNo(),
@@ -275,7 +265,7 @@ class Settings:
         " `cacheRead`, `cacheWrite` in US dollars per million tokens.",
     )
     notify: tuple[str, ...] = setting(
-        ListOf(Text(filled=True), of="strings"),
+        STRINGS,
         (),
         "Where to report that a run ended or waits long: `bell`, `desktop`, an http(s) address, or a shell command that"
         " gets the message in `$RALPH_TEXT`.",

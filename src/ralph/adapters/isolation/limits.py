@@ -62,7 +62,7 @@ def systemd_scope(limits: Limits, arguments: tuple[str, ...]) -> Limiter:
 
 
 def control_group(folder: Path, promise: str, *, inside: Limits = Limits()) -> Limiter:  # noqa: B008 frozen
-    """A group below our own, so that whatever limits us still does."""
+    """A group below our own: our limits still apply."""
     join = 'echo $$ > "$1"/cgroup.procs && shift && exec "$@"'
     return Limiter(promise, inside, ("/bin/sh", "-c", join, "ralph", str(folder)), folder)
 

@@ -110,8 +110,8 @@ class Evidence:
 
 
 def _digest(result: CheckResult) -> str:
-    told = result.feedback.text if result.feedback is not None else ""
-    lasting = [_PASSING.sub(_lasting, text) for text in (result.reason, told, *result.last_lines)]
+    message = result.feedback.text if result.feedback is not None else ""
+    lasting = [_PASSING.sub(_lasting, text) for text in (result.reason, message, *result.last_lines)]
     said = "\n".join((result.name, str(result.exit_code), *lasting))
     from hashlib import sha256  # loads OpenSSL, which few runs need before a check fails
 
