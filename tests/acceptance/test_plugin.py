@@ -74,9 +74,9 @@ def test_the_context_monitor_tells_each_threshold_once(project: Project) -> None
     transcript = project.root / "t.jsonl"
     transcript.write_text("x" * 500_000)
     event = {"hook_event_name": "PostToolUse", "transcript_path": str(transcript)}
-    told = answer(hook(project, "context", event))["hookSpecificOutput"]
-    assert told["hookEventName"] == "PostToolUse"
-    assert told["additionalContext"].startswith("[NOTICE] Context usage: about 62%")
+    output = answer(hook(project, "context", event))["hookSpecificOutput"]
+    assert output["hookEventName"] == "PostToolUse"
+    assert output["additionalContext"].startswith("[NOTICE] Context usage: about 62%")
     assert answer(hook(project, "context", event)) == {}
     assert answer(hook(project, "session", {"hook_event_name": "SessionStart"})) == {}
     assert answer(hook(project, "context", event))

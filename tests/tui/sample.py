@@ -1,4 +1,4 @@
-"""A small shop that is being worked on: tasks, a plan, an earlier run and one under way, as the engine records them."""
+"""A small shop as the engine records it: tasks, a plan, an earlier run and one under way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on the screen: as a picture, as text, and as pieces with their colours that two pictures can be compared by."""
+"""What is on the screen: as a picture, as text, and as coloured pieces that can be compared."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def play(
     size: tuple[int, int] = SMALL,
     light: bool = False,
 ) -> None:
-    """What somebody at the screen does and sees."""
+    """What a user at the screen does and sees."""
 
     async def whole() -> None:
         async with viewing(root, run_id, size=size, light=light) as viewer:

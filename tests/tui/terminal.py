@@ -88,7 +88,7 @@ def terminal(root: Path, *arguments: str, width: int = 100, height: int = 30) ->
         script = Path(folder) / "start.sh"
         words = [sys.executable, "-m", "ralph", "ui", "--project-dir", str(root), *arguments]
         quoted = " ".join(f"'{word}'" for word in words)
-        # The session waits for a key at the end, so that the last words can be read.
+        # The session waits for a key at the end, to keep the last words readable.
         script.write_text(f"{quoted}\necho ended with $?\nread _\n")
         try:
             opened.open(width, height, f"sh '{script}'")

@@ -1,4 +1,4 @@
-"""Hostile text, huge events, records that are gone, damaged or of another version."""
+"""Hostile text, huge events, records that are missing, damaged or of another version."""
 
 from __future__ import annotations
 

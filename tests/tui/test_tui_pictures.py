@@ -1,6 +1,6 @@
 """Pictures of the screens, compared piece by piece with those in tests/data/tui: text, place, colour, weight.
 
-``PICTURES=write`` writes them anew, after one has looked at them.
+``PICTURES=write`` writes them again; look at them first.
 """
 
 from __future__ import annotations

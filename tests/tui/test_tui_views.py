@@ -1,4 +1,4 @@
-"""What is to be seen in each view, and how one moves about, as somebody at the keyboard or the mouse does it."""
+"""What each view shows, and how a user moves about with keyboard and mouse."""
 
 from __future__ import annotations
 

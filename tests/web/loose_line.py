@@ -1,4 +1,4 @@
-"""A line between browser and page that can be cut and mended: the same port on another address of loopback."""
+"""A line between browser and page that can be cut and restored: the same port on another address of loopback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HERE, THERE = "127.0.0.1", "127.0.0.2"
 
 
 class Line:
-    """``cut`` ends every connection and refuses new ones; ``mend`` lets them through again."""
+    """``cut`` ends every connection and refuses new ones; ``restore`` lets them through again."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -22,7 +22,7 @@ class Line:
         self._ends: set[socket.socket] = set()
         self._listener: socket.socket | None = None
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         listener = socket.socket()
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -95,7 +95,7 @@ class _Pair:
 def loose_line(port: int) -> Iterator[Line]:
     line = Line(port)
     try:
-        line.mend()
+        line.restore()
     except OSError:
         pytest.skip(f"{THERE} is not an address of this machine")
     try:

@@ -1,4 +1,4 @@
-"""What the page asks for beside its stream: runs, changes, cards, reports, requests; and nonsense."""
+"""What the page requests besides its stream: runs, changes, cards, reports, asks; and nonsense."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_a_run_is_told_with_its_iterations_and_figures(site: Site, live: LiveRun
     live.iterate(1, Verdict.FAILED)
     live.iterate(2)
     with site.client() as client:
-        told = client.get("/api/runs/r1").json()
-    assert [each["decision"] for each in told["iterations"]] == ["continue", "accept"]
-    assert told["iterations"][0]["denied"] is True
-    assert told["iterations"][0]["checks"][0]["command"] == "make test"
-    assert told["figures"]["rates"] == [{"name": "tests", "passed": 1, "ran": 2}]
-    assert told["run"]["can"] == ["pause", "steer", "stop", "stop_now"]
-    assert told["last"] == told["events"][-1]["seq"]
+        data = client.get("/api/runs/r1").json()
+    assert [each["decision"] for each in data["iterations"]] == ["continue", "accept"]
+    assert data["iterations"][0]["denied"] is True
+    assert data["iterations"][0]["checks"][0]["command"] == "make test"
+    assert data["figures"]["rates"] == [{"name": "tests", "passed": 1, "ran": 2}]
+    assert data["run"]["can"] == ["pause", "steer", "stop", "stop_now"]
+    assert data["last"] == data["events"][-1]["seq"]
 
 
 def test_who_asks_without_watching_is_never_told_old_news(site: Site, live: LiveRun) -> None:
@@ -62,9 +62,9 @@ def test_whether_there_are_earlier_events_is_told_and_not_guessed(root: Path, li
         second.say("a")
         assert client.get("/api/runs/r2").json()["earlier"] is False
         second.say(*(f"word {number}" for number in range(300)))
-        told = client.get("/api/runs/r2").json()
-        assert told["earlier"] is True
-        older = client.get("/api/runs/r2/events", params={"before": told["events"][0]["seq"]}).json()
+        data = client.get("/api/runs/r2").json()
+        assert data["earlier"] is True
+        older = client.get("/api/runs/r2/events", params={"before": data["events"][0]["seq"]}).json()
         assert older["earlier"] is False
         assert older["events"][0]["kind"] == "run_started"
 
@@ -76,8 +76,8 @@ def test_a_run_is_told_by_what_was_asked_and_with_its_parts(root: Path, live: Li
         part.end()
         with served(root) as site, site.client() as client:
             assert client.get("/api/runs/r2").json()["run"]["title"] == "T-1 Totals <b>"
-            (told,) = client.get("/api/runs/r1").json()["parts"]
-            assert (told["id"], told["state"], told["parent"]) == ("r2", "completed", "r1")
+            (data,) = client.get("/api/runs/r1").json()["parts"]
+            assert (data["id"], data["state"], data["parent"]) == ("r2", "completed", "r1")
             report = client.get("/api/runs/r1/report.md").text
             assert "| T\\-1 Totals \\<b\\> | completed |" in report
 
@@ -96,14 +96,14 @@ def test_an_iterations_changes_are_told_with_their_diff(root: Path, live: LiveRu
     git("commit", "-q", "-m", "begin")
     begin = git("rev-parse", "HEAD")
     (root / "shop.py").write_text("two\n")
-    git("commit", "-q", "-a", "-m", "mend <it>")
+    git("commit", "-q", "-a", "-m", "fix <it>")
     live.iterate(1, commit=begin)
     live.iterate(2, commit=git("rev-parse", "HEAD"))
     with served(root) as site, site.client() as client:
-        told = client.get("/api/runs/r1/iterations/2/1/changes").json()
-        assert told["files"] == [{"path": "shop.py", "added": 1, "removed": 1}]
-        assert told["commits"][0]["subject"] == "mend <it>"
-        assert "+two" in told["patch"]
+        data = client.get("/api/runs/r1/iterations/2/1/changes").json()
+        assert data["files"] == [{"path": "shop.py", "added": 1, "removed": 1}]
+        assert data["commits"][0]["subject"] == "fix <it>"
+        assert "+two" in data["patch"]
         assert client.get("/api/runs/r1/iterations/9/1/changes").status_code == 404
 
 
@@ -215,7 +215,7 @@ def test_a_real_run_is_watched_and_stopped_from_the_page(root: Path, tmp_path: P
 
 
 def test_an_answer_never_waits_for_who_does_not_read(site: Site, live: LiveRun) -> None:
-    """A phone that fell asleep with its connection open keeps nobody else waiting."""
+    """A phone that fell asleep with its connection open does not keep others waiting."""
     live.say(*("x" * 3000 for _ in range(400)))
     with (
         site.client() as sleeper,

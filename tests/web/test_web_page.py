@@ -111,13 +111,13 @@ def test_from_the_board_to_a_run_to_steering_and_stopping_it(
                 Text("I look at the tests first."),
                 ToolStarted("t1", "Bash", "make test"),
                 ToolEnded("t1", "Bash", "2 failed", is_error=True, lines=1, chars=8),
-                TodoChanged((TodoItem("mend totals", TodoStatus.ACTIVE),)),
+                TodoChanged((TodoItem("fix totals", TodoStatus.ACTIVE),)),
             )
         ),
     )
     browser.see(".stream .words", "I look at the tests first.")
     browser.see(".stream .tools", "2 failed")
-    browser.see(".panel .todo", "mend totals")
+    browser.see(".panel .todo", "fix totals")
     browser.see(".facts", "2/10")
 
     browser.click("text=Steer…")
@@ -153,7 +153,7 @@ def test_what_happened_while_the_line_was_down_is_there_afterwards(
         line.cut()
         browser.see("#link", "reconnecting")
         live.say(*(f"missed {number}" for number in range(300)))
-        line.mend()
+        line.restore()
         browser.see("#link", "live")
         browser.see(".words", "missed 299")
         seen = browser.run(

@@ -44,11 +44,11 @@ class RalphApp(Requests, App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("s", "steer", "Steer"),
-        Binding("p", "pause", "Pause"),
-        Binding("u", "unpause", "Continue", show=False),
+        Binding("p", "ask_run('pause')", "Pause"),
+        Binding("u", "ask_run('unpause')", "Continue", show=False),
         Binding("x", "stop", "Stop"),
-        Binding("c", "cancel_task", "Cancel", show=False),
-        Binding("r", "retry_task", "Retry", show=False),
+        Binding("c", "ask_task('cancel')", "Cancel", show=False),
+        Binding("r", "ask_task('retry')", "Retry", show=False),
         Binding("o", "logs", "Logs"),
         Binding("left_square_bracket", "other_run(-1)", "Previous run", show=False),
         Binding("right_square_bracket", "other_run(1)", "Next run", show=False),
@@ -257,12 +257,12 @@ class RalphApp(Requests, App[None]):
         found = detail.card
 
         def after(answer: str | None) -> None:
-            if answer == "run" and found.run_id:
-                self.choose_run(found.run_id)
-            elif answer == "run":
-                self.say(f"no run is working on {found.id} now")
-            elif answer:
+            if answer and answer != "run":
                 self.ask_of_card(found, answer)
+            elif answer and found.run_id:
+                self.choose_run(found.run_id)
+            elif answer:
+                self.say(f"no run is working on {found.id} now")
 
         self.push_screen(CardDialog(detail, self._zone), after)
 

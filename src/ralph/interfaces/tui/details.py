@@ -20,7 +20,17 @@ from ralph.domain.text.safe_text import clean
 from ralph.domain.views.board import Card, CardDetail, HistoryEntry, StageCriteria
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView
-from ralph.interfaces.tui.marks import DIM, TONE_STYLES, clock_time, dim, field, line, title, verdict_mark
+from ralph.interfaces.tui.marks import (
+    DIM,
+    TONE_STYLES,
+    clock_time,
+    dim,
+    field,
+    line,
+    listed,
+    title,
+    verdict_mark,
+)
 
 LONGEST_TEXT = 20_000
 MOST_HISTORY = 100
@@ -93,10 +103,7 @@ def _card(detail: CardDetail, zone: tzinfo | None) -> Iterator[Content]:
     if detail.description:
         yield title("Description")
         yield Content(_block(detail.description))
-    if detail.criteria:
-        yield title("Acceptance criteria")
-        for criterion in detail.criteria:
-            yield Content(f"• {line(criterion)}")
+    yield from listed("Acceptance criteria", detail.criteria)
     if detail.completion:
         yield title("Completion criteria")
         for stage in detail.completion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 
 from textual.content import Content
@@ -74,6 +74,12 @@ def title(text: str) -> Content:
 
 def field(name: str, text: str, style: str = "") -> Content:
     return Content.assemble((f"{name:<12}", DIM), (text, style))
+
+
+def listed(name: str, texts: Sequence[str], style: str = "") -> Iterator[Content]:
+    if texts:
+        yield title(name)
+        yield from (Content.assemble("• ", (line(text), style)) for text in texts)
 
 
 def sparkline(values: Sequence[float], width: int) -> str:

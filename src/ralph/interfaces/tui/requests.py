@@ -56,11 +56,8 @@ class Requests(_Base):
 
     # --- runs ---
 
-    def action_pause(self) -> None:
-        self._ask_run(Ask.PAUSE)
-
-    def action_unpause(self) -> None:
-        self._ask_run(Ask.UNPAUSE)
+    def action_ask_run(self, request: str) -> None:
+        self._ask_run(Ask(request))
 
     def action_stop(self) -> None:
         run = self._run_or_say()
@@ -111,19 +108,11 @@ class Requests(_Base):
 
     # --- tasks ---
 
-    def action_cancel_task(self) -> None:
-        if card := self._card_or_say():
-            self.ask_of_card(card, TaskAsk.CANCEL.value)
-
-    def action_retry_task(self) -> None:
-        if card := self._card_or_say():
-            self.ask_of_card(card, TaskAsk.RETRY.value)
-
-    def _card_or_say(self) -> Card | None:
-        card = self.current_card()
-        if card is None:
+    def action_ask_task(self, request: str) -> None:
+        if card := self.current_card():
+            self.ask_of_card(card, request)
+        else:
             self.say("select a task on the board first")
-        return card
 
     def ask_of_card(self, card: Card, request: str) -> None:
         if card.kind is not CardKind.TASK:

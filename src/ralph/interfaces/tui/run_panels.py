@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import tzinfo
 from pathlib import PurePath
 
@@ -27,6 +27,7 @@ from ralph.interfaces.tui.marks import (
     dim,
     field,
     line,
+    listed,
     reason_line,
     sparkline,
     title,
@@ -241,19 +242,12 @@ def _about(look: RunLook, run: RunView) -> Iterator[Content]:
     yield field("limits", _limits(run, look.budget))
     if reason := reason_line(run):
         yield field(run.state.value, reason)
-    yield from _listed("Concerns", run.concerns, "$text-warning")
+    yield from listed("Concerns", run.concerns, "$text-warning")
     if (started := look.started) is not None:
-        yield from _listed("Before you leave it unattended", started.notes, "$text-warning")
-        yield from _listed("Sandbox", started.sandbox)
-        yield from _listed("Commands that ralph runs", started.commands)
-    yield from _listed("Warnings and your notes", [note.text for note in look.notes], "$text-warning")
-
-
-def _listed(name: str, texts: Sequence[str], style: str = "") -> Iterator[Content]:
-    if texts:
-        yield title(name)
-        for text in texts:
-            yield Content.assemble("• ", (line(text), style))
+        yield from listed("Before you leave it unattended", started.notes, "$text-warning")
+        yield from listed("Sandbox", started.sandbox)
+        yield from listed("Commands that ralph runs", started.commands)
+    yield from listed("Warnings and your notes", [note.text for note in look.notes], "$text-warning")
 
 
 def _limits(run: RunView, budget: Budget) -> str:

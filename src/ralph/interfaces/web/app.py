@@ -243,17 +243,18 @@ async def _body(request: Request) -> dict[str, Any]:
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return Response(encode({"error": error.detail}), error.status_code, media_type="application/json")
+    return _error(error.status_code, error.detail)
 
 
 async def _failed(_: Request, error: Exception) -> Response:
     """What the user can fix, in the words of the error."""
     assert isinstance(error, RalphError)
-    status = 503 if isinstance(error, StoreError) else 409
-    data = encode({"error": error.message, "hint": error.hint})
-    return Response(data, status, media_type="application/json")
+    return _error(503 if isinstance(error, StoreError) else 409, error.message, hint=error.hint)
 
 
 async def _broken(_: Request, error: Exception) -> Response:
-    words = f"Internal error ({type(error).__name__}); please report it."
-    return Response(encode({"error": words}), 500, media_type="application/json")
+    return _error(500, f"Internal error ({type(error).__name__}); please report it.")
+
+
+def _error(status: int, message: str, **more: str) -> Response:
+    return Response(encode({"error": message, **more}), status, media_type="application/json")

@@ -132,7 +132,12 @@ class Hub:
 
     async def progress(self, run_id: str) -> bytes | None:
         """The state of the run, and its newest iterations; None: the run was removed."""
-        return await self._once(("run", run_id), lambda feed: _progress(feed, run_id))
+
+        def read(feed: Feed) -> bytes | None:
+            found = progress(feed, run_id, iterations=3)
+            return None if found is None else encode(found)
+
+        return await self._once(("run", run_id), read)
 
     async def stream(self, run_id: str, after: int) -> AsyncIterator[bytes]:
         """Server-sent events: each once and in order, even for a reader who was asleep for an hour.
@@ -207,11 +212,6 @@ def happened(feed: Feed, run_id: str, event: FeedEvent) -> dict[str, Any]:
     """One event, as the page shows it."""
     each = feed.timeline(run_id).iteration_at(event.seq) if event.kind == "iteration_ended" else None
     return event_data(event, () if each is None else each.claims)
-
-
-def _progress(feed: Feed, run_id: str) -> bytes | None:
-    found = progress(feed, run_id, iterations=3)
-    return None if found is None else encode(found)
 
 
 def progress(feed: Feed, run_id: str, *, iterations: int) -> dict[str, Any] | None:

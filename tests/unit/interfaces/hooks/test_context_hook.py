@@ -33,11 +33,11 @@ def watch(project: Path, transcript: Path, **more: Any) -> str:
 
 def test_each_threshold_is_told_once_and_the_highest_says_it_all(project: Path) -> None:
     transcript = project / "t.jsonl"
-    told = []
+    alerts = []
     for tokens in (99_000, 101_000, 103_000, 121_000, 122_000, 165_000, 190_000, 199_000):
         transcript.write_text(answer(tokens))
-        told.append(watch(project, transcript).split("%")[0])
-    assert told == ["", "[NOTICE] Context usage: 50", "", "[NOTICE] Context usage: 60", "",
+        alerts.append(watch(project, transcript).split("%")[0])
+    assert alerts == ["", "[NOTICE] Context usage: 50", "", "[NOTICE] Context usage: 60", "",
                     "[WARNING] Context usage: 82", "[CRITICAL] Context usage: 95", ""]  # fmt: skip
 
 

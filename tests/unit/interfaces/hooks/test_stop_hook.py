@@ -84,7 +84,7 @@ INVARIANTS = [
 
 @pytest.mark.parametrize(("fields", "reason"), INVARIANTS)
 def test_end_states_that_cannot_be_are_refused(plan: Plan, fields: Story, reason: str) -> None:
-    """Without a snapshot, so that only checks 1 and 2 have anything to say."""
+    """Without a snapshot, only checks 1 and 2 have anything to say."""
     plan.tasks(story(**fields))
     found = plan.stop()
     assert reason in found
@@ -104,7 +104,7 @@ TRANSITIONS: list[tuple[str, list[Story], list[Story], str]] = [
     (
         "review",
         [WAITING],
-        [story(reviewStatus="changes_requested", reviewCount=2, reviewFeedback="mend")],
+        [story(reviewStatus="changes_requested", reviewCount=2, reviewFeedback="fix")],
         "",
     ),
     ("review", [WAITING], [WAITING], "review must increment reviewCount"),

@@ -130,7 +130,7 @@ class Page(HTMLParser):
 
 def test_the_page_tells_the_outcome_the_checks_with_receipts_and_the_changes() -> None:
     page = Page(html_report(content(DENIED, ACCEPTED)))
-    for told in (
+    for found in (
         "Completed, with concerns",
         "claimed, and proven",
         "2 of 10",
@@ -146,7 +146,7 @@ def test_the_page_tells_the_outcome_the_checks_with_receipts_and_the_changes() -
         "though it claimed to be done",
         'committed "Mend it"',
     ):
-        assert told in page.words, told
+        assert found in page.words, found
     assert page.tags.count("svg") == 2
     assert page.open == []
 
@@ -190,8 +190,8 @@ def test_a_run_of_runs_tells_of_its_parts() -> None:
     found = replace(found, figures=figures_of(part.iterations))
     page = Page(html_report(found))
     assert page.open == []
-    for told in ("T-1 Totals | are rounded", "every role has accepted T-1", "2 in 1 part", "1 of 2"):
-        assert told in page.words, told
+    for found in ("T-1 Totals | are rounded", "every role has accepted T-1", "2 in 1 part", "1 of 2"):
+        assert found in page.words, found
     text = markdown_report(found)
     assert "| T\\-1 Totals \\| are rounded | completed | 2 | $1.25 | every role has accepted T\\-1 |" in text
     assert "| `tests` | ✅ passed | 1 of 2 |" in text

@@ -20,31 +20,22 @@ function toolEnd(item) {
   return item.output ? h("details", { class: "output", open: item.is_error }, label, h("pre", {}, item.output)) : h("div", { class: "output" }, [...label.childNodes]);
 }
 
+const ITEMS = {
+  text: (item) => item.text.trim() && ["words", h("div", { class: "text" }, item.text)],
+  reasoning: (item) => item.text.trim() && ["thought", h("details", {}, h("summary", { class: "dim" }, "thinking"), h("div", { class: "text dim" }, item.text))],
+  tool_started: (item) => ["tools", tool(item)],
+  tool_ended: (item) => ["tools", toolEnd(item)],
+  todo_changed: (item) => ["todos", todoList(item.items ?? [])],
+  turn_ended: (item) => item.error && ["trouble", h("span", { class: "bad" }, item.error)],
+  error_reported: (item) => ["trouble", h("span", { class: "bad" }, item.message)],
+  limit_reported: (item) => item.rejected && ["trouble", h("span", { class: "odd" }, `limit reached: ${item.limit || "usage"}`)],
+  notice: (item) => ["noise", dim(item.text)],
+  noise: (item) => ["noise", dim(item.text)],
+};
+
 function acted(event, item) {
-  const nested = item.parent ? " nested" : "";
-  switch (item.kind) {
-    case "text":
-      return item.text.trim() ? row(`words${nested}`, event.at, h("div", { class: "text" }, item.text)) : null;
-    case "reasoning":
-      return item.text.trim() ? row(`thought${nested}`, event.at, h("details", {}, h("summary", { class: "dim" }, "thinking"), h("div", { class: "text dim" }, item.text))) : null;
-    case "tool_started":
-      return row(`tools${nested}`, event.at, tool(item));
-    case "tool_ended":
-      return row(`tools${nested}`, event.at, toolEnd(item));
-    case "todo_changed":
-      return row("todos", event.at, todoList(item.items ?? []));
-    case "turn_ended":
-      return item.error ? row("trouble", event.at, h("span", { class: "bad" }, item.error)) : null;
-    case "error_reported":
-      return row("trouble", event.at, h("span", { class: "bad" }, item.message));
-    case "limit_reported":
-      return item.rejected ? row("trouble", event.at, h("span", { class: "odd" }, `limit reached: ${item.limit || "usage"}`)) : null;
-    case "notice":
-    case "noise":
-      return row("noise", event.at, dim(item.text));
-    default:
-      return null;
-  }
+  const shown = Object.hasOwn(ITEMS, item.kind) && ITEMS[item.kind](item);
+  return shown ? row(`${shown[0]}${item.parent ? " nested" : ""}`, event.at, shown[1]) : null;
 }
 
 function check(event, result) {

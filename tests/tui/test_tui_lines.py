@@ -1,4 +1,4 @@
-"""Breaking lines to a width, and small charts."""
+"""Lines broken to a width, and small charts."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ KINDS = st.sampled_from(["text", "tool_ended", "todo_changed", "reasoning", "unh
 
 
 def shown(kind: str, data: bytes) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(encode(event_data(FeedEvent(1, 1, 1.0, kind, data))))
-    return told
+    found: dict[str, Any] = json.loads(encode(event_data(FeedEvent(1, 1, 1.0, kind, data))))
+    return found
 
 
 @given(
@@ -48,24 +48,24 @@ def test_any_data_can_be_told(kind: str, data: bytes) -> None:
 @BUSY
 def test_any_words_of_an_agent_can_be_told(items: list[tuple[Any, dict[str, Any]]]) -> None:
     record = {"kind": "agent_acted", "events": [{**given, "kind": kind} for kind, given in items]}
-    told = shown("agent_acted", json.dumps(record).encode())
-    text = json.dumps(told, ensure_ascii=False)
+    found = shown("agent_acted", json.dumps(record).encode())
+    text = json.dumps(found, ensure_ascii=False)
     assert not any(character in text for character in ("\x1b", "\u202e", "\u2066", "\x9b"))
 
 
 @pytest.mark.parametrize("pieces", [10, 100_000])
 def test_a_flood_in_one_event_is_cut_and_counted(pieces: int) -> None:
     record = {"events": [{"kind": "tool_ended", "id": str(n), "output": "y" * 50} for n in range(pieces)]}
-    told = shown("agent_acted", json.dumps(record).encode())
-    assert len(told["items"]) == min(pieces, MOST_ITEMS)
-    assert told["omitted"] == pieces - len(told["items"])
+    found = shown("agent_acted", json.dumps(record).encode())
+    assert len(found["items"]) == min(pieces, MOST_ITEMS)
+    assert found["omitted"] == pieces - len(found["items"])
 
 
 def test_pieces_of_one_text_are_one() -> None:
     pieces = [{"kind": "text", "text": word, "final": word == "end"} for word in ("be", "gin ", "end")]
     other = {"kind": "text", "text": "another", "final": True}
-    told = shown("agent_acted", json.dumps({"events": [*pieces, other]}).encode())
-    assert [item["text"] for item in told["items"]] == ["begin end", "another"]
+    found = shown("agent_acted", json.dumps({"events": [*pieces, other]}).encode())
+    assert [item["text"] for item in found["items"]] == ["begin end", "another"]
 
 
 def test_one_event_stays_small() -> None:

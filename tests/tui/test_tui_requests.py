@@ -1,4 +1,4 @@
-"""Keys that ask something of a run or a task: what they put into the record, and what is said when it makes no sense."""
+"""Keys that ask something of a run or a task: what they record, and what the screen says when it makes no sense."""
 
 from __future__ import annotations
 
