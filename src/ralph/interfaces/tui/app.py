@@ -20,7 +20,7 @@ from textual.worker import WorkerFailed
 
 from ralph.domain.views.board import Card
 from ralph.domain.views.iterations import IterationView
-from ralph.domain.views.runs import RunView, TreeRow, match_runs
+from ralph.domain.views.runs import RunView, TreeRow
 from ralph.errors import RalphError, UsageError
 from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.details import CardDialog, IterationDialog
@@ -294,18 +294,18 @@ class RalphApp(Requests, App[None]):
 def open_ui(state_folder: Path, run_id: str | None = None) -> None:
     """Watch the runs of a project until the user quits. The runs are other processes and keep going.
 
-    ``run_id`` may be a part of a run's name; None follows the live run. Raises UsageError without a terminal,
-    StoreError if the record cannot be read.
+    ``run_id`` None follows the live run. Raises UsageError without a terminal, StoreError if the record cannot be read.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
         message = "the terminal UI needs a terminal"
         hint = "`ralph logs -f` and `ralph status --watch` work everywhere; `ralph web` too"
         raise UsageError(message, hint=hint)
-    chosen = _find_run(state_folder, run_id)
+    with open_feed(state_folder) as feed:
+        feed.runs(limit=1)  # an error must be shown before the UI takes over the screen
     for name in ("COLUMNS", "LINES"):  # textual would trust them even after a resize
         os.environ.pop(name, None)
     gc.enable()  # commands are short and do without; the UI may be open for days
-    app = RalphApp(state_folder, chosen, light=is_light(os.environ))
+    app = RalphApp(state_folder, run_id, light=is_light(os.environ))
     with _end_on_signals(app):
         app.run()
     if app.failure is not None:
@@ -322,19 +322,6 @@ def _end_on_signals(app: RalphApp) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _find_run(state_folder: Path, run_id: str | None) -> str | None:
-    """Reads the record once: an error must be shown before the UI takes over the screen."""
-    with open_feed(state_folder) as feed:
-        names = [run.id for run in sorted(feed.runs(), key=lambda run: run.started_at, reverse=True)]
-    if run_id is None:
-        return None
-    found = match_runs(run_id, names)
-    if len(found) == 1:
-        return found[0]
-    message = f"{run_id!r} may mean {len(found)} runs" if found else f"there is no run {run_id!r} here"
-    raise UsageError(message, hint=f"the runs here are: {', '.join((found or names)[:10]) or 'none'}")
 
 
 def is_light(environ: Mapping[str, str]) -> bool:

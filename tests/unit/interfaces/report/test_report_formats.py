@@ -190,8 +190,8 @@ def test_a_run_of_runs_tells_of_its_parts() -> None:
     found = replace(found, figures=figures_of(part.iterations))
     page = Page(html_report(found))
     assert page.open == []
-    for found in ("T-1 Totals | are rounded", "every role has accepted T-1", "2 in 1 part", "1 of 2"):
-        assert found in page.words, found
+    for words in ("T-1 Totals | are rounded", "every role has accepted T-1", "2 in 1 part", "1 of 2"):
+        assert words in page.words, words
     text = markdown_report(found)
     assert "| T\\-1 Totals \\| are rounded | completed | 2 | $1.25 | every role has accepted T\\-1 |" in text
     assert "| `tests` | ✅ passed | 1 of 2 |" in text
