@@ -18,7 +18,7 @@ from ralph.domain.views.runs import FeedEvent, RunState, RunView
 from ralph.interfaces.cli.commands.show import IterationText
 from ralph.interfaces.cli.console.github import summary_of
 from ralph.interfaces.cli.console.run_view import Console
-from ralph.interfaces.cli.console.terminal import Look
+from ralph.interfaces.cli.terminal import Look
 from ralph.interfaces.report.content import ReportContent
 from ralph.interfaces.report.html_page import html_report
 from ralph.interfaces.report.markdown import markdown_report

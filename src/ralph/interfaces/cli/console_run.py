@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.run_view import Console
-from ralph.interfaces.cli.console.terminal import Look, detect_look
+from ralph.interfaces.cli.terminal import look_for
 from ralph.operations.runs.start import OpenRun, open_run, task_results
 
 if TYPE_CHECKING:
-    from ralph.config.schema import OutputSettings
     from ralph.interfaces.cli.console.status_line import StatusLine
     from ralph.operations.runs.start import Launch, Listener, RunResult
 
@@ -34,7 +33,7 @@ def run_on_console(
 ) -> RunResult:
     """Run to the end and show it: the agent's words (or JSON lines) on stdout, everything else on stderr."""
     settings = launch.settings
-    err_look = _look(sys.stderr, settings.output)
+    err_look = look_for(sys.stderr, settings.output)
     status = None
     if err_look.live:
         from ralph.interfaces.cli.console.status_line import StatusLine
@@ -47,7 +46,7 @@ def run_on_console(
         verbose=verbose,
         stream_agent_output=settings.stream_agent_output,
         json_lines=json_lines,
-        out_look=_look(sys.stdout, settings.output),
+        out_look=look_for(sys.stdout, settings.output),
         status=status,
     )
     shown: list[Listener] = [console, *listeners]
@@ -98,18 +97,6 @@ def print_results(launch: Launch) -> None:
         ]
         lines = table_lines([Column(title, rank) for title, rank in titles], rows, sys.stderr)
         print("", *lines, sep="\n", file=sys.stderr)
-
-
-def _look(stream: object, output: OutputSettings) -> Look:
-    return detect_look(
-        stream,  # type: ignore[arg-type]
-        os.environ,
-        emoji=output.emoji.value,
-        color=output.color.value,
-        timestamps=output.timestamps,
-        max_lines=output.max_lines,
-        max_chars=output.max_chars,
-    )
 
 
 async def _run(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,10 +55,23 @@ def state_folder(project_dir: Path | None) -> Path:
     return find_root(Path.cwd(), project_dir).state / STATE_FOLDER
 
 
-def print_json(value: object) -> None:
+def print_json(value: object, *, ascii_only: bool = True) -> None:
     import json
 
-    print(json.dumps(value, indent=2))
+    click.echo(json.dumps(value, indent=2, ensure_ascii=ascii_only))
+
+
+@contextmanager
+def requires_extra(what: str, extra: str) -> Iterator[None]:
+    """For an import of what only this extra installs. Raises UsageError if it is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        if error.name is None or error.name.startswith("ralph"):
+            raise
+        message = f"{what} needs the package {error.name}"
+        hint = f"install ralph with its extra `{extra}` (in its checkout: pip install '.[{extra}]')"
+        raise UsageError(message, hint=hint) from error
 
 
 # --- commands that run agents ---

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple, TextIO
 
 from ralph.domain.text.safe_text import clean_line
-from ralph.interfaces.cli.console.terminal import (
+from ralph.interfaces.cli.terminal import (
     Colors,
     Look,
     colors_of,
@@ -51,7 +50,7 @@ class Cell(NamedTuple):
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[Cell | str]], stream: TextIO) -> list[str]:
     """The lines to print on a stream, as it can show them."""
-    look = detect_look(stream, os.environ, max_lines=None, max_chars=None)
+    look = detect_look(stream)
     return render_table(columns, rows, look=look, width=look.width if is_terminal(stream) else None)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ralph.errors import UsageError
+from ralph.interfaces.cli.options import requires_extra
 
 FLAG = "--ui"
 LAST_CHARS = 2_000
@@ -22,7 +23,11 @@ def run_under_ui(
     """
     from ralph.operations.runs.detach import DetachedRun
 
-    open_ui = _opener()
+    # Before anything is started: the UI's package may be missing.
+    with requires_extra(FLAG, "ui"):
+        open_ui: Callable[[Path, str | None], None] = importlib.import_module(
+            "ralph.interfaces.tui.opening"
+        ).open_ui
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         message = f"{FLAG} needs a terminal"
         raise UsageError(message, hint="leave it out; `ralph ui` can watch the run from a terminal later")
@@ -44,18 +49,3 @@ def run_under_ui(
         return 0
     sys.stderr.write(said[-LAST_CHARS:])
     return code
-
-
-def _opener() -> Callable[[Path, str | None], None]:
-    """Called before anything is started: the UI's package may be missing."""
-    try:
-        app = importlib.import_module("ralph.interfaces.tui.app")
-    except ImportError as error:
-        if error.name is None or error.name.startswith("ralph"):
-            raise
-        message = f"{FLAG} needs the package {error.name}"
-        raise UsageError(
-            message, hint="install ralph with its extra `ui` (in its checkout: pip install '.[ui]')"
-        ) from error
-    found: Callable[[Path, str | None], None] = app.open_ui
-    return found

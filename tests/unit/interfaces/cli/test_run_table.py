@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from ralph.domain.views.runs import LastCheck, RunState, RunView
-from ralph.interfaces.cli.commands.status import run_lines, why
-from ralph.interfaces.cli.console.terminal import Look, display_width
+from ralph.interfaces.cli.commands.status import COLUMNS, row_of, why
+from ralph.interfaces.cli.table import render_table
+from ralph.interfaces.cli.terminal import Look, display_width
 
 NOW = 1_000_000.0
 PLAIN = Look(max_lines=None, max_chars=None)
@@ -33,7 +34,7 @@ RUN = RunView(
 
 
 def table(*runs: RunView, width: int | None = None, look: Look = PLAIN) -> list[str]:
-    return run_lines(runs, now=NOW, look=look, width=width)
+    return render_table(COLUMNS, [row_of(run, NOW) for run in runs], look=look, width=width)
 
 
 def test_a_pipe_gets_every_column_whole() -> None:

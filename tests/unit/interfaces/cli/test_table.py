@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.interfaces.cli.console.terminal import Look, display_width
 from ralph.interfaces.cli.table import Cell, Column, render_table
+from ralph.interfaces.cli.terminal import Look, display_width
 
 PLAIN = Look(max_lines=None, max_chars=None)
 COLUMNS = (Column("name"), Column("state"), Column("size", 1), Column("note", 2, rare=True), Column("why"))

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.views.tasks import TaskView, view_of
-from ralph.interfaces.cli.console.terminal import Look, display_width
 from ralph.interfaces.cli.table import render_table
 from ralph.interfaces.cli.tasks.list import COLUMNS, row_of
+from ralph.interfaces.cli.terminal import Look, display_width
 
 LOOK = Look(max_lines=None, max_chars=None)
 VIEWS = st.builds(

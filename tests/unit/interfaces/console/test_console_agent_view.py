@@ -26,7 +26,7 @@ from ralph.domain.agent.events import (
     Usage,
 )
 from ralph.interfaces.cli.console.agent_view import MAX_NOISE_CHARS, MAX_OPEN_TOOLS, AgentView
-from ralph.interfaces.cli.console.terminal import Look
+from ralph.interfaces.cli.terminal import Look
 
 PLAIN = Look(max_lines=5, max_chars=1000)
 NOON = 1_700_000_000.0  # 22:13:20 UTC

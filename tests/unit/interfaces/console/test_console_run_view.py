@@ -38,7 +38,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback, Placement
 from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
 from ralph.interfaces.cli.console.run_view import Console, how_to_continue
-from ralph.interfaces.cli.console.terminal import Look, display_width
+from ralph.interfaces.cli.terminal import Look, display_width
 
 PLAIN = Look(max_lines=5, max_chars=1000)
 AT = 1_700_000_000.0  # 22:13:20 UTC

@@ -24,7 +24,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.status_line import ERASE, StatusLine
-from ralph.interfaces.cli.console.terminal import Look, display_width
+from ralph.interfaces.cli.terminal import Look, display_width
 
 LIVE = Look(max_lines=5, max_chars=1000, live=True)
 START = 1_700_000_000.0  # 22:13:20 UTC

@@ -7,7 +7,7 @@ from typing import TextIO
 
 import pytest
 
-from ralph.interfaces.cli.console.terminal import (
+from ralph.interfaces.cli.terminal import (
     Choice,
     Look,
     detect_look,

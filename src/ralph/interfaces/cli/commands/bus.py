@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ralph.domain.text.safe_text import is_text
 from ralph.errors import UsageError
-from ralph.interfaces.cli.options import PATH, project_dir_option, state_folder
+from ralph.interfaces.cli.options import PATH, all_of, json_option, project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.domain.supervision.message import BusMessage, BusReading, Selection
@@ -40,37 +39,23 @@ def command() -> None:
     pass
 
 
-def _which_bus(function: Callable[..., Any]) -> Callable[..., Any]:
-    options = (
-        click.option("--task", metavar="ID", help="The bus of this task."),
-        click.option("--task-dir", metavar="DIR", type=PATH, help="The bus in this task folder."),
-        click.option("--project-bus", is_flag=True, help="The bus of the project."),
-        project_dir_option,
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
-def _which_messages(function: Callable[..., Any]) -> Callable[..., Any]:
-    options = (
-        click.option(
-            "--type",
-            "types",
-            metavar="TYPE",
-            multiple=True,
-            help="Only messages of this type; may be repeated.",
-        ),
-        click.option(
-            "--since",
-            metavar="WHEN",
-            help="Only later ones: 10m, 2h, 3d, an ISO 8601 time, or the id of a message.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="One JSON object per line."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
+_which_bus = all_of(
+    click.option("--task", metavar="ID", help="The bus of this task."),
+    click.option("--task-dir", metavar="DIR", type=PATH, help="The bus in this task folder."),
+    click.option("--project-bus", is_flag=True, help="The bus of the project."),
+    project_dir_option,
+)
+_which_messages = all_of(
+    click.option(
+        "--type", "types", metavar="TYPE", multiple=True, help="Only messages of this type; may be repeated."
+    ),
+    click.option(
+        "--since",
+        metavar="WHEN",
+        help="Only later ones: 10m, 2h, 3d, an ISO 8601 time, or the id of a message.",
+    ),
+    json_option("One JSON object per line."),
+)
 
 
 @command.command("post")
@@ -93,7 +78,7 @@ def post(
     project_dir: Path | None,
     body: str | None,
 ) -> None:
-    """Post BODY, or what comes on standard input, and print the message's id."""
+    """Post BODY, or standard input, and print the message's id."""
     if body is None or body == "-":
         if body is None and sys.stdin.isatty():
             message = "there is nothing to post"
@@ -155,7 +140,7 @@ def tail(
     selection = _selection(types, since)
     bus = _bus(task, task_dir, project_bus, project_dir)
     page = _Page(bus, as_json=as_json)
-    if not bus.path.exists():  # it may come: a task can be watched before it begins
+    if not bus.path.exists():  # a task can be watched before it begins
         print(f"ralph: there is no {bus.path} yet; waiting for it", file=sys.stderr)
     last = SHOWN_BY_TAIL if number is None and since is None else number
     try:
@@ -181,7 +166,7 @@ def _bus(task: str | None, task_dir: Path | None, of_project: bool, project_dir:
         return bus_in(task_dir)
     if task is not None:
         return task_bus(state_folder(project_dir), task)
-    if project_dir is not None:  # another project than the one that an agent's environment names
+    if project_dir is not None:  # not the project that an agent's environment names
         return project_bus(state_folder(project_dir))
     return own_bus(lambda: state_folder(None), of_project=of_project)
 
@@ -215,13 +200,13 @@ class _Page:
     def __init__(self, bus: Bus, *, as_json: bool) -> None:
         self._path = bus.path
         self._render = _json if as_json else _text
-        self._told: set[tuple[int, str]] = set()
+        self._reported: set[tuple[int, str]] = set()
 
     def show(self, reading: BusReading, messages: list[BusMessage]) -> None:
         torn = (reading.torn_tail,) if reading.torn_tail is not None else ()
         for problem in (*reading.problems, *torn):
-            if (problem.offset, problem.text) not in self._told:
-                self._told.add((problem.offset, problem.text))
+            if (problem.offset, problem.text) not in self._reported:
+                self._reported.add((problem.offset, problem.text))
                 print(f"ralph: {self._path}, byte {problem.offset}: {problem.text}", file=sys.stderr)
         for message in messages:
             print(self._render(message))

@@ -1,4 +1,4 @@
-"""``ralph config``: what the settings are, where they come from, what is wrong with them."""
+"""``ralph config``: the settings, where they come from, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ralph.config.loading import Inspection, Row, inspect, load, missing_for_run
 from ralph.config.root import find_root
 from ralph.config.schema import json_schema
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
+from ralph.domain.text.figures import plural
 from ralph.domain.text.reader import Problem
-from ralph.interfaces.cli.options import json_option, project_dir_option
+from ralph.interfaces.cli.options import json_option, print_json, project_dir_option
 
 
 @click.group("config")
@@ -30,12 +31,13 @@ def show(project_dir: Path | None, as_json: bool) -> None:
     loaded = load(_state(project_dir), environ=os.environ)
     settings = rows(loaded)
     if as_json:
-        _print_json(
+        print_json(
             {
                 "files": list(loaded.files),
                 "settings": {row.key: {"value": row.value, "source": row.origin.label} for row in settings},
                 "warnings": [_problem_json(warning) for warning in loaded.warnings],
-            }
+            },
+            ascii_only=False,
         )
         return
     for warning in loaded.warnings:
@@ -46,7 +48,7 @@ def show(project_dir: Path | None, as_json: bool) -> None:
 @command.command()
 def schema() -> None:
     """Print a JSON Schema of the settings file, for editors and checkers."""
-    _print_json(json_schema())
+    print_json(json_schema(), ascii_only=False)
 
 
 @command.command()
@@ -60,13 +62,14 @@ def validate(project_dir: Path | None, as_json: bool) -> None:
     if found.settings is not None and (missing := missing_for_run(found.settings)):
         warnings.append(missing)
     if as_json:
-        _print_json(
+        print_json(
             {
                 "valid": not found.problems,
                 "files": files,
                 "problems": [_problem_json(problem) for problem in found.problems],
                 "warnings": [_problem_json(warning) for warning in warnings],
-            }
+            },
+            ascii_only=False,
         )
     else:
         _print_findings(found, warnings, files)
@@ -76,9 +79,11 @@ def validate(project_dir: Path | None, as_json: bool) -> None:
 
 @command.command()
 @project_dir_option
-@click.option("--local", is_flag=True, help="The path of your own settings, laid over the team's.")
+@click.option(
+    "--local", is_flag=True, help="Print the path of your own settings, which go on top of the team's."
+)
 def path(project_dir: Path | None, local: bool) -> None:
-    """Print the path of the settings file, whether it is there or not."""
+    """Print the path of the settings file, even if it does not exist."""
     click.echo(str(_state(project_dir) / (LOCAL_FILE if local else SETTINGS_FILE)))
 
 
@@ -86,16 +91,12 @@ def _state(project_dir: Path | None) -> Path:
     return find_root(Path.cwd(), project_dir).state
 
 
-def _print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
 def _problem_json(problem: Problem) -> dict[str, str]:
     return {"source": problem.where, "key": problem.key, "message": problem.message, "hint": problem.hint}
 
 
 def _files_found(found: Inspection) -> list[str]:
-    """Those that are there: one that could not be read has a problem instead of values."""
+    """The files that exist; an unreadable one has a problem instead of values."""
     there = {*found.files, *(problem.where for problem in found.problems)}
     return [name for name in (SETTINGS_FILE, LOCAL_FILE) if name in there]
 
@@ -107,28 +108,16 @@ def _print_findings(found: Inspection, warnings: list[Problem], files: list[str]
         click.echo(f"warning: {warning}")
     read = ", ".join(files) or "no settings file found"
     if found.problems or warnings:
-        click.echo(f"{_count(len(found.problems), 'problem')}, {_count(len(warnings), 'warning')} ({read})")
+        problems, doubts = plural(len(found.problems), "problem"), plural(len(warnings), "warning")
+        click.echo(f"{problems}, {doubts} ({read})")
     else:
         click.echo(f"settings are valid ({read})")
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def _value_text(row: Row) -> str:
-    return json.dumps(row.value, ensure_ascii=False)
 
 
 def _table(settings: list[Row]) -> list[str]:
     from ralph.interfaces.cli.table import Cell, Column, table_lines
 
     columns = [Column(title, folds=True) for title in ("setting", "value", "source")]
-    rows = [
-        [
-            Cell(text, "dim" if row.origin.label == "default" else "")
-            for text in (row.key, _value_text(row), row.origin.label)
-        ]
-        for row in settings
-    ]
+    texts = [(row.key, json.dumps(row.value, ensure_ascii=False), row.origin.label) for row in settings]
+    rows = [[Cell(text, "dim" if row[2] == "default" else "") for text in row] for row in texts]
     return table_lines(columns, rows, sys.stdout)

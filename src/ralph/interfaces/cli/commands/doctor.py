@@ -1,8 +1,7 @@
-"""``ralph doctor``: can a run work here, and if not, what to do about it?"""
+"""``ralph doctor``: whether a run can work here, and what to do if not."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,15 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.interfaces.cli.exit_codes import ExitCode
-from ralph.interfaces.cli.options import json_option, project_dir_option
+from ralph.interfaces.cli.options import json_option, print_json, project_dir_option
 
 if TYPE_CHECKING:
     from ralph.domain.views.health import Finding
-    from ralph.interfaces.cli.console.terminal import Look
+    from ralph.interfaces.cli.terminal import Look
 
 HELP = """Check everything a run here depends on: the agents (installed? which version? logged in? do they know the flags?),
-sandboxes, git, disk space and settings. Nothing is changed and no tokens are spent: whether an agent is logged in is asked
-of its program, or judged by the keys and files that exist.
+sandboxes, git, disk space and settings. Nothing is changed and no tokens are spent: an agent's own program says whether
+it is logged in, or the keys and files that exist do.
 
 \b
 Exit codes: 0 ready to run · 2 the settings are wrong
@@ -43,42 +42,36 @@ def command(as_json: bool, project_dir: Path | None) -> int:
     from ralph.operations.doctor import examine
 
     findings = asyncio.run(examine(find_root(Path.cwd(), project_dir)))
-    in_the_way = find_blockers(findings)
+    blockers = find_blockers(findings)
     if as_json:
-        print(_json(findings, ready=not in_the_way))
+        print_json({"ready": not blockers, "findings": [_data(finding) for finding in findings]})
     else:
-        from ralph.interfaces.cli.console.terminal import detect_look
+        from ralph.interfaces.cli.terminal import detect_look
 
-        look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
-        print("\n".join(_lines(findings, in_the_way, look)))
-    if not in_the_way:
+        look = detect_look(sys.stdout)
+        print("\n".join(_lines(findings, blockers, look)))
+    if not blockers:
         return ExitCode.COMPLETED
-    is_about_settings = any(finding.area is Area.SETTINGS for finding in in_the_way)
+    is_about_settings = any(finding.area is Area.SETTINGS for finding in blockers)
     return ExitCode.USAGE if is_about_settings else ExitCode.CANNOT_RUN
 
 
-def _json(findings: Sequence[Finding], *, ready: bool) -> str:
-    import json
-
-    data = [
-        {
-            "area": finding.area,
-            "name": finding.name,
-            "health": finding.health,
-            "needed": finding.needed,
-            "text": finding.text,
-            "advice": list(finding.advice),
-            **({"details": dict(finding.details)} if finding.details else {}),
-        }
-        for finding in findings
-    ]
-    return json.dumps({"ready": ready, "findings": data}, indent=2)
+def _data(finding: Finding) -> dict[str, object]:
+    return {
+        "area": finding.area,
+        "name": finding.name,
+        "health": finding.health,
+        "needed": finding.needed,
+        "text": finding.text,
+        "advice": list(finding.advice),
+        **({"details": dict(finding.details)} if finding.details else {}),
+    }
 
 
-def _lines(findings: Sequence[Finding], in_the_way: Sequence[Finding], look: Look) -> Iterator[str]:
+def _lines(findings: Sequence[Finding], blockers: Sequence[Finding], look: Look) -> Iterator[str]:
     from ralph.domain.text.safe_text import clean_line
     from ralph.domain.views.health import Area, Health
-    from ralph.interfaces.cli.console.terminal import colors_of, display_width, marks_of
+    from ralph.interfaces.cli.terminal import colors_of, display_width, marks_of
 
     marks, colors = marks_of(look), colors_of(look)
     signs = {
@@ -102,8 +95,8 @@ def _lines(findings: Sequence[Finding], in_the_way: Sequence[Finding], look: Loo
             for advice in finding.advice:
                 yield f"  {' ' * (sign_width + width + 3)}{marks.right} {clean_line(advice)}"
         yield ""
-    if in_the_way:
-        names = ", ".join(dict.fromkeys(clean_line(finding.name) for finding in in_the_way))
+    if blockers:
+        names = ", ".join(dict.fromkeys(clean_line(finding.name) for finding in blockers))
         yield f"{marks.error} Not ready to run: see {names}."
     else:
         yield f"{marks.ok} Ready to run."

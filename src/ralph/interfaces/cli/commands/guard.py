@@ -1,4 +1,4 @@
-"""``ralph guard``: is a shell command dangerous? One command, or a stream of them as JSON lines."""
+"""``ralph guard``: judge a shell command, or a stream of them as JSON lines."""
 
 from __future__ import annotations
 
@@ -17,17 +17,13 @@ from ralph.guard.judgement import PACKS, GuardDecision, GuardRules, Judgement
 from ralph.interfaces.cli.options import PATH, json_option
 
 MAX_LINE_BYTES = 4_000_000
-"""A longer line of a batch is not kept in memory: it is answered with an error."""
+"""A longer line of a batch is answered with an error instead of kept in memory."""
 
 
 @click.command(
     "guard",
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "max_content_width": 110,
-        # The words of the command to be judged: `ralph guard rm -rf build`.
-        "ignore_unknown_options": True,
-    },
+    # The words of the command to judge: `ralph guard rm -rf build`.
+    context_settings={"ignore_unknown_options": True},
 )
 @click.argument("words", metavar="COMMAND", nargs=-1, type=click.UNPROCESSED)
 @json_option("Print the decision as JSON.")
@@ -111,7 +107,7 @@ def _as_data(judgement: Judgement) -> dict[str, str]:
 
 
 def _judge_lines(rules: GuardRules) -> None:
-    """One line in, one line out at once: whoever asks may wait for the answer before the next question."""
+    """One line out for each line in, at once: the caller may wait for the answer."""
     for line in _lines(sys.stdin.buffer):
         print(json.dumps(_answer(line, rules)), flush=True)
 
@@ -143,9 +139,6 @@ def _answer(line: bytes | None, rules: GuardRules) -> dict[str, object]:
 
 
 def _refused(error: str) -> dict[str, object]:
-    """What cannot be read is blocked."""
-    return {
-        "decision": str(GuardDecision.BLOCK),
-        "reason": f"{error}, so it cannot be judged",
-        "error": error,
-    }
+    """What cannot be judged is blocked."""
+    reason = f"{error}, so it cannot be judged"
+    return {"decision": str(GuardDecision.BLOCK), "reason": reason, "error": error}

@@ -1,4 +1,4 @@
-"""``ralph logs``: what a run showed, again or while it happens."""
+"""``ralph logs``: what a run showed, afterwards or live."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.domain.views.runs import LAST, RunState
+from ralph.domain.text.figures import plural
+from ralph.domain.views.runs import LAST, RunState, reason_of
 from ralph.errors import UsageError
 from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
 
@@ -82,12 +83,12 @@ def _print_events(
 
 
 def _no_iteration(view: RunView, iteration: int) -> UsageError:
-    count = f"{view.iteration} iteration{'' if view.iteration == 1 else 's'}"
-    return UsageError(f"run {view.id} has no iteration {iteration}", hint=f"it has {count}")
+    hint = f"it has {plural(view.iteration, 'iteration')}"
+    return UsageError(f"run {view.id} has no iteration {iteration}", hint=hint)
 
 
 class _Page:
-    """Renders into memory and prints when there is enough: a log may hold a million small lines."""
+    """Renders into memory and prints in chunks: a log may hold a million small lines."""
 
     def __init__(self, outlet: Outlet, root: Path, *, as_json: bool) -> None:
         self._outlet = outlet
@@ -119,29 +120,20 @@ def _json_listener(out: io.StringIO) -> Callable[[LoopEvent, float], None]:
 
 
 def _console(out: io.StringIO, root: Path) -> Callable[[LoopEvent, float], None]:
-    """Both streams of a run on one: here all of it is what was asked for."""
+    """Both streams of a run go to stdout: here all of it is data."""
     from ralph.config.loading import inspect
     from ralph.config.schema import OutputSettings
     from ralph.interfaces.cli.console.run_view import Console
-    from ralph.interfaces.cli.console.terminal import detect_look
+    from ralph.interfaces.cli.terminal import look_for
 
-    # Settings that are wrong today are no reason not to show what happened yesterday.
+    # Settings that are wrong today must not hide what happened yesterday.
     settings = inspect(root, environ=os.environ).settings
     output = settings.output if settings is not None else OutputSettings()
-    look = detect_look(
-        sys.stdout,
-        os.environ,
-        emoji=output.emoji.value,
-        color=output.color.value,
-        timestamps=output.timestamps,
-        max_lines=output.max_lines,
-        max_chars=output.max_chars,
-    )
-    return Console(out, out, look, verbose=False, stream_agent_output=True)
+    return Console(out, out, look_for(sys.stdout, output), verbose=False, stream_agent_output=True)
 
 
 def _looks(record: RunRecord, view: RunView, *, follow: bool) -> Iterator[None]:
-    """Once, or again and again until the run has ended; after that once more, for what it printed last."""
+    """Once, or repeatedly until the run has ended, and then once more for its last words."""
     if not follow:
         yield
         return
@@ -158,7 +150,7 @@ def _looks(record: RunRecord, view: RunView, *, follow: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         return
     if now is not None and now.state is RunState.INTERRUPTED:
-        _complain(f"run {now.id} was interrupted: its process no longer exists")
+        _complain(f"run {now.id} was interrupted: {reason_of(now)}")
 
 
 def _print_raw(record: RunRecord, view: RunView, iteration: int | None, *, follow: bool) -> None:
@@ -177,7 +169,7 @@ def _print_raw(record: RunRecord, view: RunView, iteration: int | None, *, follo
 
 
 def _write_raw(chunk: bytes) -> None:
-    """Every byte into a pipe or file. A terminal would obey some of them, so there they are made visible."""
+    """Every byte, unless on a terminal, which would obey control characters: there they are made visible."""
     if sys.stdout.isatty():
         from ralph.domain.text.safe_text import clean
 

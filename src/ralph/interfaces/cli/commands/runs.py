@@ -1,4 +1,4 @@
-"""``ralph runs``: removing what old runs left."""
+"""``ralph runs``: remove old runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ralph.domain.text.figures import age, plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
@@ -24,7 +25,7 @@ _yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 @click.group("runs")
 def command() -> None:
-    """Remove old runs: their files and what is recorded of them. They are listed first."""
+    """Remove old runs: their files and records. They are listed first."""
 
 
 @command.command()
@@ -32,7 +33,7 @@ def command() -> None:
 @_yes
 @project_dir_option
 def rm(names: tuple[str, ...], yes: bool, project_dir: Path | None) -> int:
-    """Remove the runs named. A run that is alive is never removed: stop it first."""
+    """Remove the runs named. A live run is never removed: stop it first."""
     from ralph.operations.runs.remove import named_runs
 
     folder = state_folder(project_dir)
@@ -50,12 +51,12 @@ def rm(names: tuple[str, ...], yes: bool, project_dir: Path | None) -> int:
     "--older-than",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="Only runs in which nothing happened for DAYS days.",
+    help="Only runs that have been inactive for DAYS days.",
 )
 @_yes
 @project_dir_option
 def prune(keep: int | None, older_than: float | None, yes: bool, project_dir: Path | None) -> int:
-    """Remove all but the newest runs. A run that is alive is never removed."""
+    """Remove all but the newest runs. A live run is never removed."""
     from ralph.operations.runs.remove import old_runs
 
     folder = state_folder(project_dir)
@@ -73,19 +74,22 @@ def _remove(folder: Path, runs: Sequence[Removable], *, yes: bool) -> int:
     removal = remove_runs(folder, runs)
     for problem in removal.problems:
         print(f"ralph: {clean_line(problem)}", file=sys.stderr)
-    print(f"removed {_count(removal.removed, 'run')}")
+    print(f"removed {plural(removal.removed, 'run')}")
     return ExitCode.CANNOT_RUN if removal.problems else ExitCode.COMPLETED
 
 
 def _show(runs: Sequence[Removable]) -> None:
-    from ralph.domain.text.figures import age
+    from ralph.interfaces.cli.table import Column, table_lines
 
     now = time.time()
-    for run, files, size in runs:
-        what = f"{_count(files, 'file')}, {_bytes(size)}"
-        print(f"{clean_line(run.id)}  {run.state.value:<11}  {age(now - run.active_at):>8}  {what}")
+    columns = [Column(title) for title in ("run", "state", "active", "files", "size")]
+    rows = [
+        (run.id, run.state.value, age(now - run.active_at), str(files), _bytes(size))
+        for run, files, size in runs
+    ]
+    print("\n".join(table_lines(columns, rows, sys.stdout)))
     files, size = sum(one.files for one in runs), sum(one.bytes for one in runs)
-    print(f"to remove: {_count(len(runs), 'run')}, {_count(files, 'file')}, {_bytes(size)}", flush=True)
+    print(f"to remove: {plural(len(runs), 'run')}, {plural(files, 'file')}, {_bytes(size)}", flush=True)
 
 
 def _ask(*, yes: bool) -> None:
@@ -95,10 +99,6 @@ def _ask(*, yes: bool) -> None:
         message = "nothing was removed: there is no terminal to ask on"
         raise UsageError(message, hint="give --yes to remove what is listed")
     click.confirm("Remove them?", abort=True)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _bytes(number: int) -> str:

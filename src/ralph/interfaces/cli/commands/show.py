@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -21,8 +20,8 @@ from ralph.domain.views.iterations import IterationView, fold_iterations
 from ralph.domain.views.runs import LAST, RunView
 from ralph.errors import UsageError
 from ralph.interfaces.cli.commands.status import why
-from ralph.interfaces.cli.console.terminal import Look, colors_of, detect_look, marks_of
-from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
+from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
+from ralph.interfaces.cli.terminal import Look, colors_of, detect_look, marks_of
 
 if TYPE_CHECKING:
     from ralph.operations.runs.read import RunRecord
@@ -49,12 +48,12 @@ Examples:
 @click.option("--receipt", is_flag=True, help="Print the run's receipt (receipt.json).")
 @project_dir_option
 def command(run: str, iteration: int | None, as_json: bool, receipt: bool, project_dir: Path | None) -> None:
-    from ralph.operations.runs.read import require_record
+    from ralph.operations.runs.read import read_receipt, require_record
 
     with require_record(state_folder(project_dir)) as record:
         view = record.view(run)
         if receipt:
-            _print_receipt(record, view)
+            print_json(read_receipt(record.state_folder, view))
             return
         iterations = _iterations(record, view, iteration)
         if as_json:
@@ -75,7 +74,7 @@ def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iter
 
 
 def _print_text(run_folder: Path, view: RunView, iterations: Iterator[IterationView]) -> None:
-    look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
+    look = detect_look(sys.stdout)
     print("\n".join(_run_lines(view, look)))
     text = IterationText(look, run_folder)
     for iteration in iterations:
@@ -117,14 +116,6 @@ def _without_kinds(iteration: dict[str, Any]) -> dict[str, Any]:
     for action in iteration["actions"]:
         del action["kind"]
     return iteration
-
-
-def _print_receipt(record: RunRecord, view: RunView) -> None:
-    import json
-
-    from ralph.operations.runs.read import read_receipt
-
-    print(json.dumps(read_receipt(record.state_folder, view), indent=2))
 
 
 # --- as text ---

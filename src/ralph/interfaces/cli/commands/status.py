@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +14,8 @@ import click
 
 from ralph.domain.text.figures import age, compact, money, plural
 from ralph.domain.views.runs import RunState, RunView, reason_of
-from ralph.interfaces.cli.console.terminal import Look, detect_look
 from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
-from ralph.interfaces.cli.table import Cell, Column, render_table
+from ralph.interfaces.cli.table import Cell, Column, table_lines
 
 if TYPE_CHECKING:
     from ralph.operations.runs.read import RunRecord
@@ -36,7 +35,7 @@ _COLOR_OF: dict[RunState, str] = {
 }
 
 
-_COLUMNS = (
+COLUMNS = (
     Column("run"),
     Column("state"),
     Column("task", rare=True),
@@ -138,20 +137,14 @@ def _at_most_a_screen(lines: list[str]) -> list[str]:
 def _table(runs: list[RunView], count: int) -> str:
     if not runs:
         return "no runs here yet"
-    look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
-    width = look.width if sys.stdout.isatty() else None
-    lines = run_lines(runs, now=time.time(), look=look, width=width)
+    now = time.time()
+    lines = table_lines(COLUMNS, [row_of(run, now) for run in runs], sys.stdout)
     if count > len(runs):
         lines.append(f"and {count - len(runs)} older; --all shows them")
     return "\n".join(lines)
 
 
-def run_lines(runs: Sequence[RunView], *, now: float, look: Look, width: int | None) -> list[str]:
-    """``width`` None is a pipe."""
-    return render_table(_COLUMNS, [_row(run, now) for run in runs], look=look, width=width)
-
-
-def _row(run: RunView, now: float) -> tuple[Cell | str, ...]:
+def row_of(run: RunView, now: float) -> tuple[Cell | str, ...]:
     return (
         run.id,
         Cell(run.state.value, _COLOR_OF[run.state]),

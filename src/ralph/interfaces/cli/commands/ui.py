@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from ralph.errors import UsageError
-from ralph.interfaces.cli.options import project_dir_option, state_folder
+from ralph.interfaces.cli.options import project_dir_option, requires_extra, state_folder
 
 HELP = """Watch and steer the runs here: the stream of what the agent does, tasks and stories by stage, iterations with
 their checks, cost and time. RUN is a run's name, its beginning or end, or `last`; by default the live run is shown.
@@ -25,15 +24,8 @@ Examples:
 @click.argument("run", required=False)
 @project_dir_option
 def command(run: str | None, project_dir: Path | None) -> None:
-    try:
+    with requires_extra("the terminal UI", "ui"):
         from ralph.interfaces.tui.app import open_ui
-    except ImportError as error:
-        if error.name is None or error.name.startswith("ralph"):
-            raise
-        message = f"the terminal UI needs the package {error.name}"
-        raise UsageError(
-            message, hint="install ralph with its extra `ui` (in its checkout: pip install '.[ui]')"
-        ) from error
     folder = state_folder(project_dir)
     if run is not None:
         from ralph.operations.runs.read import require_record

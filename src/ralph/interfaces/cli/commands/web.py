@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from ralph.errors import UsageError
-from ralph.interfaces.cli.options import PATH, project_dir_option, state_folder
+from ralph.interfaces.cli.options import PATH, project_dir_option, requires_extra, state_folder
 
 PORT = 8484
 
@@ -51,15 +50,8 @@ def command(
     insecure_host: bool,
     project_dir: Path | None,
 ) -> None:
-    try:
+    with requires_extra("the page", "web"):
         from ralph.interfaces.web.server import ServerOptions, serve
-    except ImportError as error:
-        if error.name is None or error.name.startswith("ralph"):
-            raise
-        message = f"the page needs the package {error.name}"
-        raise UsageError(
-            message, hint="install ralph with its extra `web` (in its checkout: pip install '.[web]')"
-        ) from error
     import gc
 
     gc.enable()

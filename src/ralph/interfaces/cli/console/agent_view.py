@@ -24,7 +24,7 @@ from ralph.domain.agent.events import (
 )
 from ralph.domain.text.figures import plural, totals
 from ralph.domain.text.safe_text import clean, clean_line, is_harmless
-from ralph.interfaces.cli.console.terminal import Look, Timestamps, colors_of, marks_of
+from ralph.interfaces.cli.terminal import Look, Timestamps, colors_of, marks_of
 
 MAX_OPEN_TOOLS = 1024
 """Calls whose end never came are forgotten beyond this number, oldest first."""

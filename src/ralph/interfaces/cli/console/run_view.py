@@ -37,7 +37,7 @@ from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.decisions import Tone, describe_decision
 from ralph.interfaces.cli.console.agent_view import AgentView
 from ralph.interfaces.cli.console.outlet import Outlet
-from ralph.interfaces.cli.console.terminal import (
+from ralph.interfaces.cli.terminal import (
     Look,
     Timestamps,
     colors_of,

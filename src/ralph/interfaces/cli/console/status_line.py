@@ -25,7 +25,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.text.figures import money, plural, whole_duration
 from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.outlet import Outlet
-from ralph.interfaces.cli.console.terminal import Look, Timestamps, colors_of, fit, marks_of, terminal_width
+from ralph.interfaces.cli.terminal import Look, Timestamps, colors_of, fit, marks_of, terminal_width
 
 ERASE = "\r\x1b[2K"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean_line
-from ralph.interfaces.cli.options import json_option
+from ralph.interfaces.cli.options import json_option, print_json
 from ralph.interfaces.cli.plans.options import plan_options, review_options, the_plan
 from ralph.operations.plans import PlanProblems, check_plan, review_rules
 
@@ -34,7 +33,7 @@ def command(
     found = check_plan(plan, review_rules(plan.root, cap=review_cap, skip=skip_review))
     if as_json:
         shown = {"valid": not found.errors, "problems": found.errors, "warnings": found.warnings}
-        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_json(shown, ascii_only=False)
     else:
         _print(found, f"{plan.name}/tasks.json")
     if found.errors:

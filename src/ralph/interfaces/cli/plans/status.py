@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import click
 from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.story import estimate_text, estimated_iterations, mode_for, next_step
 from ralph.domain.text.safe_text import clean_line
-from ralph.interfaces.cli.options import json_option
+from ralph.interfaces.cli.options import json_option, print_json
 from ralph.interfaces.cli.plans.options import plan_options, review_options, the_plan
 from ralph.interfaces.cli.table import Column, table_lines
 from ralph.operations.plans import review_rules
@@ -46,7 +45,7 @@ def command(
     rules = review_rules(plan.root, cap=review_cap, skip=skip_review)
     if as_json:
         shown = {**_as_json(document, skip_review=rules.skip), "note": note}
-        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_json(shown, ascii_only=False)
         return
     for line in table(document, cap=rules.cap, skip_review=rules.skip):
         click.echo(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -20,9 +19,9 @@ from ralph.domain.tasks.task import Task, TaskBudget
 from ralph.domain.text.figures import age, duration, money
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.tasks import TaskView
-from ralph.interfaces.cli.console.terminal import Colors, Marks, colors_of, detect_look, marks_of
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
 from ralph.interfaces.cli.tasks.list import COLOR_OF, view_data
+from ralph.interfaces.cli.terminal import Colors, Marks, colors_of, detect_look, marks_of
 
 if TYPE_CHECKING:
     from ralph.operations.tasks import TaskDetail
@@ -52,7 +51,7 @@ def command(task_id: str, as_json: bool, project_dir: Path | None) -> None:
     if as_json:
         print_json(_data(detail, defaults))
         return
-    look = detect_look(sys.stdout, os.environ, max_lines=None, max_chars=None)
+    look = detect_look(sys.stdout)
     marks, colors, now = marks_of(look), colors_of(look), time.time()
     lines = [
         *_head(detail.view, detail.dependents, colors),

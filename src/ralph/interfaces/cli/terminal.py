@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from ralph.config.schema import OutputSettings
+
 Choice = Literal["auto", "always", "never"]
 
 DEFAULT_WIDTH = 80
 
 _SAMPLE = "⏺✅❌📋🔄⏸📊⏳⎿←→·…"
 _C_LOCALES = ("C", "POSIX")
-# Python itself sets LC_CTYPE to one of these when it finds the C locale: then it says nothing about the user.
+# Python itself sets LC_CTYPE to one of these in the C locale: then it says nothing about the user.
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 
 
@@ -35,15 +37,15 @@ class Look:
 
 def detect_look(
     stream: TextIO,
-    environ: Mapping[str, str],
+    environ: Mapping[str, str] = os.environ,
     *,
-    max_lines: int | None,
-    max_chars: int | None,
+    max_lines: int | None = None,
+    max_chars: int | None = None,
     emoji: Choice = "auto",
     color: Choice = "auto",
     timestamps: bool = False,
 ) -> Look:
-    """The look for one stream. A flag (always, never) beats the environment, the environment beats guessing."""
+    """The look for one stream: a choice (always, never) beats the environment, which beats guessing."""
     tty = is_terminal(stream)
     return Look(
         emoji=_shows_emoji(stream, environ) if emoji == "auto" else emoji == "always",
@@ -56,6 +58,18 @@ def detect_look(
     )
 
 
+def look_for(stream: TextIO, output: OutputSettings) -> Look:
+    """As the settings say."""
+    return detect_look(
+        stream,
+        emoji=output.emoji.value,
+        color=output.color.value,
+        timestamps=output.timestamps,
+        max_lines=output.max_lines,
+        max_chars=output.max_chars,
+    )
+
+
 def is_terminal(stream: TextIO) -> bool:
     try:
         return stream.isatty()
@@ -64,7 +78,7 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def same_place(one: TextIO, other: TextIO) -> bool:
-    """Whether what both write ends up on one screen or in one file, as with ``2>&1``."""
+    """Whether both write to one screen or file, as with ``2>&1``."""
     try:
         return os.path.sameopenfile(one.fileno(), other.fileno())
     except (AttributeError, OSError, ValueError):
@@ -72,7 +86,7 @@ def same_place(one: TextIO, other: TextIO) -> bool:
 
 
 def terminal_width(stream: TextIO, default: int = DEFAULT_WIDTH) -> int:
-    """Columns now; asked again for each redraw because windows are resized."""
+    """The columns now: windows are resized."""
     try:
         columns = os.get_terminal_size(stream.fileno()).columns
     except (AttributeError, OSError, ValueError):
@@ -81,14 +95,14 @@ def terminal_width(stream: TextIO, default: int = DEFAULT_WIDTH) -> int:
 
 
 def display_width(text: str) -> int:
-    """Columns a terminal needs, rather too many than too few: a status line must never wrap."""
+    """Columns on a terminal; rather too many than too few, as a status line must never wrap."""
     if text.isascii():
         return len(text)
     return sum(map(_char_width, text))
 
 
 def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
-    """Cut to ``width`` columns, showing that something was cut."""
+    """Cut to ``width`` columns, marking the cut."""
     if display_width(text) <= width:
         return text
     room = width - display_width(ellipsis)
@@ -99,7 +113,7 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
         used += _char_width(char)
         if used > room:
             return text[:position] + ellipsis
-    return text  # pragma: no cover - the width above said that it does not fit
+    return text  # pragma: no cover - it does not fit
 
 
 def _char_width(char: str) -> int:
@@ -107,7 +121,7 @@ def _char_width(char: str) -> int:
         return 1
     import unicodedata  # a library to load; most lines never need it
 
-    if char == "\ufe0f":  # asks for the emoji form of the character before, which is then two wide
+    if char == "\ufe0f":  # makes the character before it an emoji, which is two wide
         return 1
     if unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0
@@ -126,7 +140,7 @@ def _shows_color(environ: Mapping[str, str], *, tty: bool) -> bool:
 
 
 def _shows_emoji(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    # The Linux text console has UTF-8 but no such glyphs.
+    # The Linux text console has UTF-8 but no emoji.
     if environ.get("TERM") == "linux" or _is_c_locale(environ):
         return False
     encoding = getattr(stream, "encoding", None)
@@ -140,7 +154,7 @@ def _shows_emoji(stream: TextIO, environ: Mapping[str, str]) -> bool:
 
 
 def _is_c_locale(environ: Mapping[str, str]) -> bool:
-    """Whether the user asked for the C locale. Saying nothing is not asking: then the encoding decides."""
+    """Whether the user asked for the C locale. If no variable is set, the encoding decides."""
     if name := environ.get("LC_ALL"):
         return name in _C_LOCALES
     if (name := environ.get("LC_CTYPE")) and name not in _COERCED:
