@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from ralph.errors import UsageError
 
@@ -74,6 +75,44 @@ def requires_extra(what: str, extra: str) -> Iterator[None]:
         raise UsageError(message, hint=hint) from error
 
 
+# --- options that set a setting ---
+
+_GIVEN = "ralph.settings"
+
+
+def setting_option(
+    setting: str,
+    flag: str,
+    *others: str,
+    means: Callable[[Any], object] = lambda value: value,
+    **declaration: Any,
+) -> Decorator:
+    """An option that sets a setting; ``given_settings`` has those that were given. ``means``: value → setting."""
+
+    def keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
+        if param.name and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
+            wanted = means(list(value) if isinstance(value, tuple) else value)
+            ctx.meta.setdefault(_GIVEN, []).append((tuple(setting.split(".")), wanted, flag))
+
+    return click.option(*others, flag, expose_value=False, callback=keep, **declaration)
+
+
+def given_settings() -> list[Flag]:
+    """What the options of the current command set. Raises UsageError if they contradict each other."""
+    flags: list[Flag] = click.get_current_context().meta.get(_GIVEN, [])
+    kinds = {option: kind for path, kind, option in flags if path == _SANDBOX_KIND}
+    if len(kinds) > 1:
+        message = "--sandbox and --no-sandbox contradict each other"
+        raise UsageError(message, hint="give one of them")
+    if "--sandbox" in kinds:
+        from ralph.domain.sandbox.kind import ASKABLE
+
+        if kinds["--sandbox"] not in ASKABLE:
+            message = f"--sandbox: there is no sandbox {kinds['--sandbox']!r}"
+            raise UsageError(message, hint=f"use one of {', '.join(ASKABLE)}")
+    return flags
+
+
 # --- commands that run agents ---
 
 verbose_option: Decorator = click.option(
@@ -83,14 +122,15 @@ events_option = json_option("Events as JSON lines on stdout.")
 ui_option: Decorator = click.option(
     "--ui", is_flag=True, help="Open the terminal UI over the run; quitting it leaves the run running."
 )
-notify_option: Decorator = click.option(
+notify_option = setting_option(
+    "notify",
     "--notify",
     metavar="HOW",
     multiple=True,
     help="Notify when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
 )
-model_option: Decorator = click.option(
-    "-m", "--model", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet)."
+model_option = setting_option(
+    "agent.model", "--model", "-m", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet)."
 )
 agent_flag_option: Decorator = click.option(
     "--agent-flag",
@@ -105,8 +145,8 @@ def agent_option(text: str = "Agent to run; after a comma, its fallbacks.") -> D
     return click.option("--agent", metavar="NAME", help=text)
 
 
-def agent_timeout_option(text: str) -> Decorator:
-    return click.option("--agent-timeout", type=Amount(), metavar="SECONDS", help=text)
+def agent_timeout_option(text: str, setting: str = "agent.timeout") -> Decorator:
+    return setting_option(setting, "--agent-timeout", type=Amount(), metavar="SECONDS", help=text)
 
 
 def guardrail_option(text: str) -> Decorator:
@@ -160,8 +200,10 @@ def given_prompt(text: str | None, file: Path | None) -> GivenPrompt | None:
     return GivenPrompt(text)
 
 
+_SANDBOX_KIND = ("sandbox", "kind")
 sandbox_options = all_of(
-    click.option(
+    setting_option(
+        "sandbox.kind",
         "--sandbox",
         is_flag=False,
         flag_value="strongest",
@@ -169,26 +211,14 @@ sandbox_options = all_of(
         metavar="[KIND]",
         help="Confine the agent: auto, sbx, bwrap, container, srt or none; without a value, the strongest available.",
     ),
-    click.option(
-        "--no-sandbox", is_flag=True, help="Let the agent do whatever you can; a hook may still guard it."
+    setting_option(
+        "sandbox.kind",
+        "--no-sandbox",
+        is_flag=True,
+        means=lambda _: "none",
+        help="Let the agent do whatever you can; a hook may still guard it.",
     ),
 )
-
-
-def sandbox_flags(sandbox: str | None, no_sandbox: bool) -> list[Flag]:
-    from ralph.domain.sandbox.kind import ASKABLE
-
-    if sandbox is not None and no_sandbox:
-        message = "--sandbox and --no-sandbox contradict each other"
-        raise UsageError(message, hint="give one of them")
-    if no_sandbox:
-        return [(("sandbox", "kind"), "none", "--no-sandbox")]
-    if sandbox is None:
-        return []
-    if sandbox not in ASKABLE:
-        message = f"--sandbox: there is no sandbox {sandbox!r}"
-        raise UsageError(message, hint=f"use one of {', '.join(ASKABLE)}")
-    return [(("sandbox", "kind"), sandbox, "--sandbox")]
 
 
 # --- limits ---
@@ -235,49 +265,40 @@ def iteration_option(text: str = "Stop after N iterations.", *names: str, short:
     return click.option(short, *names, *everywhere, "max_iterations", metavar="N", type=Count(), help=text)
 
 
-_STUCK = "Stop after N iterations in a row without progress; 0: never.  [default: 5]"
-_NO_WAIT = "Exit with 5 when a usage limit is hit, instead of waiting for its reset."
-_LIMITS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "max_cost": (
-        "maxCost",
-        {"metavar": "USD", "type": Amount("dollars"), "help": "Stop when the run has cost USD dollars."},
-    ),
-    "max_tokens": (
-        "maxTokens",
-        {"metavar": "N", "type": Count(), "help": "Stop when the run has used N tokens."},
-    ),
-    "max_time": (
-        "maxTime",
-        {"metavar": "SECONDS", "type": Amount(), "help": "Stop after SECONDS seconds, pauses included."},
-    ),
-    "stuck_after": ("stuckAfter", {"metavar": "N", "type": Count(0), "help": _STUCK}),
-    "no_wait": ("waitForLimits", {"is_flag": True, "help": _NO_WAIT}),
-}
-"""Option → the setting in ``limits``, and how the option is declared."""
-
-
-def limit_options(*, stuck: bool = True) -> Decorator:
-    """The command gets the limits that were given as ``limits``, a list of settings.
-
-    ``stuck`` False: there is no ``--stuck-after``, for runs that do not measure progress.
-    """
-    names = {name: f"--{name.replace('_', '-')}" for name in _LIMITS if stuck or name != "stuck_after"}
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def collect(*arguments: Any, **values: Any) -> Any:
-            given = {name: values.pop(name) for name in names}
-            given["no_wait"] = False if given["no_wait"] else None  # the setting says the opposite
-            limits = [
-                (("limits", _LIMITS[name][0]), value, names[name])
-                for name, value in given.items()
-                if value is not None
-            ]
-            return function(*arguments, limits=limits, **values)
-
-        return all_of(*(click.option(flag, **_LIMITS[name][1]) for name, flag in names.items()))(collect)
-
-    return decorate
+_MAX_COST = setting_option(
+    "limits.maxCost",
+    "--max-cost",
+    metavar="USD",
+    type=Amount("dollars"),
+    help="Stop when the run has cost USD dollars.",
+)
+_MAX_TOKENS = setting_option(
+    "limits.maxTokens", "--max-tokens", metavar="N", type=Count(), help="Stop when the run has used N tokens."
+)
+_MAX_TIME = setting_option(
+    "limits.maxTime",
+    "--max-time",
+    metavar="SECONDS",
+    type=Amount(),
+    help="Stop after SECONDS seconds, pauses included.",
+)
+_STUCK_AFTER = setting_option(
+    "limits.stuckAfter",
+    "--stuck-after",
+    metavar="N",
+    type=Count(0),
+    help="Stop after N iterations in a row without progress; 0: never.  [default: 5]",
+)
+_NO_WAIT = setting_option(
+    "limits.waitForLimits",
+    "--no-wait",
+    is_flag=True,
+    means=lambda _: False,
+    help="Exit with 5 when a usage limit is hit, instead of waiting for its reset.",
+)
+limit_options = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _STUCK_AFTER, _NO_WAIT)
+limit_options_of_supervise = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _NO_WAIT)
+"""Without ``--stuck-after``: a supervised run does not measure progress."""
 
 
 # --- settings ---
@@ -296,13 +317,6 @@ def load_with(sources: Sources, flags: Sequence[Flag]) -> Loaded:
     for warning in loaded.warnings:
         print(f"ralph: warning: {warning}", file=sys.stderr)
     return loaded
-
-
-def flags_of(values: Mapping[str, tuple[object, str]]) -> list[Flag]:
-    """From setting → (value, option); a value of None was not given."""
-    return [
-        (tuple(key.split(".")), value, option) for key, (value, option) in values.items() if value is not None
-    ]
 
 
 def agent_flags_of(

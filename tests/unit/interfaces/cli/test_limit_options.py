@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from ralph.interfaces.cli.main import main
-from ralph.interfaces.cli.options import iteration_option, limit_options
+from ralph.interfaces.cli.options import given_settings, iteration_option, limit_options
 
 COMMANDS = {
     ("run",): "commands.run",
@@ -73,9 +73,9 @@ def test_what_is_given_becomes_settings() -> None:
 
     @click.command()
     @iteration_option()
-    @limit_options()
-    def command(max_iterations: int | None, limits: list[object]) -> None:
-        got.extend([max_iterations, *limits])
+    @limit_options
+    def command(max_iterations: int | None) -> None:
+        got.extend([max_iterations, *given_settings()])
 
     given = "-m 3 --max-cost 0.5 --max-tokens 10 --max-time 60 --stuck-after 0 --no-wait"
     CliRunner().invoke(command, given, catch_exceptions=False)

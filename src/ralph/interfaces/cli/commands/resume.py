@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ralph.interfaces.cli.options import (
     events_option,
+    given_settings,
     iteration_option,
     limit_options,
     project_dir_option,
     verbose_option,
 )
-
-if TYPE_CHECKING:
-    from ralph.config.sources import Flag
 
 HELP = """Resume an interrupted run, by default the newest one here.
 
@@ -36,17 +33,12 @@ Examples:
 @click.command("resume", help=HELP)
 @click.argument("run", required=False)
 @iteration_option()
-@limit_options()
+@limit_options
 @verbose_option
 @project_dir_option
 @events_option
 def command(
-    run: str | None,
-    max_iterations: int | None,
-    verbose: bool,
-    project_dir: Path | None,
-    as_json: bool,
-    limits: list[Flag],
+    run: str | None, max_iterations: int | None, verbose: bool, project_dir: Path | None, as_json: bool
 ) -> int:
     from ralph.config.root import find_root
     from ralph.domain.views.runs import RunState
@@ -55,7 +47,7 @@ def command(
     from ralph.operations.runs.resume import prepare_resume
 
     root = find_root(Path.cwd(), project_dir)
-    resumed = prepare_resume(root, run, iterations=max_iterations, limits=limits)
+    resumed = prepare_resume(root, run, iterations=max_iterations, limits=given_settings())
     if run is None and resumed.run.state is not RunState.INTERRUPTED:
         print(f"ralph: resuming run {resumed.run.id}, which is {resumed.run.state}", file=sys.stderr)
     for difference in resumed.changed:

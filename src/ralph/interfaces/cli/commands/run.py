@@ -17,8 +17,8 @@ from ralph.interfaces.cli.options import (
     agent_option,
     agent_timeout_option,
     events_option,
-    flags_of,
     given_prompt,
+    given_settings,
     guardrail_option,
     iteration_option,
     limit_options,
@@ -26,8 +26,8 @@ from ralph.interfaces.cli.options import (
     notify_option,
     project_dir_option,
     prompt_options,
-    sandbox_flags,
     sandbox_options,
+    setting_option,
     sources_of,
     ui_option,
     verbose_option,
@@ -35,7 +35,6 @@ from ralph.interfaces.cli.options import (
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded
-    from ralph.config.sources import Flag
     from ralph.operations.runs.start import Preview
 
 
@@ -81,7 +80,8 @@ Examples:
 )
 @agent_flag_option
 @agent_timeout_option("End a session that takes longer.  [default: none]")
-@click.option(
+@setting_option(
+    "agent.continueSession",
     "--continue-session",
     is_flag=True,
     help="Continue the previous session instead of starting a fresh one for each iteration, if the agent can.",
@@ -93,9 +93,10 @@ Examples:
     help="End a session that prints nothing for SECONDS seconds; 0: never.  [default: 1800]",
 )
 @guardrail_option("Another command that must pass after every session")
-@limit_options()
+@limit_options
 @notify_option
-@click.option(
+@setting_option(
+    "guardrailTimeout",
     "--guardrail-timeout",
     type=Amount(),
     metavar="SECONDS",
@@ -123,20 +124,13 @@ def command(
     verbose: bool,
     agent: str | None,
     agent_flags: tuple[str, ...],
-    agent_timeout: float | None,
-    continue_session: bool,
     idle_timeout: float | None,
     guardrails: tuple[str, ...],
-    guardrail_timeout: float | None,
-    notify: tuple[str, ...],
-    sandbox: str | None,
-    no_sandbox: bool,
     profile: str,
     project_dir: Path | None,
     ui: bool,
     dry_run: bool,
     as_json: bool,
-    limits: list[Flag],
 ) -> int:
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.root import STATE_FOLDER, find_root
@@ -159,27 +153,23 @@ def command(
         raise UsageError(message, hint="use --completion-promise")
     root = find_root(Path.cwd(), project_dir)
     if ui:
-        from ralph.interfaces.cli.under_ui import run_under_ui
+        from ralph.interfaces.cli.commands.ui import run_under_ui
 
         return run_under_ui(root.state / STATE_FOLDER)
     # `basic` has its settings at the top, the other profiles have a section each.
     of_profile = "" if profile == "basic" else f"profiles.{profile}."
-    flags = flags_of(
-        {
-            "notify": (list(notify) or None, "--notify"),
-            f"{of_profile}maximumIterations": (max_iterations, "--max-iterations"),
-            "completionResponse": (completion_response, "--completion-response"),
-            f"profiles.{profile}.completionPromise": (completion_promise, "--completion-promise"),
-            "streamAgentOutput": (stream_agent_output, "--stream-agent-output"),
-            "agent.timeout": (agent_timeout, "--agent-timeout"),
-            "agent.continueSession": (continue_session or None, "--continue-session"),
-            "agent.idleTimeout": (idle_timeout, "--idle-timeout"),
-            "guardrailTimeout": (guardrail_timeout, "--guardrail-timeout"),
-        }
-    )
+    flags = given_settings()
+    chosen: list[tuple[str, object, str]] = [
+        (f"{of_profile}maximumIterations", max_iterations, "--max-iterations"),
+        ("completionResponse", completion_response, "--completion-response"),
+        (f"profiles.{profile}.completionPromise", completion_promise, "--completion-promise"),
+        ("streamAgentOutput", stream_agent_output, "--stream-agent-output"),
+        ("agent.idleTimeout", idle_timeout, "--idle-timeout"),
+    ]
+    flags += [(tuple(key.split(".")), value, flag) for key, value, flag in chosen if value is not None]
     sources = sources_of(root.state)
     added = agent_flags_of(sources, agent, agent_flags, guardrails)
-    loaded = load_with(sources, [*flags, *limits, *sandbox_flags(sandbox, no_sandbox), *added])
+    loaded = load_with(sources, [*flags, *added])
     if verbose:
         _say_settings(loaded)
     launch = prepare_prompt_run(loaded, root, given, profile=profile)

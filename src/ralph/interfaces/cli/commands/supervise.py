@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,23 +14,19 @@ from ralph.interfaces.cli.options import (
     agent_option,
     agent_timeout_option,
     events_option,
-    flags_of,
     given_prompt,
-    guardrail_option,
+    given_settings,
     iteration_option,
-    limit_options,
+    limit_options_of_supervise,
     load_with,
     notify_option,
     project_dir_option,
     prompt_options,
-    sandbox_flags,
     sandbox_options,
+    setting_option,
     sources_of,
     verbose_option,
 )
-
-if TYPE_CHECKING:
-    from ralph.config.sources import Flag
 
 HELP = """Restart a root agent until it has written the file $TASK_FOLDER/DONE, whatever its exit code.
 
@@ -59,39 +54,50 @@ Examples:
     "--task", metavar="ID", help="The task's id; its folder is .ralph/tasks/ID.  [default: a new task]"
 )
 @click.option("--project", metavar="ID", help="The project's id.  [default: the folder's name]")
-@click.option(
-    "--task-dir",
-    metavar="DIR",
-    type=PATH,
-    help="Use another directory as the task folder.",
-)
+@click.option("--task-dir", metavar="DIR", type=PATH, help="Use another directory as the task folder.")
 @prompt_options("launch")
 @agent_option("Agent to run instead of the one in the settings.")
 @iteration_option("Stop after N launches in all.  [default: 100]", "--max-restarts")
-@limit_options(stuck=False)
-@click.option(
-    "--restart-delay", metavar="S", type=Amount(zero=True), help="Seconds between two launches.  [default: 1]"
+@limit_options_of_supervise
+@setting_option(
+    "profiles.supervised.restartDelay",
+    "--restart-delay",
+    metavar="S",
+    type=Amount(zero=True),
+    help="Seconds between two launches.  [default: 1]",
 )
-@click.option(
+@setting_option(
+    "profiles.supervised.waitTimeout",
     "--wait-timeout",
     metavar="S",
     type=Amount(zero=True),
     help="Seconds to wait for child runs once DONE is there.  [default: 300]",
 )
-@click.option(
+@setting_option(
+    "profiles.supervised.pollInterval",
     "--poll-interval",
     metavar="S",
     type=Amount(),
     help="Seconds between two looks at children and DONE.  [default: 1]",
 )
-@agent_timeout_option("End a launch that takes longer; it counts as failed.  [default: none]")
-@click.option(
+@agent_timeout_option(
+    "End a launch that takes longer; it counts as failed.  [default: none]",
+    "profiles.supervised.agentTimeout",
+)
+@setting_option(
+    "profiles.supervised.doneGrace",
     "--done-grace",
     metavar="S",
     type=Amount(zero=True),
     help="Seconds the agent may keep running after it wrote DONE.  [default: 30]",
 )
-@guardrail_option("A command that must pass before DONE is believed")
+@setting_option(
+    "profiles.supervised.guardrails",
+    "--guardrail",
+    metavar="COMMAND",
+    multiple=True,
+    help="A command that must pass before DONE is believed; may be repeated.",
+)
 @notify_option
 @sandbox_options
 @verbose_option
@@ -106,20 +112,10 @@ def command(
     prompt_file: Path | None,
     agent: str | None,
     max_iterations: int | None,
-    restart_delay: float | None,
-    wait_timeout: float | None,
-    poll_interval: float | None,
-    agent_timeout: float | None,
-    done_grace: float | None,
-    guardrails: tuple[str, ...],
-    notify: tuple[str, ...],
-    sandbox: str | None,
-    no_sandbox: bool,
     verbose: bool,
     project_dir: Path | None,
     as_json: bool,
     command_line: tuple[str, ...],
-    limits: list[Flag],
 ) -> int:
     from ralph.config.root import find_root
     from ralph.interfaces.cli.console_run import run_on_console
@@ -135,22 +131,12 @@ def command(
             raise UsageError(message, hint="name it, or leave the flag out")
     given = given_prompt(prompt, prompt_file)
     root = find_root(Path.cwd(), project_dir)
-    flags = flags_of(
-        {
-            "profiles.supervised.maxRestarts": (max_iterations, "--max-restarts"),
-            "profiles.supervised.restartDelay": (restart_delay, "--restart-delay"),
-            "profiles.supervised.waitTimeout": (wait_timeout, "--wait-timeout"),
-            "profiles.supervised.pollInterval": (poll_interval, "--poll-interval"),
-            "profiles.supervised.agentTimeout": (agent_timeout, "--agent-timeout"),
-            "profiles.supervised.doneGrace": (done_grace, "--done-grace"),
-            "profiles.supervised.guardrails": (list(guardrails) or None, "--guardrail"),
-            "agent.command": (agent, "--agent"),
-            "notify": (list(notify) or None, "--notify"),
-        }
-    )
-    flags += [*limits, *sandbox_flags(sandbox, no_sandbox)]
+    flags = given_settings()
+    if max_iterations is not None:
+        flags.append((("profiles", "supervised", "maxRestarts"), max_iterations, "--max-restarts"))
     if agent is not None:  # what the settings say about the agent is about another program
-        flags += [(("agent", "adapter"), None, "--agent"), (("agent", "flags"), [], "--agent")]
+        values: dict[str, object] = {"command": agent, "adapter": None, "flags": []}
+        flags += [(("agent", key), value, "--agent") for key, value in values.items()]
     loaded = load_with(sources_of(root.state), flags)
     launch = prepare_supervised_run(
         loaded,

@@ -1,12 +1,18 @@
-"""``ralph ui``: the runs of a project in the terminal, as they happen."""
+"""``ralph ui``: the runs of a project in the terminal, live; and ``--ui``, which opens it over a new run."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
+from ralph.errors import UsageError
 from ralph.interfaces.cli.options import project_dir_option, requires_extra, state_folder
+
+FLAG = "--ui"
+LAST_CHARS = 2_000
 
 HELP = """Watch and steer the runs here: the stream of what the agent does, tasks and stories by stage, iterations with
 their checks, cost and time. RUN is a run's name, its beginning or end, or `last`; by default the live run is shown.
@@ -24,8 +30,7 @@ Examples:
 @click.argument("run", required=False)
 @project_dir_option
 def command(run: str | None, project_dir: Path | None) -> None:
-    with requires_extra("the terminal UI", "ui"):
-        from ralph.interfaces.tui.app import open_ui
+    open_ui = _load_ui("the terminal UI")
     folder = state_folder(project_dir)
     if run is not None:
         from ralph.operations.runs.read import require_record
@@ -33,3 +38,43 @@ def command(run: str | None, project_dir: Path | None) -> None:
         with require_record(folder) as record:
             run = record.find(run)
     open_ui(folder, run)
+
+
+def _load_ui(what: str) -> Callable[[Path, str | None], None]:
+    """Raises UsageError if the UI's package is not installed."""
+    with requires_extra(what, "ui"):
+        from ralph.interfaces.tui.app import open_ui
+    return open_ui
+
+
+def run_under_ui(
+    state_folder: Path, arguments: Sequence[str] | None = None, *, has_parts: bool = False
+) -> int:
+    """Start the same command without ``--ui`` and watch it. Gives its exit code if it ends before the UI does.
+
+    ``has_parts``: it is a run of runs; the UI follows whichever is active.
+    """
+    from ralph.operations.runs.detach import DetachedRun
+
+    open_ui = _load_ui(FLAG)  # before anything is started
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        message = f"{FLAG} needs a terminal"
+        raise UsageError(message, hint="leave it out; `ralph ui` can watch the run from a terminal later")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    end = given.index("--") if "--" in given else len(given)
+    started = DetachedRun(state_folder, [*(one for one in given[:end] if one != FLAG), *given[end:]])
+    run_id = started.run_id()
+    if run_id is None:
+        code, said = started.leave()
+        sys.stderr.write(said)
+        return 1 if code is None else code
+    open_ui(state_folder, None if has_parts else run_id)
+    code, said = started.leave()
+    if code is None:
+        print(
+            f"run {run_id} keeps running; `ralph ui` and `ralph status` show it, `ralph stop` ends it",
+            file=sys.stderr,
+        )
+        return 0
+    sys.stderr.write(said[-LAST_CHARS:])
+    return code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,21 +10,18 @@ from ralph.interfaces.cli.options import (
     agent_flags_of,
     agent_option,
     events_option,
-    flags_of,
+    given_settings,
     iteration_option,
     limit_options,
     load_with,
     notify_option,
     project_dir_option,
-    sandbox_flags,
     sandbox_options,
+    setting_option,
     sources_of,
     ui_option,
     verbose_option,
 )
-
-if TYPE_CHECKING:
-    from ralph.config.sources import Flag
 
 HELP = """Work on tasks until they are done: those named, or whatever is ready.
 
@@ -46,12 +42,16 @@ Examples:
 
 @click.command("work", help=HELP)
 @click.argument("tasks", nargs=-1, metavar="[TASK]...")
-@click.option(
-    "--max-parallel", type=click.IntRange(min=1), metavar="N", help="Tasks to work on at the same time."
+@setting_option(
+    "profiles.verified.maxParallel",
+    "--max-parallel",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tasks to work on at the same time.",
 )
 @agent_option()
 @iteration_option("Stop after N iterations of all tasks together.")
-@limit_options()
+@limit_options
 @notify_option
 @sandbox_options
 @verbose_option
@@ -60,17 +60,12 @@ Examples:
 @events_option
 def command(
     tasks: tuple[str, ...],
-    max_parallel: int | None,
     agent: str | None,
-    notify: tuple[str, ...],
-    sandbox: str | None,
-    no_sandbox: bool,
     verbose: bool,
     project_dir: Path | None,
     ui: bool,
     as_json: bool,
     max_iterations: int | None,
-    limits: list[Flag],
 ) -> int:
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.console_run import print_results, run_on_console
@@ -79,18 +74,13 @@ def command(
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
-        from ralph.interfaces.cli.under_ui import run_under_ui
+        from ralph.interfaces.cli.commands.ui import run_under_ui
 
         return run_under_ui(root.state / STATE_FOLDER, has_parts=True)
-    flags = flags_of(
-        {
-            "notify": (list(notify) or None, "--notify"),
-            "profiles.verified.maxParallel": (max_parallel, "--max-parallel"),
-            "profiles.verified.maximumIterations": (max_iterations, "--max-iterations"),
-        }
-    )
     sources = sources_of(root.state)
-    flags += [*limits, *sandbox_flags(sandbox, no_sandbox), *agent_flags_of(sources, agent)]
+    flags = [*given_settings(), *agent_flags_of(sources, agent)]
+    if max_iterations is not None:
+        flags.append((("profiles", "verified", "maximumIterations"), max_iterations, "--max-iterations"))
     launch = prepare_work_run(load_with(sources, flags), root, tasks)
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     if not as_json:

@@ -14,7 +14,7 @@ from ralph.interfaces.cli.options import (
     PATH,
     agent_flags_of,
     agent_option,
-    flags_of,
+    given_settings,
     model_option,
     sources_of,
     verbose_option,
@@ -39,12 +39,7 @@ Examples:
 
 @click.command("draft", help=HELP)
 @click.argument("description", required=False, default="")
-@click.option(
-    "--prd",
-    metavar="FILE",
-    type=PATH,
-    help="A PRD to start from; it becomes the plan's prd.md.",
-)
+@click.option("--prd", metavar="FILE", type=PATH, help="A PRD to start from; it becomes the plan's prd.md.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask: keep the draft once it is valid.")
 @click.option(
     "--rounds",
@@ -64,7 +59,6 @@ def command(
     yes: bool,
     rounds: int,
     agent: str | None,
-    model: str | None,
     verbose: bool,
     project_dir: Path | None,
     ralph_dir: Path | None,
@@ -80,8 +74,7 @@ def command(
         raise UsageError(message, hint="add --yes to keep the draft once it is valid")
     plan = the_plan(project_dir, ralph_dir)
     sources = sources_of(plan.root.state)
-    flags = [*agent_flags_of(sources, agent), *flags_of({"agent.model": (model, "--model")})]
-    loaded = sources.load(flags)
+    loaded = sources.load([*given_settings(), *agent_flags_of(sources, agent)])
     with drafting(plan, prd=prd) as draft:
         kept, code = _converse(loaded, plan, description, rounds=rounds, ask=not yes, verbose=verbose)
         if kept:

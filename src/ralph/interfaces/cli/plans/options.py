@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 plan_options = all_of(
     make_project_dir_option("-d"),
     click.option(
-        "--ralph-dir",
-        metavar="DIR",
-        type=PATH,
-        help="The plan's directory in the project.  [default: ralph]",
+        "--ralph-dir", metavar="DIR", type=PATH, help="The plan's directory in the project.  [default: ralph]"
     ),
 )
 review_options = all_of(

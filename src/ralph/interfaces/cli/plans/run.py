@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,23 +13,19 @@ from ralph.interfaces.cli.options import (
     agent_option,
     agent_timeout_option,
     events_option,
-    flags_of,
+    given_settings,
     guardrail_option,
     iteration_option,
     limit_options,
     load_with,
     model_option,
     notify_option,
-    sandbox_flags,
     sandbox_options,
     sources_of,
     ui_option,
     verbose_option,
 )
 from ralph.interfaces.cli.plans.options import plan_options
-
-if TYPE_CHECKING:
-    from ralph.config.sources import Flag
 
 HELP = """Work through the plan: one story and one mode per iteration, each with a fresh context.
 
@@ -71,7 +66,7 @@ Examples:
 @agent_flag_option
 @agent_timeout_option("End a session that takes longer.")
 @guardrail_option("Another command that must pass before a story is approved")
-@limit_options()
+@limit_options
 @notify_option
 @sandbox_options
 @verbose_option
@@ -80,24 +75,18 @@ Examples:
 @plan_options
 def command(
     max_iterations: int | None,
-    model: str | None,
     skip_review: bool,
     review_cap: int | None,
     stay: bool,
     as_found: bool,
     agent: str | None,
     agent_flags: tuple[str, ...],
-    agent_timeout: float | None,
     guardrails: tuple[str, ...],
-    notify: tuple[str, ...],
-    sandbox: str | None,
-    no_sandbox: bool,
     verbose: bool,
     ui: bool,
     as_json: bool,
     project_dir: Path | None,
     ralph_dir: Path | None,
-    limits: list[Flag],
 ) -> int:
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.console_run import run_on_console
@@ -106,20 +95,13 @@ def command(
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
-        from ralph.interfaces.cli.under_ui import run_under_ui
+        from ralph.interfaces.cli.commands.ui import run_under_ui
 
         return run_under_ui(root.state / STATE_FOLDER)
-    flags = flags_of(
-        {
-            "profiles.reviewed.maximumIterations": (max_iterations, "--max-iterations"),
-            "agent.timeout": (agent_timeout, "--agent-timeout"),
-            "agent.model": (model, "--model"),
-            "notify": (list(notify) or None, "--notify"),
-        }
-    )
     sources = sources_of(root.state)
-    added = agent_flags_of(sources, agent, agent_flags, guardrails)
-    flags += [*limits, *sandbox_flags(sandbox, no_sandbox), *added]
+    flags = [*given_settings(), *agent_flags_of(sources, agent, agent_flags, guardrails)]
+    if max_iterations is not None:
+        flags.append((("profiles", "reviewed", "maximumIterations"), max_iterations, "--max-iterations"))
     launch, estimate = prepare_plan_run(
         load_with(sources, flags),
         root,

@@ -23,11 +23,7 @@ Examples:
 @click.argument("task_ids", metavar="[ID...]", nargs=-1)
 @click.option("--spec", default="", metavar="SPEC", help="Only tasks of this spec.")
 @click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=PATH,
-    help="Write to this file, which must not exist yet.",
+    "-o", "--output", metavar="FILE", type=PATH, help="Write to this file, which must not exist yet."
 )
 @json_option()
 @project_dir_option
