@@ -1,14 +1,13 @@
 """Runs a command-line coding agent again and again until the work is verifiably done.
 
-Everything a program needs is importable from here and loaded when it is first asked for, so that
-``import ralph`` (and ``ralph --version``) stays as cheap as importing nothing.
+Everything a program needs is importable from here and loaded on first use: ``import ralph`` costs next to nothing.
 """
 
 from __future__ import annotations
 
 __version__ = "0.1.0"
 
-# Type checkers know this name; importing `typing` for it would cost as much as all the rest of `ralph --version`.
+# Type checkers know this name; importing `typing` for it would double the time of `ralph --version`.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -61,53 +60,42 @@ if TYPE_CHECKING:
     Plan, plan_run, assembled = Launch, prepare_run, assemble
 
 _HOMES = {
-    "ralph.adapters.storage.claims": ("ModeCheck",),
-    "ralph.adapters.storage.state_files": ("StateLocation",),
-    "ralph.config.loading": ("load_settings",),
-    "ralph.config.root": ("find_root",),
-    "ralph.domain.loop.assignment": ("Assignment", "Blocked", "Drained"),
-    "ralph.domain.loop.budget": ("Budget",),
-    "ralph.domain.holder": ("Mode",),
-    "ralph.domain.loop.decision": ("Acceptance", "Outcome", "Rules", "decide"),
-    "ralph.domain.loop.evidence": ("CheckResult", "Evidence", "Verdict"),
-    "ralph.domain.loop.feedback": ("Feedback", "Placement"),
+    "ralph.adapters.storage.claims": "ModeCheck",
+    "ralph.adapters.storage.state_files": "StateLocation",
+    "ralph.config.loading": "load_settings",
+    "ralph.config.root": "find_root",
+    "ralph.domain.loop.assignment": "Assignment Blocked Drained",
+    "ralph.domain.loop.budget": "Budget",
+    "ralph.domain.holder": "Mode",
+    "ralph.domain.loop.decision": "Acceptance Outcome Rules decide",
+    "ralph.domain.loop.evidence": "CheckResult Evidence Verdict",
+    "ralph.domain.loop.feedback": "Feedback Placement",
     "ralph.domain.promise.loop_state": (
-        "COMPLETION_TAG_PATTERN",
-        "CONTINUATION_PROMPT",
-        "DEFAULT_COMPLETION_PROMISE",
-        "DEFAULT_MAX_ITERATIONS",
-        "RALPH_LOOP_STATE_FILE",
-        "RalphLoopConfig",
-        "RalphLoopState",
-        "build_continuation_prompt",
-        "detect_completion",
-        "escape_regex",
-        "increment_iteration",
+        "COMPLETION_TAG_PATTERN CONTINUATION_PROMPT DEFAULT_COMPLETION_PROMISE "
+        "DEFAULT_MAX_ITERATIONS RALPH_LOOP_STATE_FILE RalphLoopConfig RalphLoopState "
+        "build_continuation_prompt detect_completion escape_regex increment_iteration"
     ),
-    "ralph.domain.loop.claims": ("Claim", "Signal"),
-    "ralph.domain.loop.state": ("LoopState",),
-    "ralph.engine.loop": ("RunResult", "run_loop"),
-    "ralph.engine.parts": ("LoopParts",),
-    "ralph.engine.ports": ("Judging", "When"),
-    "ralph.engine.stop_token": ("StopToken",),
-    "ralph.engine.tasks.ports": ("MethodVerdict", "Verifying"),
-    "ralph.errors": ("RalphError", "WorkspaceBusy"),
-    "ralph.operations.modes": ("can_start_mode", "end_mode", "start_mode"),
+    "ralph.domain.loop.claims": "Claim Signal",
+    "ralph.domain.loop.state": "LoopState",
+    "ralph.engine.loop": "RunResult run_loop",
+    "ralph.engine.parts": "LoopParts",
+    "ralph.engine.ports": "Judging When",
+    "ralph.engine.stop_token": "StopToken",
+    "ralph.engine.tasks.ports": "MethodVerdict Verifying",
+    "ralph.errors": "RalphError WorkspaceBusy",
+    "ralph.operations.modes": "can_start_mode end_mode start_mode",
     "ralph.operations.promise_loop": (
-        "clear_ralph_loop_state",
-        "end_ralph_loop",
-        "is_ralph_loop_active",
-        "read_ralph_loop_state",
-        "start_ralph_loop",
-        "write_ralph_loop_state",
+        "clear_ralph_loop_state end_ralph_loop is_ralph_loop_active read_ralph_loop_state "
+        "start_ralph_loop write_ralph_loop_state"
     ),
-    "ralph.operations.states": ("StateManager",),
-    "ralph.operations.supervise": ("supervise",),
-    "ralph.wiring.assembly": ("assemble",),
-    "ralph.wiring.launch": ("Launch",),
-    "ralph.wiring.runs.prompt_run": ("Prompt", "prepare_run"),
+    "ralph.operations.states": "StateManager",
+    "ralph.operations.supervise": "supervise",
+    "ralph.wiring.assembly": "assemble",
+    "ralph.wiring.launch": "Launch",
+    "ralph.wiring.runs.prompt_run": "Prompt prepare_run",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+"""Module → the public names it defines."""
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 _CALLED_THERE = {"load_settings": "load"}
 _DEPRECATED = {"Plan": "Launch", "assembled": "assemble", "plan_run": "prepare_run"}
 """Old name → the name to use instead."""

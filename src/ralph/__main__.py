@@ -1,4 +1,4 @@
-"""``ralph`` and ``python -m ralph``. The version is answered before anything else is imported."""
+"""``ralph`` and ``python -m ralph``. Prints the version before importing anything else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main() -> None:
         return
     import gc
 
-    gc.disable()  # nothing that is made while modules are loaded is garbage; a run switches it on again
+    gc.disable()  # loading modules makes no garbage; a run enables it again
     try:
         from ralph.interfaces.cli.main import main as cli
 

@@ -322,7 +322,7 @@ def test_overwritten_settings_are_kept_beside_the_new_ones(project: Path, old: P
     assert old.with_name("settings.json.bak").read_text() == '{"agent": {"command": "old", "flags": ["a"]}}'
     assert terminal.lines[-5:-1] == [
         "Settings written to .ralph/settings.json",
-        "The old ones are kept in .ralph/settings.json.bak",
+        "The old settings are kept in .ralph/settings.json.bak",
         NO_GUARDRAILS,
         NEXT,
     ]

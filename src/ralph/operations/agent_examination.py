@@ -178,7 +178,7 @@ async def _is_logged_in(program: str, examination: Examination, asking: Intervie
 
 
 def _has_own_provider(examination: Examination, asking: Interviewer) -> bool:
-    """A model of one's own needs no login with the agent's vendor."""
+    """A model from another provider needs no login with the agent's vendor."""
     own = examination.own_provider
     if own is None:
         return False

@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
 
 
 def exit_code_of(outcome: Outcome) -> ExitCode:
-    """By the outcome's name on the wire, so that `ralph --help` need not load the domain."""
+    """By the outcome's stored name: `ralph --help` need not load the domain."""
     return {
         "completed": ExitCode.COMPLETED,
         "exhausted": ExitCode.EXHAUSTED,

@@ -18,7 +18,7 @@ from ralph.interfaces.cli.exit_codes import ExitCode
 
 COMMANDS = {
     "run": "Run the agent loop (the default command).",
-    "supervise": "Restart a root agent until its DONE file is there.",
+    "supervise": "Restart a root agent until its DONE file exists.",
     "work": "Work on tasks until they are verifiably done.",
     "cancel": "Cancel tasks, even while they are being worked on.",
     "stats": "Show what past work on tasks can teach.",

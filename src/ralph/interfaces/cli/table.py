@@ -1,4 +1,4 @@
-"""Aligned columns, the one way to print a table. A terminal's width is kept to; in a pipe nothing is cut."""
+"""Aligned columns: the one way to print a table. Fits a terminal's width; in a pipe nothing is cut."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from ralph.interfaces.cli.terminal import (
 GAP = "  "
 NOTHING = "-"
 LEAST_LAST = 16
-"""What the last column should have before another one gives way to it."""
+"""The width that the last column should have before another one gives way to it."""
 LEAST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """On a narrow terminal the column with the highest ``rank`` gives way first, one with 0 never.
+    """On a narrow terminal the column with the highest ``rank`` gives way first; one with 0 never does.
 
-    ``rare``: shown only if a row has something to say there. ``longest``: columns a cell may take on a terminal; the
-    last column takes what is left. ``folds``: what is too long goes on in the next line instead of being cut.
+    ``rare``: shown only if some row has a value. ``longest``: the most characters of a cell on a terminal; the last
+    column takes what is left. ``folds``: continues on the next line instead of being cut.
     """
 
     title: str
@@ -49,7 +49,7 @@ class Cell(NamedTuple):
 
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[Cell | str]], stream: TextIO) -> list[str]:
-    """The lines to print on a stream, as it can show them."""
+    """The lines to print on this stream."""
     look = detect_look(stream)
     return render_table(columns, rows, look=look, width=look.width if is_terminal(stream) else None)
 
@@ -57,7 +57,7 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[Cell | str]],
 def render_table(
     columns: Sequence[Column], rows: Sequence[Sequence[Cell | str]], *, look: Look, width: int | None
 ) -> list[str]:
-    """``width`` None is a pipe. Texts are made harmless; an empty one is shown as a dash."""
+    """``width`` None: a pipe. Texts are made harmless; an empty one is shown as a dash."""
     cells = [[_harmless(cell) for cell in row] for row in rows]
     shown = [
         place
@@ -77,11 +77,11 @@ def _harmless(cell: Cell | str) -> Cell:
     return Cell(clean_line(given.text) or NOTHING, given.color)
 
 
-# --- who gets how much room ---
+# --- widths ---
 
 
 def _allot(columns: Sequence[Column], natural: dict[int, int], room: int) -> dict[int, int]:
-    """The columns that are shown, and how wide."""
+    """The columns to show, and their widths."""
     last = max(natural)
     widths = {
         place: size if place == last or columns[place].folds else min(size, columns[place].longest)

@@ -56,7 +56,7 @@ def command(
 ) -> int:
     """Say whether the shell command COMMAND is dangerous, without running it.
 
-    Quote it as one argument, so that your own shell leaves it alone. Exit code 0: allowed, 1: blocked.
+    Quote it as one argument, or your shell interprets it. Exit code 0: allowed, 1: blocked.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``ralph init``: asks for the first settings, or takes them from flags with ``--yes``."""
+"""``ralph init``: asks for the first settings, or takes them from options with ``--yes``."""
 
 from __future__ import annotations
 
@@ -8,29 +8,32 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from ralph.config.guardrail_candidates import candidates, project_reader
-from ralph.config.kinds import Reading
-from ralph.config.loading import Inspection, InvalidSettings, inspect
+from ralph.config.kinds import Kind, Reading, Table
+from ralph.config.loading import InvalidSettings, inspect
 from ralph.config.root import Root, find_root
-from ralph.config.schema import SETTINGS, Settings
+from ralph.config.schema import SETTINGS, GuardrailSettings, Settings
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.text.reader import Problem
 from ralph.domain.text.secret_names import redact
 from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.errors import UsageError
-from ralph.interfaces.cli.init_conversation import confirmed, converse, settings_document
 from ralph.interfaces.cli.options import project_dir_option
 from ralph.operations.settings_file import check_writable, write_settings
 
 INTERRUPTED = 130
 
+
+_DEFAULTS = Settings()
+_GUARDRAIL = Table(GuardrailSettings)
 _EXAMPLE = "ralph init --yes --agent-command claude --guardrail 'make test'"
 
 
@@ -55,24 +58,21 @@ def command(project_dir: Path | None, yes: bool, force: bool, **answers: object)
     """Write .ralph/settings.json, asking for what belongs in it."""
     root = find_root(Path.cwd(), project_dir)
     if yes:
-        _scripted(root, force=force, **answers)  # type: ignore[arg-type]
+        _from_options(root, force=force, **answers)  # type: ignore[arg-type]
         return
     if given := _given_answers(click.get_current_context()):
         message = f"{', '.join(given)} can only be used with --yes"
         raise UsageError(message, hint="leave it out to be asked, or add --yes")
-    _interactive(root)
+    _from_questions(root)
 
 
 def _given_answers(context: click.Context) -> list[str]:
-    from_flags = (p for p in context.command.params if p.name not in ("project_dir", "yes"))
-    return [p.opts[0] for p in from_flags if p.name and _is_given(context, p.name)]
+    answers = (one for one in context.command.params if one.name not in ("project_dir", "yes", None))
+    given = ParameterSource.COMMANDLINE
+    return [one.opts[0] for one in answers if context.get_parameter_source(str(one.name)) is given]
 
 
-def _is_given(context: click.Context, name: str) -> bool:
-    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
-def _scripted(
+def _from_options(
     root: Root,
     *,
     force: bool,
@@ -94,26 +94,19 @@ def _scripted(
     if (root.state / SETTINGS_FILE).exists() and not force:
         message = f"{_shown(root, SETTINGS_FILE)} exists already"
         raise UsageError(message, hint="--force replaces it and keeps the old one beside it")
-    defaults = Settings()
-    _write(
-        root,
-        settings_document(
-            command=agent_command,
-            flags=agent_flags,
-            maximum_iterations=(
-                defaults.maximum_iterations if maximum_iterations is None else maximum_iterations
-            ),
-            completion_response=(
-                defaults.completion_response if completion_response is None else completion_response
-            ),
-            guardrails=[_guardrail(text) for text in guardrails],
-            scm={"command": scm_command, "tasks": list(scm_tasks)} if scm_command else None,
-        ),
+    document = _settings_document(
+        command=agent_command,
+        flags=agent_flags,
+        maximum_iterations=maximum_iterations,
+        completion_response=completion_response,
+        guardrails=[_guardrail(text) for text in guardrails],
+        scm={"command": scm_command, "tasks": list(scm_tasks)} if scm_command else None,
     )
+    _write(root, document)
 
 
 def _guardrail(text: str) -> dict[str, object]:
-    """A JSON object as in the settings file, or just the command (which may begin with a brace too)."""
+    """A JSON object as in the settings file, or just a command (which may begin with a brace, too)."""
     with contextlib.suppress(BadJson):
         value = parse_json(text).value
         if isinstance(value, dict):
@@ -124,18 +117,18 @@ def _guardrail(text: str) -> dict[str, object]:
     return {"command": text, "failAction": "APPEND"}
 
 
-def _interactive(root: Root) -> None:
+def _from_questions(root: Root) -> None:
     if sys.stdin is None or not sys.stdin.isatty():
         message = "`ralph init` asks questions and needs a terminal"
         raise UsageError(message, hint=f"without one, use flags: {_EXAMPLE}")
     check_writable(root.state)
     try:
-        with _terminated_is_interrupted():
+        with _sigterm_as_ctrl_c():
             if not _may_write(root):
                 click.echo("Settings left as they are.")
                 return
             click.echo()
-            document = converse(_ask, click.echo, found=candidates(project_reader(root.workspace)))
+            document = _converse(candidates(project_reader(root.workspace)))
             click.echo()
             _write(root, document)
     except (KeyboardInterrupt, EOFError):
@@ -144,27 +137,23 @@ def _interactive(root: Root) -> None:
 
 
 def _may_write(root: Root) -> bool:
-    """Shows what is there and asks; nothing there is a yes."""
+    """Show the current settings and ask whether to replace them; true if there are none."""
     if not (root.state / SETTINGS_FILE).exists():
         return True
-    # The environment is not in the files, so it is not shown.
+    # Show what is in the files, without the environment.
     found = inspect(root.state, environ={})
     if SETTINGS_FILE in found.files:
         click.echo(json.dumps(redact(found.merged.values), indent=2, ensure_ascii=False))
     for problem in (*found.problems, *found.warnings):
         click.echo(str(problem))
-    _say_what_was_loaded(found)
-    return confirmed(_ask("Overwrite? (y/N): "))
-
-
-def _say_what_was_loaded(found: Inspection) -> None:
     if SETTINGS_FILE in found.files:
         overlay = " (with local overlay from settings.local.json)" if LOCAL_FILE in found.files else ""
         click.echo(f"Loaded from {SETTINGS_FILE}{overlay}")
+    return _is_yes(_ask("Overwrite? (y/N): "))
 
 
 def _ask(question: str) -> str:
-    # Editing a line with arrow keys; without it they would end up in the settings as escape codes.
+    # Lets arrow keys edit the line; otherwise they would end up in the settings as escape codes.
     with contextlib.suppress(ImportError):
         import readline
 
@@ -180,8 +169,8 @@ def _ask(question: str) -> str:
 
 
 @contextlib.contextmanager
-def _terminated_is_interrupted() -> Iterator[None]:
-    """SIGTERM ends the conversation like Ctrl-C, so that the terminal is left in order."""
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """SIGTERM ends the questions like Ctrl-C and leaves the terminal in order."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -194,7 +183,7 @@ def _terminated_is_interrupted() -> Iterator[None]:
 
 
 def _write(root: Root, document: dict[str, object]) -> None:
-    """The last word is the schema's: nothing is written that ``ralph run`` would refuse."""
+    """Write nothing that the schema, and so ``ralph run``, would refuse."""
     problems: list[Problem] = []
     warnings: list[Problem] = []
     SETTINGS.read(document, Reading(lambda _: "", problems, warnings))
@@ -205,12 +194,12 @@ def _write(root: Root, document: dict[str, object]) -> None:
     backup = write_settings(root.state, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     click.echo(f"Settings written to {_shown(root, SETTINGS_FILE)}")
     if backup is not None:
-        click.echo(f"The old ones are kept in {_shown(root, f'.ralph/{backup.name}')}")
+        click.echo(f"The old settings are kept in {_shown(root, f'.ralph/{backup.name}')}")
     _say_what_comes_next(root, document)
 
 
 def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
-    """What would keep a run from starting or from proving anything, and how to start one."""
+    """Warn of what keeps a run from starting or proving anything, and say how to start one."""
     from ralph.operations.doctor import missing_agent
 
     if reason := missing_agent(root):
@@ -227,5 +216,112 @@ def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
 
 
 def _shown(root: Root, name: str) -> str:
-    """Short where the project is the current directory, else the whole path."""
+    """Short if the project is the current directory, else the whole path."""
     return name if root.state == Path.cwd() else os.fspath(root.state / name)
+
+
+# --- the questions; their wording is part of the interface, as scripts answer them ---
+
+
+def _converse(found: Sequence[str] = ()) -> dict[str, object]:
+    """Ask everything; gives the settings file's content. ``found``: likely guardrails."""
+    command = _ask_required(
+        "Agent command (e.g., claude, codex, amp, or other LLM CLI): ", "an agent command is needed"
+    )
+    flags = _split_commas(_ask("Agent flags (comma-separated, optional): "))
+    iterations = _ask_checked(
+        f"Maximum iterations [{_DEFAULTS.maximum_iterations}]: ",
+        SETTINGS.kind_of("maximum_iterations"),
+        default=_DEFAULTS.maximum_iterations,
+    )
+    completion = _ask(f"Completion response [{_DEFAULTS.completion_response}]: ").strip()
+    return _settings_document(
+        command=command,
+        flags=flags,
+        maximum_iterations=iterations,
+        completion_response=completion or None,
+        guardrails=_ask_guardrails(found),
+        scm=_ask_scm(),
+    )
+
+
+def _is_yes(answer: str) -> bool:
+    """``(y/N)``: anything but a clear yes is a no."""
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _split_commas(answer: str) -> list[str]:
+    return [part.strip() for part in answer.split(",") if part.strip()]
+
+
+def _settings_document(
+    *,
+    command: str,
+    flags: Sequence[str],
+    maximum_iterations: object | None,
+    completion_response: str | None,
+    guardrails: Sequence[dict[str, object]],
+    scm: dict[str, object] | None,
+) -> dict[str, object]:
+    """The settings file's content, keys in the order of the documentation."""
+    limit = _DEFAULTS.maximum_iterations if maximum_iterations is None else maximum_iterations
+    response = _DEFAULTS.completion_response if completion_response is None else completion_response
+    document: dict[str, object] = {
+        "maximumIterations": limit,
+        "completionResponse": response,
+        "outputTruncateChars": _DEFAULTS.output_truncate_chars,
+        "streamAgentOutput": _DEFAULTS.stream_agent_output,
+        "includeIterationCountInPrompt": _DEFAULTS.include_iteration_count_in_prompt,
+        "agent": {"command": command, "flags": list(flags)},
+        "guardrails": list(guardrails),
+    }
+    if scm is not None:
+        document["scm"] = scm
+    return document
+
+
+def _ask_guardrails(found: Sequence[str]) -> list[dict[str, object]]:
+    if found:
+        click.echo(f"Found in this project: {', '.join(found)}")
+    guardrails: list[dict[str, object]] = []
+    while command := _ask("Add guardrail command (leave blank to finish): ").strip():
+        fail_action = _ask_checked(
+            "  Fail action (APPEND|PREPEND|REPLACE): ", _GUARDRAIL.kind_of("fail_action"), indent="  "
+        )
+        guardrail: dict[str, object] = {"command": command, "failAction": str(fail_action)}
+        if hint := _ask("  Hint (optional, guidance for agent on failure): ").strip():
+            guardrail["hint"] = hint
+        guardrails.append(guardrail)
+    return guardrails
+
+
+def _ask_scm() -> dict[str, object] | None:
+    if not _is_yes(_ask("Configure SCM? (y/N): ")):
+        return None
+    command = _ask_required("  SCM command (e.g., git): ", "  an SCM command is needed")
+    tasks: list[str] = []
+    while not tasks:
+        tasks = _split_commas(_ask("  SCM tasks (comma-separated, e.g., commit,push): "))
+        if not tasks:
+            click.echo("  at least one task is needed")
+    return {"command": command, "tasks": tasks}
+
+
+def _ask_required(question: str, reason: str) -> str:
+    while True:
+        if answer := _ask(question).strip():
+            return answer
+        click.echo(reason)
+
+
+def _ask_checked(question: str, kind: Kind[Any], *, default: object = None, indent: str = "") -> object:
+    """Ask until the schema accepts the answer; blank means the default, if there is one."""
+    while True:
+        answer = _ask(question).strip()
+        if not answer and default is not None:
+            return default
+        problems: list[Problem] = []
+        value: object = kind.read(kind.parse(answer), Reading(lambda _: "", problems, []))
+        if not problems:
+            return value
+        click.echo(indent + str(problems[0]))

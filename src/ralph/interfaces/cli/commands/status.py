@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +15,6 @@ from ralph.domain.text.figures import age, compact, money, plural
 from ralph.domain.views.runs import RunState, RunView, reason_of
 from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
 from ralph.interfaces.cli.table import Cell, Column, table_lines
-
-if TYPE_CHECKING:
-    from ralph.operations.runs.read import RunRecord
 
 LIMIT = 20
 EVERY = 1.0
@@ -72,41 +68,30 @@ Examples:
 @click.option("--tree", is_flag=True, help="Show each run below the one whose agent started it.")
 @project_dir_option
 def command(as_json: bool, watch: bool, show_all: bool, tree: bool, project_dir: Path | None) -> None:
+    from ralph.operations.runs.read import open_record
+
     folder = state_folder(project_dir)
-    source = _Source(folder, None if show_all else LIMIT)
-    render: Callable[[list[RunView], int], str] = _json if as_json else _tree if tree else _table
-    try:
-        if watch:
-            _watch(source, render, as_json=as_json)
-        else:
-            print(render(*source.read()))
-    finally:
-        source.close()
 
-
-class _Source:
-    """The runs as they are now; the record may not exist yet."""
-
-    def __init__(self, folder: Path, limit: int | None) -> None:
-        self._folder = folder
-        self._limit = limit
-        self._record: RunRecord | None = None
-
-    def read(self) -> tuple[list[RunView], int]:
+    def read() -> tuple[list[RunView], int]:
         """The runs to show, and how many there are."""
-        from ralph.operations.runs.read import open_record
-
-        self._record = self._record or open_record(self._folder)
-        if self._record is None:
+        if (record := open_record(folder)) is None:  # it may come
             return [], 0
-        return self._record.runs(limit=self._limit), self._record.count()
+        with record:
+            return record.runs(limit=None if show_all else LIMIT), record.count()
 
-    def close(self) -> None:
-        if self._record is not None:
-            self._record.close()
+    render: Callable[[list[RunView], int], str] = _json if as_json else _tree if tree else _table
+    if watch:
+        _watch(read, render, as_json=as_json)
+    else:
+        print(render(*read()))
 
 
-def _watch(source: _Source, render: Callable[[list[RunView], int], str], *, as_json: bool) -> None:
+def _watch(
+    read: Callable[[], tuple[list[RunView], int]],
+    render: Callable[[list[RunView], int], str],
+    *,
+    as_json: bool,
+) -> None:
     """Redraw the screen on a terminal; print what is new in a pipe."""
     import gc
 
@@ -115,7 +100,7 @@ def _watch(source: _Source, render: Callable[[list[RunView], int], str], *, as_j
     shown: object = None
     try:
         while True:
-            runs, count = source.read()
+            runs, count = read()
             if screen:
                 # Each line is cleared as it is overwritten: erasing the screen first would flicker.
                 lines = _at_most_a_screen(render(runs, count).split("\n"))

@@ -36,10 +36,10 @@ TASK_MESSAGE_BUS and PROJECT_MESSAGE_BUS.
 
 An agent that has to wait for something outside exits with 42, writes the file $TASK_FOLDER/WAIT_WITHOUT_RESTART, or posts
 with `ralph bus post --type wait_without_restart`: the run ends with exit code 5, and `ralph resume` continues it. A ralph
-that the agent starts is a child run; once DONE is there, ralph waits for the children that are still active.
+that the agent starts is a child run; once DONE exists, ralph waits for children that are still active.
 
 \b
-Exit codes: 0 DONE is there · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run
+Exit codes: 0 DONE exists · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run
             5 the agent waits · 130 interrupted
 
 \b
@@ -71,7 +71,7 @@ Examples:
     "--wait-timeout",
     metavar="S",
     type=Amount(zero=True),
-    help="Seconds to wait for child runs once DONE is there.  [default: 300]",
+    help="Seconds to wait for child runs once DONE exists.  [default: 300]",
 )
 @setting_option(
     "profiles.supervised.pollInterval",

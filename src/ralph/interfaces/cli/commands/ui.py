@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -47,9 +47,7 @@ def _load_ui(what: str) -> Callable[[Path, str | None], None]:
     return open_ui
 
 
-def run_under_ui(
-    state_folder: Path, arguments: Sequence[str] | None = None, *, has_parts: bool = False
-) -> int:
+def run_under_ui(state_folder: Path, *, has_parts: bool = False) -> int:
     """Start the same command without ``--ui`` and watch it. Gives its exit code if it ends before the UI does.
 
     ``has_parts``: it is a run of runs; the UI follows whichever is active.
@@ -60,7 +58,7 @@ def run_under_ui(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         message = f"{FLAG} needs a terminal"
         raise UsageError(message, hint="leave it out; `ralph ui` can watch the run from a terminal later")
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:]
     end = given.index("--") if "--" in given else len(given)
     started = DetachedRun(state_folder, [*(one for one in given[:end] if one != FLAG), *given[end:]])
     run_id = started.run_id()

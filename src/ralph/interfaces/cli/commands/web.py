@@ -34,7 +34,7 @@ Examples:
     metavar="PORT",
     help=f"Port; 0 takes any free one.  [default: {PORT}]",
 )
-@click.option("--read-only", is_flag=True, help="Let nobody pause, stop or steer runs from the page.")
+@click.option("--read-only", is_flag=True, help="Do not let anyone pause, stop or steer runs from the page.")
 @click.option("--tls-cert", metavar="FILE", type=PATH, help="Certificate (PEM); serves https.")
 @click.option("--tls-key", metavar="FILE", type=PATH, help="Its key (PEM).")
 @click.option(

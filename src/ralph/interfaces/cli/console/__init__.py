@@ -1,4 +1,1 @@
-"""What people see of a run: the agent's stream, the harness's lines, a status line, or JSON lines.
-
-Standard library only; each module is imported by itself so that ``--json`` does not pay for the rest.
-"""
+"""How a run is shown while it happens: for people, as JSON lines, or in GitHub Actions. Standard library only."""

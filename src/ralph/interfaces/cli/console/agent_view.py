@@ -1,4 +1,4 @@
-"""The agent's stream as people read it."""
+"""The agent's stream, for people."""
 
 from __future__ import annotations
 
@@ -27,19 +27,16 @@ from ralph.domain.text.safe_text import clean, clean_line, is_harmless
 from ralph.interfaces.cli.terminal import Look, Timestamps, colors_of, marks_of
 
 MAX_OPEN_TOOLS = 1024
-"""Calls whose end never came are forgotten beyond this number, oldest first."""
+"""Of more calls that never end, the oldest are forgotten."""
 
 MAX_NOISE_CHARS = 200
-"""A line that is no event may be megabytes long; this much of it is shown."""
+"""Shown of a line that is not an event: it may be megabytes long."""
 
 _INDENT = "  "
 
 
 class AgentView:
-    """Renders batches of events; remembers what it needs between them, in bounded memory.
-
-    ``begin`` starts a new session. ``line_is_open`` while the last character written was not a newline.
-    """
+    """Renders batches of events, in bounded memory. ``line_is_open``: the last character was not a newline."""
 
     def __init__(self, look: Look, *, verbose: bool = False, zone: tzinfo | None = None) -> None:
         self._look = look
@@ -52,13 +49,13 @@ class AgentView:
         self._started_at: float | None = None
         self._wrote = False
         self._spoke = False
-        self._error_told = ""
+        self._last_error = ""
         self.line_is_open = False
         self.turn_ended = False
         self.tools = 0
         self.errors = 0
         self.noise = 0
-        # The parts of the two most frequent lines that never change.
+        # The constant parts of the most frequent lines.
         self._call = f"{colors.cyan}{marks.tool}{colors.off} {colors.bold}"
         self._passed = f"{colors.green}{marks.ok} Result{colors.off} {marks.left} "
         self._failed = f"{colors.red}{marks.error} Result{colors.off} {marks.left} "
@@ -80,15 +77,15 @@ class AgentView:
         }
 
     def begin(self, at: float) -> None:
-        """A new session: its own tools, its own time."""
+        """A new session begins."""
         self._tool_names.clear()
         self._started_at = at
         self._wrote = self._spoke = self.turn_ended = False
-        self._error_told = ""
+        self._last_error = ""
         self.tools = self.errors = self.noise = 0
 
     def render(self, events: Iterable[AgentEvent], at: float = 0.0) -> str:
-        """One string for the whole batch, to be written at once."""
+        """One string for the whole batch."""
         self._at = at
         inside_line = is_open = self.line_is_open
         parts: list[str] = []
@@ -124,7 +121,7 @@ class AgentView:
         return rendered
 
     def count(self, events: Iterable[AgentEvent]) -> None:
-        """Keep the figures right without rendering, when nobody wants the stream."""
+        """Count without rendering, when the stream is not shown."""
         for event in events:
             if isinstance(event, ToolStarted):
                 self.tools += 1
@@ -134,13 +131,13 @@ class AgentView:
                 self.noise += 1
 
     def close_line(self) -> str:
-        """The newline that is missing, if any."""
+        """The missing newline, if any."""
         if not self.line_is_open:
             return ""
         self.line_is_open = False
         return "\n"
 
-    # Each renderer gives whole lines, or nothing.
+    # Each renderer returns whole lines, or nothing.
 
     def _session(self, event: SessionStarted) -> str:
         words = ["Session", event.session_id, f"({event.model})" if event.model else ""]
@@ -177,11 +174,11 @@ class AgentView:
         return self._indented(rendered) if event.parent else rendered
 
     def _output(self, output: str, lines: int, chars: int) -> str:
-        """The beginning of a tool's output, and how much of it is not shown."""
+        """The beginning of a tool's output, and how much more there is."""
         max_lines, max_chars = self._look.max_lines, self._look.max_chars
         if max_lines == 0 or max_chars == 0:
             return ""
-        # Nearly always: short and harmless, shown as it is.
+        # Nearly always: short and harmless.
         if (
             len(output) >= chars
             and (max_chars is None or chars <= max_chars)
@@ -190,7 +187,7 @@ class AgentView:
         ):
             rows_below = output.rstrip("\n").replace("\n", self._below)
             return f"{self._branch}{rows_below}{self._colors.off}\n"
-        if len(output) >= chars:  # the whole of it: what we count is what there is
+        if len(output) >= chars:  # all of it is here
             output = output.rstrip("\n")
             lines, chars = output.count("\n") + 1, len(output)
         shown = output if max_chars is None or len(output) <= max_chars else output[:max_chars]
@@ -240,7 +237,7 @@ class AgentView:
         figures = totals(
             cost_usd=event.cost_usd, usage=event.usage, tools=self.tools, errors=self.errors, seconds=seconds
         )
-        # Some answers come only here; after words of its own it is a repetition.
+        # Some answers come only here; otherwise they repeat what was said.
         words = "" if self._spoke else self._block(clean(event.text))
         if words:
             self._wrote = True
@@ -249,8 +246,8 @@ class AgentView:
             names = clean_line(", ".join(dict.fromkeys(event.denials)))
             denied = f"{colors.yellow}{marks.warning} Not permitted: {names}{colors.off}\n"
         if event.error:
-            # An error that was reported a moment ago need not be read twice.
-            why = "" if event.error == self._error_told else f": {clean_line(event.error)}"
+            # Do not repeat an error that was just reported.
+            why = "" if event.error == self._last_error else f": {clean_line(event.error)}"
             head = f"{colors.red}{marks.error} Failed{why}{colors.off}"
         else:
             head = f"{colors.green}{marks.ok} Complete{colors.off}"
@@ -272,7 +269,7 @@ class AgentView:
         color, mark = self._colors.yellow, self._marks.warning
         if event.final:
             color, mark = self._colors.red, self._marks.error
-        self._error_told = event.message
+        self._last_error = event.message
         details = [f"status {event.status}" if event.status is not None else "", event.code]
         about = ", ".join(detail for detail in details if detail)
         message = clean_line(f"Error: {event.message or 'unknown'}" + (f" ({about})" if about else ""))
@@ -309,5 +306,5 @@ class AgentView:
 
     @staticmethod
     def _indented(lines: str) -> str:
-        """Lines of a sub-agent are indented below those of the agent that called it."""
+        """Indent the lines of a sub-agent below those of its caller."""
         return _INDENT + lines[:-1].replace("\n", "\n" + _INDENT) + "\n" if lines else ""

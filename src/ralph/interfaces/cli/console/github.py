@@ -1,7 +1,7 @@
-"""A run in GitHub Actions: each iteration a group that folds, failures as annotations, and a step summary.
+"""A run in GitHub Actions: a group per iteration, failures as annotations, and a step summary.
 
-The runner takes every line that begins with ``::`` for a command, whoever printed it. An agent's words must not be
-able to set outputs or hide things, so commands are switched off for the whole run, except around our own.
+The runner takes every line that begins with ``::`` for a command. An agent must not be able to set outputs or hide
+things, so commands are switched off during the run, except around our own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ralph.domain.views.iterations import IterationView, Timeline
 from ralph.interfaces.cli.console.outlet import Outlet
 
 ROWS = 100
-"""Iterations in the summary; a step may have one megabyte of it."""
+"""Iterations in the summary, which may have one megabyte."""
 
 _MARKS = {Verdict.PASSED: "✅", Verdict.FAILED: "❌", Verdict.ERRORED: "⚠️", Verdict.SKIPPED: "-"}
 
@@ -30,7 +30,7 @@ def is_github(environ: Mapping[str, str]) -> bool:
 
 
 class GithubActions:
-    """A listener that comes before the console's: a group begins before what is in it."""
+    """A listener to put before the console: a group begins before its content."""
 
     def __init__(self, out: TextIO, *, summary: str = "", token: str = "") -> None:
         self._outlet = Outlet(out)
@@ -127,7 +127,7 @@ def _property(value: str) -> str:
 
 
 def _plain(value: str) -> str:
-    """Foreign text that means nothing but itself, also inside a table."""
+    """Escape text for Markdown, also inside a table."""
     return "".join(
         f"\\{character}" if character in "\\`*_{}[]<>()#+!|~@-" else character
         for character in clean_line(value)

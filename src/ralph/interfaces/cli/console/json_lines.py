@@ -14,14 +14,14 @@ from ralph.interfaces.cli.console.outlet import Outlet
 
 
 class JsonLines:
-    """A listener. Every line stands by itself: it is flushed when the event has happened."""
+    """A listener that writes and flushes one line per event. ``of_all`` goes into every line."""
 
     def __init__(self, out: TextIO, **of_all: str) -> None:
         import msgspec.json  # only this face pays for it
 
         self._encode: Callable[[object], bytes] = msgspec.json.Encoder(enc_hook=str).encode
         self._outlet = Outlet(out)
-        self._of_all = of_all  # what every record says, such as which task it is about
+        self._of_all = of_all
         self._readers: dict[type, tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]] = {}
 
     def __call__(self, event: LoopEvent, at: float) -> None:
@@ -35,14 +35,14 @@ class JsonLines:
             line = self._encode(record)
         except UnicodeEncodeError:
             line = self._encode(_without_surrogates(self._decoded(record)))
-        # Legal inside JSON, yet some readers take them for the end of a line.
+        # Legal in JSON, but some readers take them for line ends.
         for character, escape in _LINE_ENDS:
             if character in line:
                 line = line.replace(character, escape)
         self._outlet.write_utf8(line + b"\n")
 
     def _fields(self, value: object) -> dict[str, Any]:
-        """``kind`` is called ``type`` on the wire; the type that an Unknown names gets another key."""
+        """``kind`` is called ``type`` in JSON; the type of an Unknown gets another key."""
         record = {"type": "", **self._plain(value)}
         if isinstance(value, Unknown):
             record["unknown_type"] = value.type
@@ -73,7 +73,7 @@ def _values_of(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]
 
 
 def _without_surrogates(value: object) -> object:
-    """Half characters cannot be written as UTF-8; agents that cut text carelessly print them."""
+    """Agents that cut text carelessly print half characters, which UTF-8 cannot express."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A run as people follow it: the agent's words on ``out``, everything the harness has to say on ``err``."""
+"""A run, for people: the agent's words on ``out``, everything else on ``err``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ STOP_NOW_MESSAGE = "Second signal: ending the agent now..."
 STDERR_LINES = 10
 CHECK_LINES = 5
 CHECK_LINE_CHARS = 500
-"""Of each of the last lines of a check: one may be megabytes long."""
+"""Shown of each last line of a check: it may be megabytes long."""
 
 _RULE_WIDTH = 72
 
@@ -77,8 +77,8 @@ _COMMANDS = {"verified": "ralph work", "draft": "ralph plan draft"}
 class Console:
     """A listener that prints the run.
 
-    ``json_lines``: stdout belongs to ``JsonLines``, so the agent's words are not printed. ``out_look`` is for an
-    ``out`` that is not the same terminal as ``err``. ``status`` is kept informed and erased before each line.
+    ``json_lines``: stdout belongs to ``JsonLines``, so the agent's words are not printed. ``out_look``: if ``out`` is
+    not the same terminal as ``err``. ``status`` gets every event and is erased before each line.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Console:
         self._view = AgentView(look if out_look is None else out_look, verbose=verbose, zone=zone)
         self._at = 0.0
         self._started: RunStarted | None = None
-        # Reasons that are on the screen already, so that nobody reads one twice.
+        # Reasons already on the screen, not to be repeated.
         self._fault_reason = ""
         self._decision_reason = ""
         self._claims: tuple[str, ...] = ()
@@ -141,10 +141,8 @@ class Console:
             self._agent_acted(event)
             return
         renderer = self._renderers.get(type(event))
-        if renderer is not None:  # an event of a newer engine is no reason to fail
+        if renderer is not None:  # ignore events of a newer engine
             self._say(renderer(event))
-
-    # Writing.
 
     def _agent_acted(self, event: AgentActed) -> None:
         view = self._view
@@ -189,7 +187,7 @@ class Console:
     def _dim(self, text: str) -> str:
         return f"{self._colors.dim}{text}{self._colors.off}"
 
-    # Each renderer gives the lines for stderr, perhaps none.
+    # Each renderer returns the lines for stderr.
 
     def _run_started(self, event: RunStarted) -> list[str]:
         dot = f" {self._marks.dot} "
@@ -265,7 +263,7 @@ class Console:
             lines.append(self._odd(f"{who} exited with code {event.exit_code} ({figures})"))
         else:
             troubled = False
-            # The agent's own closing line is on the screen already, if it has one.
+            # The agent may have printed its own closing line.
             if event.purpose == "iteration" and not self._view.turn_ended:
                 lines.append(self._good(f"{who} finished ({figures})"))
         if isinstance(event.fault, Fatal) and event.fault.hint:
@@ -316,7 +314,7 @@ class Console:
                 lines = [self._good(f"{what} passed: {name} ({took})")]
             case Verdict.SKIPPED:
                 why = f" ({reason})" if reason else ""
-                if not result.required:  # it had nothing to say: no reason for alarm
+                if not result.required:  # no cause for alarm
                     lines = [self._dim(f"{what} skipped: {name}{why}")]
                 else:
                     text = f"{what} skipped: {name}{why}{self._consequence(result)}"
@@ -324,7 +322,7 @@ class Console:
             case Verdict.FAILED | Verdict.ERRORED:
                 if result.exit_code is None:
                     about = f"{reason}, {took}" if reason else took
-                else:  # a reason tells why the command was ended, and when
+                else:  # a reason says why and when the command was ended
                     about = f"exit {result.exit_code}" + (f": {reason}" if reason else f", {took}")
                 say = self._bad if result.required else self._odd
                 text = f"{what} {result.verdict.value}: {name} ({about}){self._consequence(result)}"
@@ -334,7 +332,7 @@ class Console:
         return lines + self._detail(f"{what} {result.verdict.value} without an exit code ({took})")
 
     def _consequence(self, result: CheckResult) -> str:
-        """What a failure leads to, with the name that the settings have for it."""
+        """What a failure leads to, by its name in the settings."""
         optional = "" if result.required else " (not required)"
         if result.feedback is None:
             return optional
@@ -344,7 +342,7 @@ class Console:
         return f"{optional} {self._marks.right} {words} {does} the next prompt ({placement.value})"
 
     def _traces(self, result: CheckResult) -> list[str]:
-        """The end of what it printed, and where all of it is."""
+        """The last lines it printed, and the log with all of them."""
         lines: list[str] = []
         end = "\n".join(line[:CHECK_LINE_CHARS] for line in result.last_lines[-CHECK_LINES:])
         if end := clean(end).strip("\n"):
@@ -401,25 +399,20 @@ class Console:
     def _pause_began(self, event: PauseBegan) -> list[str]:
         until = self._timestamps.clock_time(event.until, beside=self._at)
         left = duration(event.until - self._at)
-        told = event.reason in (self._decision_reason, self._fault_reason)
-        why = "" if told else f": {clean_line(event.reason)}"
+        is_shown = event.reason in (self._decision_reason, self._fault_reason)
+        why = "" if is_shown else f": {clean_line(event.reason)}"
         return [self._odd(f"Waiting {left}, until {until}{why}", self._marks.wait)]
 
     def _paused(self, event: RunPaused) -> list[str]:
-        return [
-            self._odd(
-                "Paused after the current session and its checks; to continue: `ralph unpause`",
-                self._marks.wait,
-            )
-        ]
+        text = "Paused after the current session and its checks; to continue: `ralph unpause`"
+        return [self._odd(text, self._marks.wait)]
 
     def _unpaused(self, event: RunUnpaused) -> list[str]:
         return [self._good("Continuing after the pause")]
 
     def _steered(self, event: Steered) -> list[str]:
-        return [
-            f"{self._colors.cyan}{self._marks.right} Note from the user: {clean_line(event.text)}{self._colors.off}"
-        ]
+        text = f"{self._marks.right} Note from the user: {clean_line(event.text)}"
+        return [f"{self._colors.cyan}{text}{self._colors.off}"]
 
     def _stop_requested(self, event: StopRequested) -> list[str]:
         return [STOP_NOW_MESSAGE] if event.now else [STOP_MESSAGE, STOP_HINT]
@@ -464,9 +457,8 @@ def how_to_continue(started: RunStarted, ended: RunEnded) -> str:
         return f"To continue: `{command or 'ralph resume'}`"
     if started.maximum is not None and ended.iterations >= started.maximum:
         return f"To continue: `ralph resume -m {2 * started.maximum}`"
-    return (
-        "To continue, give it a higher limit: `ralph resume` with -m, --max-cost, --max-tokens or --max-time"
-    )
+    limits = "-m, --max-cost, --max-tokens or --max-time"
+    return f"To continue, give it a higher limit: `ralph resume` with {limits}"
 
 
 def _kind_of_check(name: str, command: str) -> str:

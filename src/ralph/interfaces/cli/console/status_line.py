@@ -1,4 +1,4 @@
-"""One line at the bottom of a terminal, so that silence does not look like a hang."""
+"""One line at the bottom of a terminal: silence must not look like a hang."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ ERASE = "\r\x1b[2K"
 
 
 class StatusLine:
-    """Drawn by ``tick`` only, which is called every half second or so; erased before anything else is written.
-
-    A flood of output therefore costs one erasure per tick. ``held`` while the cursor stands inside a line.
+    """Drawn only by ``tick``, every half second or so, and erased before anything else is written: a flood of output
+    costs one erasure per tick. ``held`` while the cursor is inside a line.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class StatusLine:
         self._cost: float | None = None
 
     def observe(self, event: LoopEvent, at: float) -> None:
-        """Take the event's figures; writes nothing."""
+        """Take the event into account; writes nothing."""
         if not self._live:
             return
         match event:
@@ -128,7 +127,7 @@ class StatusLine:
             self._outlet.write(ERASE)
 
     def text(self) -> str:
-        """What it says now, uncut; empty when there is nothing to wait for."""
+        """The whole text; empty when there is nothing to wait for."""
         now = self._now()
         parts = [self._stopping]
         if self._paused_until is not None:
@@ -139,7 +138,7 @@ class StatusLine:
             return ""
         else:
             parts.append(self._iteration)
-            # A long command may be cut off, the time must not be.
+            # The time comes first: a long command may be cut off.
             parts.append(whole_duration(now - (self._step_at if self._step else self._iteration_at)))
             parts.append(self._step)
             if self._agent_active:

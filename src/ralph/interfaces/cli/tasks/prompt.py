@@ -50,7 +50,7 @@ Example:
       - "The sum changes when a product is removed"
     {role}:
       promise: SUM_SHOWN
-      description: The sum is there and its tests pass
+      description: The sum is shown and its tests pass
       verification_method: external
       verification_config:
         command: pytest tests/test_cart.py
