@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ralph.adapters.files import make_state_folder
 from ralph.errors import StoreError
 
 BUSY_TIMEOUT = 10.0
@@ -24,6 +23,8 @@ StartedOf = Callable[[int], str | None]
 
 def open_state_database(folder: Path) -> sqlite3.Connection:
     """The database of a state folder, which is created on first use."""
+    from ralph.adapters.files import make_state_folder
+
     with store_errors(folder):
         make_state_folder(folder)
     return open_database(folder / "ralph.db")

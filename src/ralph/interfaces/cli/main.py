@@ -21,7 +21,7 @@ COMMANDS = {
     "supervise": "Restart a root agent until its DONE file exists.",
     "work": "Work on tasks until they are verifiably done.",
     "cancel": "Cancel tasks, even while they are being worked on.",
-    "stats": "Show what past work on tasks can teach.",
+    "stats": "Show how past work on tasks went, and what limits it suggests.",
     "resume": "Resume an interrupted run.",
     "task": "Add, list, change and export tasks that say what done means.",
     "plan": "Work through a PRD's stories; only a fresh review passes one.",

@@ -20,7 +20,14 @@ from ralph.interfaces.cli.options import json_option, print_json, project_dir_op
 
 @click.group("config")
 def command() -> None:
-    """Show and check the settings."""
+    """Show, check and explain the settings.
+
+    \b
+    Examples:
+      ralph config show
+      ralph config validate && ralph run -f PROMPT.md
+      $EDITOR "$(ralph config path --local)"
+    """
 
 
 @command.command()

@@ -42,20 +42,42 @@ _EXAMPLE = "ralph init --yes --agent-command claude --guardrail 'make test'"
 @click.option("--yes", is_flag=True, help="Ask nothing; take the answers from the options below.")
 @click.option("--force", is_flag=True, help="With --yes: replace existing settings (the old file is kept).")
 @click.option("--agent-command", metavar="COMMAND", help="The agent's program: claude, codex, amp, …")
-@click.option("--agent-flag", "agent_flags", multiple=True, metavar="FLAG", help="More arguments for it.")
-@click.option("--maximum-iterations", type=int, metavar="N", help="Iterations before giving up. [10]")
-@click.option("--completion-response", metavar="TEXT", help="What the agent says when it is done. [DONE]")
+@click.option(
+    "--agent-flag",
+    "agent_flags",
+    multiple=True,
+    metavar="FLAG",
+    help="An argument for the agent; may be repeated.",
+)
+@click.option(
+    "--maximum-iterations", type=int, metavar="N", help="Stop a run after N iterations.  [default: 10]"
+)
+@click.option(
+    "--completion-response", metavar="TEXT", help="What the agent says when it is done.  [default: DONE]"
+)
 @click.option(
     "--guardrail",
     "guardrails",
     multiple=True,
     metavar="COMMAND",
-    help="A command that must succeed; or a JSON object with command, failAction and hint.",
+    help="A command that must pass, or a JSON object with command, failAction and hint; may be repeated.",
 )
 @click.option("--scm-command", metavar="COMMAND", help="The version control program, e.g. git.")
-@click.option("--scm-task", "scm_tasks", multiple=True, metavar="TASK", help="What it does: commit, push, …")
+@click.option(
+    "--scm-task",
+    "scm_tasks",
+    multiple=True,
+    metavar="TASK",
+    help="What it does: commit, push, …; may be repeated.",
+)
 def command(project_dir: Path | None, yes: bool, force: bool, **answers: object) -> None:
-    """Write .ralph/settings.json, asking for what belongs in it."""
+    """Write .ralph/settings.json: ask for what belongs in it, or take it from options with --yes.
+
+    \b
+    Examples:
+      ralph init
+      ralph init --yes --agent-command claude --guardrail 'make test'
+    """
     root = find_root(Path.cwd(), project_dir)
     if yes:
         _from_options(root, force=force, **answers)  # type: ignore[arg-type]

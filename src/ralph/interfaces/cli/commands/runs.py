@@ -25,7 +25,14 @@ _yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 @click.group("runs")
 def command() -> None:
-    """Remove old runs: their files and records. They are listed first."""
+    """Remove old runs: their files and records. They are listed first.
+
+    \b
+    Examples:
+      ralph runs prune --keep 5
+      ralph runs prune --older-than 30 --yes
+      ralph runs rm ab12
+    """
 
 
 @command.command()

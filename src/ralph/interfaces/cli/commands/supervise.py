@@ -30,7 +30,7 @@ from ralph.interfaces.cli.options import (
 
 HELP = """Restart a root agent until it has written the file $TASK_FOLDER/DONE, whatever its exit code.
 
-It runs the configured agent with a prompt (-p or -f), or any command given after `--`. The environment of both has:
+It runs the configured agent with a prompt (-p or -f), or any command given after `--`. Both get the variables
 TASK_FOLDER, RUN_FOLDER, RALPH_PROJECT_ID, RALPH_TASK_ID, RALPH_RUN_ID, RALPH_PARENT_RUN_ID, RALPH_ATTEMPT (from 0),
 TASK_MESSAGE_BUS and PROJECT_MESSAGE_BUS.
 
@@ -78,7 +78,7 @@ Examples:
     "--poll-interval",
     metavar="S",
     type=Amount(),
-    help="Seconds between two looks at children and DONE.  [default: 1]",
+    help="Seconds between two checks of children and DONE.  [default: 1]",
 )
 @agent_timeout_option(
     "End a launch that takes longer; it counts as failed.  [default: none]",

@@ -26,8 +26,8 @@ from ralph.interfaces.cli.options import (
 HELP = """Work on tasks until they are done: those named, or whatever is ready.
 
 Each task gets its own git worktree and branch, and passes through its roles (coder, reviewer, tester, qa); a role's claim
-counts only when its verification passes. Finished work is merged into the branch that is checked out here: it is merged
-beside your working tree, verified again, then fast-forwarded. Run `ralph work` again to continue with what is left.
+counts only when its verification passes. Finished work goes into the branch that is checked out here: ralph merges and
+verifies it beside your working tree, then fast-forwards. Run `ralph work` again to continue with what is left.
 
 \b
 Exit codes: 0 all done · 1 a task failed, or a limit was reached · 2 usage or settings · 4 cannot run
