@@ -100,44 +100,36 @@ async def _examine_program(
         asking.ask(program, *examination.help),
         _is_logged_in(program, examination, asking),
     )
-    advice: list[str] = []
-    healths, words = [Health.GOOD], []
+    healths, words, advice = [Health.GOOD], list[str](), list[str]()
     update = f"update it: {facts.install}"
+
+    def note(health: Health, text: str, *hints: str) -> None:
+        healths.append(health)
+        words.append(text)
+        advice.extend(hints)
 
     version = version_in(version_answer.output) if version_answer.code == 0 else ""
     if version_answer.is_late:
-        healths.append(Health.DOUBTFUL)
-        words.append(f"no answer within {PROBE_SECONDS:.0f} s")
-        advice.append(f"run `{facts.name} --version` yourself to see what takes so long")
+        hint = f"run `{facts.name} --version` yourself to see what takes so long"
+        note(Health.DOUBTFUL, f"no answer within {PROBE_SECONDS:.0f} s", hint)
     elif version_answer.code != 0:
-        healths.append(Health.BAD)
-        said = version_answer.output.strip().splitlines()
-        words.append(f"does not start: {said[-1] if said else f'exit status {version_answer.code}'}")
-        advice.append(f"install it again: {facts.install}")
+        said = version_answer.output.strip().splitlines() or [f"exit status {version_answer.code}"]
+        note(Health.BAD, f"does not start: {said[-1]}", f"install it again: {facts.install}")
     elif examination.known_good is not None:
-        health, said_so = judge_version(version, examination.known_good)
-        healths.append(health)
-        words.append(said_so)
-        if health is not Health.GOOD:
-            advice.append(update)
+        health, judged = judge_version(version, examination.known_good)
+        note(health, judged, *(() if health is Health.GOOD else (update,)))
     else:
-        healths.append(Health.DOUBTFUL)
-        words.append(f"{version or 'version not known'}, never tested with the real service")
+        note(Health.DOUBTFUL, f"{version or 'version not known'}, never tested with the real service")
 
     missing = _missing_flags(examination, help_answer)
     if missing:
-        healths.append(Health.BAD)
-        words.append(f"does not know {', '.join(missing)}")
-        advice.append(update)
+        note(Health.BAD, f"does not know {', '.join(missing)}", update)
     if logged_in is None:
-        healths.append(Health.DOUBTFUL)
-        words.append("no sign of a login")
-        advice.append(f"if it is not logged in: {facts.login}")
+        note(Health.DOUBTFUL, "no sign of a login", f"if it is not logged in: {facts.login}")
+    elif logged_in:
+        note(Health.GOOD, "logged in")
     else:
-        words.append("logged in" if logged_in else "not logged in")
-        if not logged_in:
-            healths.append(Health.BAD)
-            advice.append(facts.login_hint)
+        note(Health.BAD, "not logged in", facts.login_hint)
     known_good = examination.known_good
     return Finding(
         Area.AGENTS,

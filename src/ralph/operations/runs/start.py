@@ -75,13 +75,6 @@ def prepare_work_run(loaded: Loaded, root: Root, tasks: Sequence[str] = ()) -> L
     return prepare_work(loaded, root, tasks)
 
 
-class PlanLaunch(NamedTuple):
-    """``estimate``: about how many iterations the stories will take; empty if unknown."""
-
-    launch: Launch
-    estimate: str
-
-
 def prepare_plan_run(
     loaded: Loaded,
     root: Root,
@@ -91,8 +84,8 @@ def prepare_plan_run(
     review_cap: int | None = None,
     stay: bool = False,
     as_found: bool = False,
-) -> PlanLaunch:
-    """`ralph plan run`."""
+) -> tuple[Launch, str]:
+    """`ralph plan run`, and about how many iterations the stories will take (empty if unknown)."""
     from ralph.wiring.runs.plan_run import estimate_of, prepare_reviewed
 
     launch = prepare_reviewed(
@@ -104,12 +97,7 @@ def prepare_plan_run(
         stay=stay,
         as_found=as_found,
     )
-    return PlanLaunch(launch, estimate_of(launch))
-
-
-class DraftLaunch(NamedTuple):
-    launch: Launch
-    has_prd: bool
+    return launch, estimate_of(launch)
 
 
 def prepare_draft_run(
@@ -121,8 +109,8 @@ def prepare_draft_run(
     remarks: Sequence[str] = (),
     has_prd: bool | None = None,
     rounds: int,
-) -> DraftLaunch:
-    """`ralph plan draft`. ``has_prd``: whether the PRD is given rather than drafted; None: find out."""
+) -> tuple[Launch, bool]:
+    """`ralph plan draft`, and whether the PRD is given rather than drafted. ``has_prd`` None: find out."""
     from ralph.wiring.runs.draft_run import prepare_draft
 
     launch = prepare_draft(
@@ -134,7 +122,7 @@ def prepare_draft_run(
         has_prd=has_prd,
         rounds=rounds,
     )
-    return DraftLaunch(launch, bool(launch.composition.arguments()["hasPrd"]))
+    return launch, bool(launch.composition.arguments()["hasPrd"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
