@@ -307,29 +307,6 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
     )  # fmt: skip
     return locals()
 
-def ralph_domain_circles():
-    """Dependencies that lead back to where they began: with one, there is no order to work in."""
-
-    def find_circles(needs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
-        """``(a, b)`` if a needs b and b needs a; each circle once. Linear, and no recursion: a chain may be long."""
-        finished: set[str] = set()
-        for start in needs:
-            if start in finished:
-                continue
-            way = {start: 0}  # in order; the value is the place in it
-            left = [iter(needs[start])]
-            while left:
-                following = next(left[-1], None)
-                if following is None:
-                    left.pop()
-                    finished.add(way.popitem()[0])
-                elif following in way:
-                    yield tuple(way)[way[following] :]
-                elif following in needs and following not in finished:
-                    way[following] = len(way)
-                    left.append(iter(needs[following]))
-    return locals()
-
 def ralph_domain_loop_feedback():
     """What goes back into the next prompt."""
 
@@ -878,8 +855,8 @@ A problem's path is the story's id, or the place of an entry that has none.
     from collections.abc import Mapping
     from typing import Any
 
-    _m = _module("ralph.domain.circles"); find_circles = _m["find_circles"]
     _m = _module("ralph.domain.plan.story"); Review = _m["Review"]
+    _m = _module("ralph.domain.tasks.circles"); find_circles = _m["find_circles"]
     _m = _module("ralph.domain.text.reader"); Problem = _m["Problem"]
 
     LONGEST_ID = 200
@@ -1703,6 +1680,29 @@ monitors, signing or diff programs. Standard library only: the hooks use this to
     def own_git(command: str, *arguments: str) -> tuple[str, ...]:
         """The command line, to run with ``ENVIRONMENT``."""
         return (*_OPTIONS, command, *_ALWAYS.get(command, ()), *arguments)
+    return locals()
+
+def ralph_domain_tasks_circles():
+    """Dependencies that lead back to where they began: with one, there is no order to work in."""
+
+    def find_circles(needs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
+        """``(a, b)`` if a needs b and b needs a; each circle once. Linear, and no recursion: a chain may be long."""
+        finished: set[str] = set()
+        for start in needs:
+            if start in finished:
+                continue
+            way = {start: 0}  # in order; the value is the place in it
+            left = [iter(needs[start])]
+            while left:
+                following = next(left[-1], None)
+                if following is None:
+                    left.pop()
+                    finished.add(way.popitem()[0])
+                elif following in way:
+                    yield tuple(way)[way[following] :]
+                elif following in needs and following not in finished:
+                    way[following] = len(way)
+                    left.append(iter(needs[following]))
     return locals()
 
 def ralph_domain_text_reader():
@@ -7488,7 +7488,6 @@ def ralph_operations_atomic_files():
 _MODULES = {
     "ralph.adapters.files": ralph_adapters_files,
     "ralph.domain.agent.events": ralph_domain_agent_events,
-    "ralph.domain.circles": ralph_domain_circles,
     "ralph.domain.loop.feedback": ralph_domain_loop_feedback,
     "ralph.domain.loop.prompt": ralph_domain_loop_prompt,
     "ralph.domain.loop.session_report": ralph_domain_loop_session_report,
@@ -7501,6 +7500,7 @@ _MODULES = {
     "ralph.domain.promise.loop_state": ralph_domain_promise_loop_state,
     "ralph.domain.promise.session_loop": ralph_domain_promise_session_loop,
     "ralph.domain.sandbox.own_git": ralph_domain_sandbox_own_git,
+    "ralph.domain.tasks.circles": ralph_domain_tasks_circles,
     "ralph.domain.text.reader": ralph_domain_text_reader,
     "ralph.domain.text.strict_json": ralph_domain_text_strict_json,
     "ralph.guard.families.backup": ralph_guard_families_backup,

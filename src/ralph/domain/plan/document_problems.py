@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ralph.domain.circles import find_circles
 from ralph.domain.plan.story import Review
+from ralph.domain.tasks.circles import find_circles
 from ralph.domain.text.reader import KeyPath, Problem
 
 LONGEST_ID = 200

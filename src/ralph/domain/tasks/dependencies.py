@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ralph.domain.circles import find_circles
+from ralph.domain.tasks.circles import find_circles
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.reader import KeyPath, Problem, closest
 

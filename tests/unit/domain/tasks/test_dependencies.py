@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.circles import find_circles
+from ralph.domain.tasks.circles import find_circles
 from ralph.domain.tasks.dependencies import (
     circular_dependencies,
     repeated_ids,
