@@ -324,9 +324,9 @@ def test_a_prompt_that_never_says_how_to_finish_is_warned_of(project: Project) -
     ("arguments", "code", "words"),
     [
         (["--task", "../x", "--", "true"], 2, "path separator"),
-        (["--task", "..", "--", "true"], 2, "no plain name"),
+        (["--task", "..", "--", "true"], 2, "not a plain name"),
         (["--task", "", "--", "true"], 2, "--task is empty"),
-        (["--project", "a b", "--", "true"], 2, "no plain name"),
+        (["--project", "a b", "--", "true"], 2, "not a plain name"),
         ([], 2, "exactly one of a prompt and a command"),
         (["-p", "x", "--", "true"], 2, "exactly one of a prompt and a command"),
         (["-p", " "], 2, "--prompt is empty"),
