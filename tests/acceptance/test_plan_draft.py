@@ -82,6 +82,18 @@ def test_a_draft_that_never_becomes_valid_leaves_the_old_files(planned: Project)
     assert {path.name: path.read_text() for path in (planned.root / "ralph").iterdir()} == before
 
 
+def test_a_resumed_draft_keeps_its_rounds_or_gets_the_new_number(planned: Project) -> None:
+    planned.agent([prd(), tasks(story_json("A", passes="yes"))])
+    planned.ralph("plan", "draft", WISH, "--yes", "--rounds", "2", check=1)
+    ((run_id,),) = planned.rows("SELECT id FROM runs")
+
+    planned.ralph("resume", run_id, check=1)
+    assert planned.rows("SELECT max(iteration) FROM iterations") == [(2,)]
+
+    planned.ralph("resume", run_id, "-m", "7", check=1)
+    assert planned.rows("SELECT max(iteration) FROM iterations") == [(7,)]
+
+
 def test_what_cannot_be_drafted_is_said_before_the_agent_is_asked(planned: Project) -> None:
     planned.agent([{"touch": "asked"}])
     assert "no terminal to ask on" in planned.ralph("plan", "draft", WISH, check=2, stdin="").stderr

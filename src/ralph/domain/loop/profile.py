@@ -25,4 +25,4 @@ class Profile:
     uses_scm: bool = False  # applies the setting scm to proven work
     own_guardrails: bool = False  # has its own list instead of the common one
     sandbox: str = "none"  # the default for its agent
-    limit: str = "maximumIterations"  # the setting that limits its launches
+    limit: str = "maximumIterations"  # the setting that limits its launches; empty: there is none

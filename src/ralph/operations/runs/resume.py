@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.storage.run_files import RunRequest, load_request
@@ -43,6 +43,8 @@ def prepare_resume(
     launch = prepare_again(
         request.profile, request.arguments, loaded, Root(root.state, Path(request.workspace)), resumes=run.id
     )
+    if iterations is not None:  # not every profile has a setting that says so
+        launch = replace(launch, maximum=iterations)
     return Resumption(run, launch, tuple(_differences(request.settings, effective(loaded.settings))))
 
 
@@ -59,9 +61,9 @@ def _require_resumable(run: RunView, request: RunRequest) -> None:
 
 def _iteration_flag(request: RunRequest, iterations: int | None) -> list[Flag]:
     """`basic` has its settings at the top, the other profiles have a section each."""
-    if iterations is None:
-        return []
     profile = load_profile(request.profile)
+    if iterations is None or not profile.limit:
+        return []
     section = () if profile.name == "basic" else ("profiles", profile.name)
     return [((*section, profile.limit), iterations, "--max-iterations")]
 

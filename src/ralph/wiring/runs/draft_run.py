@@ -35,6 +35,7 @@ class DraftComposition:
     description: str
     has_prd: bool
     remarks: tuple[str, ...] = ()
+    rounds: int = ROUNDS
 
     def arguments(self) -> Mapping[str, object]:
         return {
@@ -42,6 +43,7 @@ class DraftComposition:
             "description": self.description,
             "hasPrd": self.has_prd,
             "remarks": list(self.remarks),
+            "rounds": self.rounds,
         }
 
     def describe(self) -> Mapping[str, object]:
@@ -93,7 +95,7 @@ def prepare_draft(
         settings=settings,
         root=root,
         agents=chosen_agents(settings, root.workspace, environ=environ),
-        composition=DraftComposition(folder, description, has_prd, tuple(remarks)),
+        composition=DraftComposition(folder, description, has_prd, tuple(remarks), rounds),
         maximum=rounds,
         resumes=resumes,
     )
@@ -121,6 +123,7 @@ def prepare_again(
                 description=description,
                 remarks=[str(remark) for remark in remarks],
                 has_prd=has_prd,
+                rounds=rounds if isinstance(rounds := arguments.get("rounds"), int) else ROUNDS,
                 resumes=resumes,
             )
         case _:
