@@ -973,7 +973,7 @@ A problem's path is the story's id, or the place of an entry that has none.
         known = {raw["id"] for raw in raws if isinstance(raw, Mapping) and isinstance(raw.get("id"), str)}
         needs = {raw["id"]: tuple(raw.get("dependsOn") or ()) for raw in sound}
         unknown = [
-            Problem((key,), f"dependsOn names {other!r}, which is no story")
+            Problem((key,), f"dependsOn names {other!r}, which is not a story")
             for key, others in needs.items()
             for other in others
             if other not in known
@@ -1637,7 +1637,7 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
     return locals()
 
 def ralph_domain_sandbox_own_git():
-    """How ralph runs its own git: no questions, and nothing that a repository's configuration names.
+    """How ralph runs its own git: no questions, and no program that a repository's configuration could slip in.
 
 An agent may have written that configuration, or made its own repository in the workspace: never start its hooks,
 monitors, signing or diff programs. Standard library only: the hooks use this too.

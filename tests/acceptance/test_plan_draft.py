@@ -52,7 +52,7 @@ def test_a_draft_is_sent_back_until_it_is_valid(planned: Project) -> None:
     second = planned.prompt(2)
     for problem in (
         "- A: acceptanceCriteria must not be empty",
-        "- B: dependsOn names 'C', which is no story",
+        "- B: dependsOn names 'C', which is not a story",
     ):
         assert problem in second
     assert "2 stories × ~3 iterations each" in ran.stdout  # noqa: RUF001
@@ -69,7 +69,7 @@ def test_a_draft_from_an_existing_prd_keeps_it(planned: Project) -> None:
 
     assert (planned.root / "ralph/prd.md").read_text() == "# The wish\n\nFilters.\n"
     assert "read-only" in planned.prompt(1)
-    assert "prd.md: is not yours to change: it was put back" in planned.prompt(2)
+    assert "prd.md: must not be changed: it was put back" in planned.prompt(2)
 
 
 def test_a_draft_that_never_becomes_valid_leaves_the_old_files(planned: Project) -> None:

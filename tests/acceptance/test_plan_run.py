@@ -129,7 +129,7 @@ def test_nor_does_a_new_run(cut: PlanRun) -> None:
     first = cut.runs()[0]
     said = cut.project.ralph(*RUN, check=0).stderr
 
-    assert f"run {first} was cut off in a session that nobody judged" in said
+    assert f"run {first} was cut off in a session that was never judged" in said
     assert "1 story × ~3 iterations each = ~3 iterations needed" in said  # noqa: RUF001
     assert "Story A was changed outside of a judged session" in said
     assert "1 story approved; reviews: A 1" in said
@@ -365,4 +365,4 @@ def test_sessions_are_fresh_whatever_the_settings_say(plan: PlanRun) -> None:
 
     said = plan.project.ralph(*RUN, check=0).stderr
 
-    assert "agent.continueSession is left aside" in said
+    assert "agent.continueSession is ignored" in said

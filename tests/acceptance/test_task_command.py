@@ -110,7 +110,7 @@ def test_a_task_that_does_not_say_what_done_means_is_refused(project: Project) -
         (("--tester-verify-config", '{"timeout": 0}'), "--tester-verify-config: expected a number above 0"),
         (("--tester-verify-config", "{"), "--tester-verify-config: line 1, column 2: expected a name"),
         (("--tester-verify-template", "pytst"), "did you mean pytest?"),
-        (("--coder-verify-config", '{"working_dir": "../x"}'), "leads out of the workspace"),
+        (("--coder-verify-config", '{"working_dir": "../x"}'), "is outside the workspace"),
         (("--depends-on", "NOPE"), "there is no task NOPE"),
         (("--depends-on", "T-1"), "--depends-on: T-1 depends on itself"),
         (("--max-time", "0"), "--max-time: expected a number above 0"),

@@ -397,7 +397,7 @@ def test_a_task_without_a_spec_is_believed_with_a_warning(tasks: TaskProject) ->
 
     told = tasks.work(check=0)
 
-    assert "has no completion spec: its promise is believed without proof" in told
+    assert "has no completion spec: its promise is accepted without proof" in told
     assert tasks.shown()["status"] == "done"
 
 

@@ -306,7 +306,7 @@ def test_a_record_that_an_agent_wrote_to_is_put_back(tasks: TaskProject, change:
     assert tasks.launches() == ["T-1 coder"] * 2
     assert tasks.git("rev-list", "--count", "main") == "2"
     if "used" not in change:
-        assert "was changed on record while it was worked on; that was undone" in said
+        assert "was changed in the record during the work on it; that was undone" in said
 
 
 def test_settings_that_change_meanwhile_are_told_and_do_nothing(tasks: TaskProject) -> None:

@@ -136,7 +136,7 @@ def test_without_a_judge_the_promise_is_believed_and_that_is_told(tasks: TaskPro
 
     said = tasks.work(check=0)
 
-    assert "was believed by its promise: no judge could be asked" in said
+    assert "was accepted on its promise alone: no judge could be asked" in said
     assert tasks.shown()["status"] == "done"
 
 

@@ -306,7 +306,7 @@ class Variables(JsonKind[Mapping[str, str]]):
         read: dict[str, str] = {}
         for name, text in value.items():
             if not name or "=" in name or not _can_be_passed_on(name):
-                at.inside(name).wrong("is not a possible name of a variable", "rename it")
+                at.inside(name).wrong("cannot be the name of a variable", "rename it")
             read[name] = self._text.read(text, at.inside(name))
         return read
 

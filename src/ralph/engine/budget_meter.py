@@ -27,8 +27,8 @@ class Meter:
         if event.spend.is_partly_unknown and self._budget.cost_usd is not None and not self._has_warned:
             self._has_warned = True
             self._warn(
-                "the agent does not say what it costs, and its model has no price here:"
-                " the limit on money cannot hold it (see the setting `prices`)"
+                "the agent does not report its cost, and there is no price for its model:"
+                " the cost limit cannot be enforced (see the setting `prices`)"
             )
 
     def watch(self, transcript: Transcript) -> str | None:

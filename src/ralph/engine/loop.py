@@ -62,7 +62,7 @@ class _Progress:
 
 
 async def run_loop(parts: LoopParts) -> RunResult:
-    """Iterate until the work is drained, a limit is reached, or somebody says stop."""
+    """Iterate until the work is drained, a limit is reached, or someone says stop."""
     state = await _with_snapshot(parts)
     progress = _Progress(parts, state)
     while True:

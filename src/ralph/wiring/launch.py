@@ -98,7 +98,7 @@ class Launch:
     writable: tuple[Path, ...] = ()  # what its agent may write besides the workspace, in a sandbox too
     ladder: Ladder = USUAL  # how a session is ended
     own_budget: Budget | None = None  # instead of the settings' limits
-    watch: Watch | None = None  # a limit of somebody else's that may end a session too
+    watch: Watch | None = None  # a limit of someone else's that may end a session too
 
     @property
     def state_folder(self) -> Path:

@@ -90,9 +90,9 @@ def test_what_a_link_leads_to_is_not_the_runs_own(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../..", "a/b", "/etc"])
 def test_a_name_that_leads_elsewhere_is_refused(folder: Path, name: str) -> None:
-    with pytest.raises(StoreError, match="impossible name"):
+    with pytest.raises(StoreError, match="invalid name"):
         run_folder(folder, name)
-    with pytest.raises(StoreError, match="impossible name"):
+    with pytest.raises(StoreError, match="invalid name"):
         remove_run(folder, name)
 
 

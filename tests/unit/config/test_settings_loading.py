@@ -504,7 +504,7 @@ def test_a_bad_variable_is_a_problem_that_names_it(
         ),
         (
             {"agent": {"environment": {"A=B": "x"}}},
-            "agent.environment.A=B: is not a possible name of a variable; rename it",
+            "agent.environment.A=B: cannot be the name of a variable; rename it",
         ),
         ({"guardrails": {}}, "guardrails: expected a list of objects, found an object; put it in [ ]"),
         (

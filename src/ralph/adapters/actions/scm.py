@@ -103,7 +103,7 @@ class ScmAction:
         except (OSError, ValueError, TypeError) as error:
             message = f"{self.memory} cannot be read: {error}"
             raise StoreError(
-                message, hint="remove it if no untracked file of yours must be kept out of commits"
+                message, hint="remove it, unless an untracked file of yours must stay out of commits"
             ) from error
 
     def _warnings(self, *, has_changes: bool) -> Iterator[str]:
@@ -138,7 +138,7 @@ class ScmAction:
         if self._is_git:
             if await self._has_conflicts(judging):
                 feedback = Feedback(
-                    "There are merge conflicts. Resolve them; nothing can be committed before."
+                    "There are merge conflicts. Resolve them first; nothing can be committed until then."
                 )
                 return ActionResult(False, "there are merge conflicts", feedback=feedback)
             # Stage first: no call is spent on a message if there is nothing to commit.

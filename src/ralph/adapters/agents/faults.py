@@ -150,7 +150,7 @@ def not_started(exit_: Exit, command: str, install: str) -> Fatal:
 
 
 def by_signal(exit_: Exit) -> Transient | None:
-    """Ended by a signal that was not ours: out of memory, a crash, somebody's kill."""
+    """Ended by a signal that was not ours: out of memory, a crash, someone's kill."""
     code = exit_.code
     if code is None or 0 <= code <= _SIGNAL_BASE:
         return None

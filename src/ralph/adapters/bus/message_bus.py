@@ -220,7 +220,7 @@ def _bus_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.ELOOP:
             message = f"the message bus {path} is a symbolic link"
-            hint = "move it away; ralph writes only to a file of its own"
+            hint = "move it away; ralph writes only to its own file"
         elif error.errno == errno.EISDIR:
             message = f"the message bus {path} is a directory"
             hint = "move it away; ralph makes a file there"

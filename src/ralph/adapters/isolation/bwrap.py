@@ -83,7 +83,7 @@ class BwrapSandbox:
     def guarantees(self) -> Guarantees:
         return Guarantees(
             self.kind,
-            writes=self._policy.writes_promise("only the workspace, /tmp of its own, the agent's own state"),
+            writes=self._policy.writes_promise("only the workspace, its own /tmp, the agent's own state"),
             secrets=self._policy.secrets_promise(
                 "home hidden but for tools and the agent's own state; environment cleared to a list"
             ),

@@ -67,7 +67,9 @@ class SbxSandbox:
         return Guarantees(
             self.kind,
             writes=self._policy.writes_promise("only the workspace"),
-            secrets=self._policy.secrets_promise("a machine of its own; keys of known services stay outside"),
+            secrets=self._policy.secrets_promise(
+                "its own virtual machine; keys of known services stay outside"
+            ),
             network=", ".join(("only what sbx allows", *self._allowed())) if self._network_is_on else "off",
             tree="ended with the run: the machine is stopped; if ralph itself is killed, when the next run begins",
             limits=f"{size_text(memory)} of memory" if memory is not None else "half of the machine's memory",

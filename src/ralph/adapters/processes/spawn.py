@@ -112,7 +112,9 @@ def _why_not(command: Command, error: OSError | ValueError) -> str:
     if not isinstance(error, OSError):
         return f"cannot run {program}: {error}"
     if not command.cwd.is_dir():
-        return f"cannot run {program}: the working directory {command.cwd} does not exist or is no directory"
+        return (
+            f"cannot run {program}: the working directory {command.cwd} does not exist or is not a directory"
+        )
     path = command.cwd / program
     is_path = os.sep in program
     match error.errno:

@@ -167,5 +167,5 @@ class BoardReader:
         except ValueError as error:
             return None, f"{plan.name} is not JSON: {error}"
         if not isinstance(document, dict):
-            return None, f"{plan.name} is not a plan: it holds no object"
+            return None, f"{plan.name} is not a plan: it is not a JSON object"
         return document, ""

@@ -74,7 +74,7 @@ def load_request(folder: Path) -> RunRequest:
             by_program=content.get("byProgram") is True,
         )
     except FileNotFoundError:
-        message = f"{path} is missing, so it is not known how the run was started"
+        message = f"{path} is missing, so how the run was started is unknown"
         raise StoreError(message, hint=NEW_RUN) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         message = f"{path} cannot be read: {error}"

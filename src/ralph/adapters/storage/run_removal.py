@@ -25,8 +25,8 @@ class Belongings(NamedTuple):
 def run_folder(state_folder: Path, run_id: str) -> Path:
     """Raises StoreError for a name that would lead elsewhere: only the run's own folder may be removed."""
     if run_id in ("", ".", "..") or Path(run_id).name != run_id:
-        message = f"the record holds a run with an impossible name: {run_id!r}"
-        raise StoreError(message, hint="Nothing of it was touched.")
+        message = f"the record contains a run with an invalid name: {run_id!r}"
+        raise StoreError(message, hint="It was left alone.")
     return state_folder / "runs" / run_id
 
 

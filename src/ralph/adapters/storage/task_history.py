@@ -92,7 +92,7 @@ class TaskSettling:
         return self.store.get(self.task_id)
 
     def put_back(self, task: Task) -> None:
-        self.warn(f"{task.id} was changed on record while it was worked on; that was undone")
+        self.warn(f"{task.id} was changed in the record during the work on it; that was undone")
         self.store.change(self.task_id, lambda now: keep_progress(task, now), at=self.now())
 
     def settle(

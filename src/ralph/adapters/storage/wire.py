@@ -59,7 +59,9 @@ def decode_state(data: str) -> LoopState:
         message = f"the state of the run cannot be read: {error}"
         raise StoreError(message, hint="start a new run with `ralph run`") from error
     if not 0 <= state.iteration < MOST_ITERATIONS or not 0 <= state.attempt < MOST_ITERATIONS:
-        message = f"the state of the run makes no sense: iteration {state.iteration}, attempt {state.attempt}"
+        message = (
+            f"the saved state of the run is impossible: iteration {state.iteration}, attempt {state.attempt}"
+        )
         raise StoreError(message, hint="start a new run with `ralph run`")
     return state
 

@@ -38,7 +38,7 @@ class GitChanges:
         """``newest``: nothing was run here since, so what is not committed may be this iteration's work."""
         known = [index] if _is_commit(iterations[index].commit) else []
         notes = (
-            "it is not known which commit this iteration ended with",
+            "the commit that this iteration ended with is unknown",
             "nothing was committed in this iteration",
         )
         return await self._of(iterations, known, notes, newest=newest and index == len(iterations) - 1)

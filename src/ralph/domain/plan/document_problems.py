@@ -136,7 +136,7 @@ def dependency_problems(raws: Sequence[object], sound: Sequence[Raw]) -> list[Pr
     known = {raw["id"] for raw in raws if isinstance(raw, Mapping) and isinstance(raw.get("id"), str)}
     needs = {raw["id"]: tuple(raw.get("dependsOn") or ()) for raw in sound}
     unknown = [
-        Problem((key,), f"dependsOn names {other!r}, which is no story")
+        Problem((key,), f"dependsOn names {other!r}, which is not a story")
         for key, others in needs.items()
         for other in others
         if other not in known

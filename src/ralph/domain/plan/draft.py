@@ -55,7 +55,7 @@ def draft_prompt(*, folder: str, description: str, has_prd: bool, remarks: Seque
 def draft_problems(text: str | None) -> Problems:
     """Why this is not yet a plan that a run could begin with."""
     if text is None:
-        return (Problem((), "tasks.json is missing, or is no text file"),)
+        return (Problem((), "tasks.json is missing, or is not a text file"),)
     read = read_document(text)
     if not isinstance(read, TasksDocument):
         return (*read, *title_problems(text))

@@ -27,7 +27,7 @@ code itself. You may read files and run commands that change nothing. Do not cha
 
 What "done" means: {{OUTCOME}}
 
-# Criteria to verify, each by itself
+# Criteria to verify, one by one
 
 {{CRITERIA}}
 

@@ -226,7 +226,7 @@ def summary(found: Sequence[Finding], extended: Sequence[str]) -> str:
         return f"changed what proves the work: {names[:300]}"
     tests = [path for path in extended if is_test(path)]
     if not tests:
-        return "what proves the work is as it was"
+        return "what proves the work is unchanged"
     return f"{len(tests)} test {'file' if len(tests) == 1 else 'files'} added or extended"
 
 

@@ -42,7 +42,7 @@ def nothing_was_tested(command: str, output: str) -> str:
     silent = next((runner for runner in RUNNERS if runner.command.search(command)), None)
     is_cut = TRUNCATION_MARK in output or output.count("\n") > _LINES  # it may have spoken before
     if silent is not None and not is_cut and not re.search(r"[|>]|<\(", command):
-        return f"{silent.name} ended without a word on what it ran"
+        return f"{silent.name} ended without saying what it ran"
     return ""
 
 

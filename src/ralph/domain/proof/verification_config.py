@@ -64,7 +64,7 @@ def _external(reader: Reader) -> None:
     reader.text("output_not_contains")
     reader.amount("timeout")
     if is_outside(reader.text("working_dir")):
-        reader.wrong("working_dir", "leads out of the workspace", "a folder inside it, such as backend")
+        reader.wrong("working_dir", "is outside the workspace", "a folder inside it, such as backend")
 
 
 def _semantic(reader: Reader) -> None:

@@ -1,4 +1,4 @@
-"""How ralph runs its own git: no questions, and nothing that a repository's configuration names.
+"""How ralph runs its own git: no questions, and no program that a repository's configuration could slip in.
 
 An agent may have written that configuration, or made its own repository in the workspace: never start its hooks,
 monitors, signing or diff programs. Standard library only: the hooks use this too.

@@ -30,7 +30,7 @@ class Supervision:
     def problem(self) -> str | None:
         """What is wrong with a value, if anything."""
         if self.max_restarts < 1:
-            return f"the maximum of restarts must be at least 1, not {self.max_restarts}"
+            return f"the maximum number of restarts must be at least 1, not {self.max_restarts}"
         for name, value in (
             ("restart delay", self.restart_delay),
             ("wait timeout", self.wait_timeout),

@@ -10,7 +10,7 @@ from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
 from ralph.domain.tasks.roles import STAGE_COMPLETE, CompletionDefaults
 from ralph.domain.tasks.task import Task
 
-NO_SPEC = "has no completion spec: its promise is believed without proof (string_match)"
+NO_SPEC = "has no completion spec: its promise is accepted without proof (string_match)"
 ALL_CRITERIA = "{{acceptance_criteria}}"
 
 

@@ -60,7 +60,7 @@ class Pipeline:
 
 # --- the merge of accepted work ---
 
-NOTHING_CHANGED = "accepted without any change: what verifies it passed as it was"
+NOTHING_CHANGED = "accepted without any change: its verification passed as it was"
 
 
 @dataclass(frozen=True, slots=True)

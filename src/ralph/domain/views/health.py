@@ -73,7 +73,7 @@ def version_key(version: str) -> Version:
 def judge_version(version: str, known: KnownGood) -> tuple[Health, str]:
     """How good a version is, and a sentence about it."""
     if not version:
-        return Health.DOUBTFUL, "it does not say its version"
+        return Health.DOUBTFUL, "it does not report its version"
     if version_key(version) < version_key(known.since):
         return Health.DOUBTFUL, f"{version}, too old: known to work from {known.since} on"
     if version_key(version) > version_key(known.tested):

@@ -13,7 +13,7 @@ from ralph.domain.loop.session_report import AgentReport, Fatal, Fault, RateLimi
 from ralph.engine.ports import Agent, AgentRequest, Clock, Publish
 
 ASK_AGAIN = 1_800.0
-"""Seconds until an agent with a fatal fault is asked again: somebody may have logged in, or the prompt is another."""
+"""Seconds until an agent with a fatal fault is asked again: someone may have logged in, or the prompt is another."""
 
 LIMIT_BACKOFF = Rules().limit_backoff
 """How long an agent is left alone that is limited and does not say until when."""
@@ -103,7 +103,11 @@ class FallbackAgent:
         if is_first and place < self._last:
             was_limited = isinstance(self._standings[place].fault, RateLimited)
             publish(
-                Warned(f"{name} is free again: going back to it" if was_limited else f"trying {name} again")
+                Warned(
+                    f"{name} is available again: switching back to it"
+                    if was_limited
+                    else f"trying {name} again"
+                )
             )
         else:
             publish(Warned(f"{self._why(self._last)}; going on with {name}"))

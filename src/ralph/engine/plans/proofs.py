@@ -145,7 +145,7 @@ class PlanDraftCheck:
         for name, content in self._guarded.items():
             if now.get(name) != content and (name != PRD or self._keeps_prd):
                 self._store.write_guarded(name, content)
-                found.append(Problem((name,), "is not yours to change: it was put back"))
+                found.append(Problem((name,), "must not be changed: it was put back"))
         prd = now.get(PRD)
         if not self._keeps_prd and (prd is None or self._is_scaffold(prd.decode(errors="replace"))):
             found.append(Problem((PRD,), "is missing, or still the empty template"))

@@ -15,7 +15,7 @@ from ralph.engine.ports import Clock, Publish
 
 INTERRUPTED = (
     "The previous session of this iteration was interrupted before it ended. Its changes may be half done:"
-    " look at the state of the work before you go on."
+    " look at the state of the work before you continue."
 )
 
 

@@ -127,7 +127,7 @@ class Semantic:
             verdict = Verdict.PASSED if answer.verified else Verdict.FAILED
             return MethodVerdict(verdict, answer.reason, told=told, seconds=spent.seconds, spend=spent)
         # A model that cannot be asked is no reason to stop: the promise is believed, and the user is told.
-        concern = f"{verifying.role} of {verifying.task.id} was believed by its promise: no judge could be asked ({failure})"
+        concern = f"{verifying.role} of {verifying.task.id} was accepted on its promise alone: no judge could be asked ({failure})"
         return MethodVerdict(Verdict.PASSED, concern, spend=spent, concern=concern)
 
     async def _ask(

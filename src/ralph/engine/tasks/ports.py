@@ -97,7 +97,7 @@ class TaskRecord(Protocol):
     def task(self) -> Task: ...
 
     def put_back(self, task: Task) -> None:
-        """Somebody changed what only the harness may: how far it is, and by what it is judged."""
+        """Someone changed what only the harness may: how far it is, and by what it is judged."""
         ...
 
     def settle(

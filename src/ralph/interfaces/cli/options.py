@@ -183,7 +183,7 @@ def given_prompt(text: str | None, file: Path | None) -> GivenPrompt | None:
         message = "--prompt is empty"
         raise UsageError(message, hint="say what the agent should do")
     if text is not None and not is_text(text):
-        message = "--prompt holds bytes that are not UTF-8 text"
+        message = "--prompt contains bytes that are not UTF-8 text"
         raise UsageError(message, hint="put it into a file and give that with --prompt-file")
     if file is None:
         return GivenPrompt(text)

@@ -127,5 +127,5 @@ def prepare_again(
                 resumes=resumes,
             )
         case _:
-            message = f"the request of run {resumes} does not say what was to be drafted"
+            message = f"the request of run {resumes} does not say what to draft"
             raise StoreError(message, hint="start again with `ralph plan draft`")

@@ -70,7 +70,7 @@ class PlanComposition:
 
     def warnings(self, launch: Launch) -> Iterator[str]:
         if self.asked_to_continue:
-            yield "agent.continueSession is left aside: a review that remembers has no fresh eyes"
+            yield "agent.continueSession is ignored: a continued session would not review with fresh eyes"
         if self.rules.skip:
             yield "reviews are skipped: stories pass on the word of who built them, and on the verifyCommands"
 
@@ -97,7 +97,7 @@ class PlanComposition:
             )
         if memory is not None and memory.is_unjudged and memory.run_id != kit.record.run_id:
             warnings.append(
-                f"run {memory.run_id} was cut off in a session that nobody judged: what it did to the plan is put back"
+                f"run {memory.run_id} was cut off in a session that was never judged: its changes to the plan are undone"
             )
         repository = (
             GitPlanRepository(root, kit.runners.outside, aside=kit.record.folder / ASIDE) if top else None

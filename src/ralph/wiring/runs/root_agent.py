@@ -30,7 +30,7 @@ from ralph.wiring.runs.children import active_children, stop_children
 from ralph.wiring.runs.prompt_run import Prompt
 
 POST_SECONDS = 2.0
-"""The loop waits no longer than this for a bus that somebody has locked."""
+"""The loop waits no longer than this for a bus that someone has locked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

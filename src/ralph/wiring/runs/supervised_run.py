@@ -124,7 +124,7 @@ def prepare_again(
         or not all(isinstance(name, str) for name in (folder, task, project))
         or (text is not None) + (file is not None) + bool(command) != 1
     ):
-        message = f"the request of run {resumes} does not say what it was to run"
+        message = f"the request of run {resumes} does not say what to run"
         raise StoreError(message, hint="start a new run with `ralph supervise`")
     prompt = Prompt(text, Path(file) if file is not None else None)
     return prepare_supervised(
@@ -152,7 +152,7 @@ def _require_folder_of_its_own(folder: Path, root: Root, environ: Mapping[str, s
             message = (
                 f"the task folder {folder} contains {name}: a sandbox that may write there confines nothing"
             )
-            raise UsageError(message, hint="give --task-dir a folder of its own, or use --no-sandbox")
+            raise UsageError(message, hint="give --task-dir a separate folder, or use --no-sandbox")
 
 
 def _new_task() -> str:

@@ -113,10 +113,10 @@ async def _current_branch(kit: Kit) -> str:
     branch = await git.branch()
     if not branch:
         message = "no branch is checked out here (detached HEAD)"
-        raise UsageError(message, hint="check out the branch that finished tasks are to be merged into")
+        raise UsageError(message, hint="check out the branch to merge finished tasks into")
     if not await git.commit_of("HEAD"):
         message = f"branch {branch} has no commit yet"
-        raise UsageError(message, hint="make a first commit: each task gets a branch of its own")
+        raise UsageError(message, hint="make a first commit: each task gets its own branch")
     return branch
 
 
@@ -211,8 +211,8 @@ def prepare_again(
         raise UsageError(message, hint=f"`ralph work {task}` resumes it")
     tasks, parallel = arguments.get("tasks"), arguments.get("maxParallel")
     if not isinstance(tasks, list) or not isinstance(parallel, int):
-        message = f"the request of run {resumes} does not say what it was to work on"
-        raise StoreError(message, hint="start again with `ralph work`: it resumes where the tasks are")
+        message = f"the request of run {resumes} does not say which tasks to work on"
+        raise StoreError(message, hint="start again with `ralph work`: it continues each task where it was")
     return prepare_work(
         loaded,
         root,

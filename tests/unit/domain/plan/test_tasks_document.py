@@ -118,7 +118,7 @@ def test_each_required_field_of_a_story_is_missed(name: str) -> None:
         ("reviewFeedback", None, "A: reviewFeedback must be a string, not null"),
         ("notes", 3, "A: notes must be a string, not a number"),
         ("dependsOn", "B", "A: dependsOn must be an array, not a string"),
-        ("dependsOn", ["B"], "A: dependsOn names 'B', which is no story"),
+        ("dependsOn", ["B"], "A: dependsOn names 'B', which is not a story"),
         ("dependsOn", ["A"], "A: dependsOn goes in a circle: A → A"),
     ],
 )  # fmt: skip
@@ -145,7 +145,7 @@ def test_every_problem_is_listed_not_only_the_first() -> None:
         "D: passes must be true or false, not a string",
         "userStories[5]: must be an object, not a string",
         "D: id appears 2 times; ids must be unique",
-        "C: dependsOn names 'nobody', which is no story",
+        "C: dependsOn names 'nobody', which is not a story",
         "A: dependsOn goes in a circle: A → B → C → A",
     ]
 

@@ -82,7 +82,7 @@ def test_what_it_said(output: str, required: dict[str, Any], reason: str) -> Non
     [
         (NOTHING_RAN, "make test", "unittest ran no test"),
         (ONE_FAILED, "make test", "unittest says that 1 test failed, although the command succeeded"),
-        ("", "pytest -q", "pytest ended without a word on what it ran"),
+        ("", "pytest -q", "pytest ended without saying what it ran"),
     ],
 )
 def test_a_success_that_proves_nothing_names_its_way_out_only_where_there_is_one(

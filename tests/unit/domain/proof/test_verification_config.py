@@ -71,7 +71,7 @@ def test_a_good_config_has_no_problems(method: str, config: Mapping[str, Any]) -
         (Method.EXTERNAL, {"timeout": -1}, "timeout: expected a number above 0, found -1"),
         (Method.EXTERNAL, {"timeout": True}, "timeout: expected a number, found true"),
         (Method.EXTERNAL, {"success_exit_code": 256}, "success_exit_code: expected a whole number of at most 255"),
-        (Method.EXTERNAL, {"working_dir": "../x"}, "working_dir: leads out of the workspace"),
+        (Method.EXTERNAL, {"working_dir": "../x"}, "working_dir: is outside the workspace"),
         (Method.SEMANTIC, {"check_for": [1]}, "check_for[0]: expected text, found the number 1"),
         (Method.SEMANTIC, {"negative_patterns": "TODO"}, "negative_patterns: expected a list"),
         (Method.MULTI_STAGE, {"stages": []}, "stages: is empty"),

@@ -229,4 +229,4 @@ def test_the_summary_names_the_files_once() -> None:
         "changed what proves the work: tests/test_a.py, tests/test_b.py"
     )
     assert summary((), ["tests/test_c.py", "README.md"]) == "1 test file added or extended"
-    assert summary((), []) == "what proves the work is as it was"
+    assert summary((), []) == "what proves the work is unchanged"

@@ -49,7 +49,7 @@ def test_a_version_is_found_in_what_a_program_says(text: str, version: str) -> N
         ("2.1.1000", Health.GOOD, "2.1.1000 (newer than the tested 2.1.325)"),
         ("2.0.99", Health.DOUBTFUL, "2.0.99, too old: known to work from 2.1 on"),
         ("1.10.0", Health.DOUBTFUL, "1.10.0, too old: known to work from 2.1 on"),
-        ("", Health.DOUBTFUL, "it does not say its version"),
+        ("", Health.DOUBTFUL, "it does not report its version"),
     ],
 )
 def test_a_version_is_judged_by_the_range_that_is_known_to_work(

@@ -83,7 +83,7 @@ def test_a_limit_hands_over_in_the_same_attempt_and_back_when_it_is_over() -> No
     assert chain.asked == ["claude", "codex", "codex", "claude"]
     assert chain.warnings == [
         "claude is limited until +3600s (5-hour limit); going on with codex",
-        "claude is free again: going back to it",
+        "claude is available again: switching back to it",
     ]
 
 

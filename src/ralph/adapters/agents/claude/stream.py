@@ -64,7 +64,7 @@ class ClaudeStreamParser:
     def __init__(self) -> None:
         self._open_tools: dict[str, str] = {}
         self._todo = TodoList()
-        self._spoke = False  # somebody said something since the last result: then its text is no news
+        self._spoke = False  # someone said something since the last result: then its text is no news
         self._api_error = False  # claude reported the failure of this turn already
         self._cost_so_far = 0.0
         self._counted: set[str | None] = set()  # messages whose usage was taken

@@ -35,7 +35,7 @@ Verification methods: {methods}.
 - external runs verification_config.command and wants exit code 0; or give template, one of {templates}
 - semantic has a reader judge verification_config.check_for against the changes
 - multi_stage runs verification_config.stages in order, each with a name, a method and a config
-Prefer commands that would fail today and pass when the task is done. Quote every text that holds a colon.
+Prefer commands that would fail today and pass when the task is done. Quote every text that contains a colon.
 
 Example:
 
