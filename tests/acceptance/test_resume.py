@@ -67,6 +67,7 @@ def test_limits_survive_and_can_be_extended(project: Project) -> None:
     refused = project.ralph("resume", check=2).stderr
     assert "no interrupted run" in refused
     assert "`ralph resume -m N`" in refused
+    assert "no interrupted run" in project.ralph("resume", "--no-wait", check=2).stderr, "that is no limit"
     ran = project.ralph("resume", "-m", "3", check=0)
     assert "maximumIterations was 2, is 3" in ran.stderr
     assert project.rows("SELECT outcome FROM runs") == [("completed",)]

@@ -30,7 +30,7 @@ Save = Callable[[LoopState], LoopState]
 """Puts on record where the run stands; gives the state with the time that the run has taken."""
 
 PROMPT_SHOWN = 200
-"""Characters of the prompt that the event carries ; the file has all of it."""
+"""Characters of the prompt that the event carries; the file has all of it."""
 
 
 async def iterate(

@@ -18,6 +18,8 @@ from ralph.operations.runs.choose import resumable_run
 from ralph.wiring.launch import Launch
 from ralph.wiring.profiles import load_profile, prepare_again
 
+WAIT = ("limits", "waitForLimits")
+
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
@@ -32,7 +34,9 @@ def prepare_resume(
     root: Root, reference: str | None, *, iterations: int | None = None, limits: Sequence[Flag] = ()
 ) -> Resumption:
     """``iterations`` and ``limits`` replace the run's own."""
-    run = resumable_run(root, reference, extended=iterations is not None or bool(limits))
+    # Whether to wait is no limit: it does not make an exhausted run one that can continue.
+    extended = iterations is not None or any(tuple(path) != WAIT for path, *_ in limits)
+    run = resumable_run(root, reference, extended=extended)
     request = load_request(root.state / STATE_FOLDER / "runs" / run.id)
     _require_resumable(run, request)
     given = [*request.flags, *_iteration_flag(request, iterations), *limits]
