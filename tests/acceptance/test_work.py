@@ -15,6 +15,19 @@ def tasks(project: Project) -> TaskProject:
     return TaskProject(project)
 
 
+def test_a_relative_program_of_your_own_agent_starts_at_the_project(tasks: TaskProject) -> None:
+    tasks.settings(
+        roles={"coder": {"agent": "helper"}}, others={"agents": {"helper": {"command": "tools/helper"}}}
+    )
+    tasks.write("tools/helper", f"#!/bin/sh\nexec '{tasks.programs / 'worker'}'\n")
+    (tasks.root / "tools/helper").chmod(0o755)  # not committed: no worktree has it
+    tasks.task()
+
+    tasks.work(check=0)
+
+    assert tasks.shown()["status"] == "done"
+
+
 def test_a_task_goes_through_its_roles_and_is_merged(tasks: TaskProject) -> None:
     tasks.settings(stages=[])
     tasks.task(coder={"verification_config": {"command": "test -f T-1.txt"}})

@@ -140,6 +140,7 @@ def anchor_programs(settings: Settings, folder: Path) -> Settings:
     verified = replace(verified, roles=roles, semantic_agent=absolute(verified.semantic_agent))
     return replace(
         settings,
+        agents={name: replace(own, command=absolute(own.command)) for name, own in settings.agents.items()},
         agent=replace(
             agent, command=absolute(agent.command), fallbacks=tuple(map(absolute, agent.fallbacks))
         ),
