@@ -366,3 +366,6 @@ def test_sessions_are_fresh_whatever_the_settings_say(plan: PlanRun) -> None:
     said = plan.project.ralph(*RUN, check=0).stderr
 
     assert "agent.continueSession is ignored" in said
+    (request,) = (plan.project.root / ".ralph/runs").glob("*/request.json")
+    settings = json.loads(request.read_text())["settings"]
+    assert settings["agent"]["continueSession"] is True, "else `ralph resume` would say that it has changed"

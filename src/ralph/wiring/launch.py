@@ -140,7 +140,7 @@ class Launch:
             arguments=self.composition.arguments(),
             workspace=str(self.root.workspace),
             flags=self.loaded.flags,
-            settings=effective(self.settings),
+            settings=effective(self.loaded.settings),  # as `ralph resume` reads them again
         )
 
     def warnings(self) -> Iterator[str]:
