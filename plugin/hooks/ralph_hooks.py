@@ -1283,7 +1283,7 @@ def ralph_domain_plan_story():
         REVIEW_FIX = "review-fix"
 
     @dataclass(frozen=True, slots=True)
-    class Mode:
+    class StoryMode:
         """What one iteration is for."""
 
         story: Story
@@ -1299,7 +1299,7 @@ def ralph_domain_plan_story():
 
     DEFAULT_REVIEW_RULES = ReviewRules()
 
-    def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | None:
+    def mode_for(document: TasksDocument, *, skip_review: bool = False) -> StoryMode | None:
         """review-fix before review before implement; None: complete, or nothing can start.
 
     The lowest ``priority`` comes first, then the order in the document.
@@ -1309,11 +1309,11 @@ def ralph_domain_plan_story():
         for review, mode in () if skip_review else reviews.items():
             for story in ordered:
                 if story.review is review and not story.passes:
-                    return Mode(story, mode)
+                    return StoryMode(story, mode)
         for story in ordered:
             fresh = not story.passes and (skip_review or story.review is None)
             if fresh and not waits_for(document, story, skip_review=skip_review):
-                return Mode(story, IterationMode.IMPLEMENT)
+                return StoryMode(story, IterationMode.IMPLEMENT)
         return None
 
     def waits_for(document: TasksDocument, story: Story, *, skip_review: bool = False) -> tuple[str, ...]:

@@ -27,7 +27,10 @@ def open_ui(project: Project, *arguments: str) -> pexpect.spawn[str]:
 
 
 def test_quitting_the_ui_leaves_the_run_going(project: Project) -> None:
-    project.settings(agent={"command": "claude"})
+    same = (
+        'test -z "$PYTHONSAFEPATH"'  # what is run under the UI has the user's environment, and nothing added
+    )
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": same}])
     project.agent([{"run": WAIT}, {"say": DONE}])
     screen = open_ui(project)
     try:

@@ -25,7 +25,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Hold:
     """``run_id`` is empty if no run holds the workspace, but a mode that was started by hand."""
 
     workspace: str

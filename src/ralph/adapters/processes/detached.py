@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -18,13 +17,12 @@ class Detached:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "ralph", *arguments],
+                [sys.executable, "-P", "-m", "ralph", *arguments],  # -P: no `ralph` of the project
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                env={**os.environ, "PYTHONSAFEPATH": "1"},
             )
         self.log = log
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import gmtime, strftime
 
 from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
-from ralph.domain.holder import Claim, Mode, Owner, is_stale
+from ralph.domain.holder import Hold, Mode, Owner, is_stale
 from ralph.errors import WorkspaceBusy
 
 READ = "SELECT workspace, mode, run_id, pid, process_started, boot_id, host, since FROM claims"
@@ -81,11 +81,11 @@ class Claims:
             removed = self._database.execute(RELEASE + condition, (workspace, *astuple(self._me), *values))
         return removed.rowcount > 0
 
-    def holder(self, workspace: str) -> Claim | None:
+    def holder(self, workspace: str) -> Hold | None:
         """The holder, if there is one and its process is alive."""
         return next(iter(self._live(f"{READ} WHERE workspace = ?", workspace)), None)
 
-    def covers(self, holder: Claim, inherited: str) -> bool:
+    def covers(self, holder: Hold, inherited: str) -> bool:
         """The holder's run is the one named ``inherited``, or started it, directly or not."""
         if not inherited or not holder.run_id:
             return False
@@ -93,14 +93,14 @@ class Claims:
             found = self._database.execute(IS_IN_LINE, (inherited, holder.run_id)).fetchone()
         return found is not None
 
-    def is_mine(self, claim: Claim) -> bool:
+    def is_mine(self, claim: Hold) -> bool:
         return claim.owner == self._me
 
-    def all(self) -> list[Claim]:
+    def all(self) -> list[Hold]:
         """All workspaces that are held now, the longest held first."""
         return self._live(f"{READ} ORDER BY since")
 
-    def _live(self, query: str, *values: str) -> list[Claim]:
+    def _live(self, query: str, *values: str) -> list[Hold]:
         with store_errors(self._path):
             claims = [_claim(row) for row in self._database.execute(query, values)]
         return [
@@ -110,12 +110,12 @@ class Claims:
         ]
 
 
-def _claim(row: tuple[str, str, str, int, str, str, str, float]) -> Claim:
+def _claim(row: tuple[str, str, str, int, str, str, str, float]) -> Hold:
     workspace, mode, run_id, pid, process_started, boot_id, host, since = row
-    return Claim(workspace, Mode(mode), Owner(pid, process_started, boot_id, host), since, run_id)
+    return Hold(workspace, Mode(mode), Owner(pid, process_started, boot_id, host), since, run_id)
 
 
-def _busy(holder: Claim, *, here: Owner, database: Path) -> WorkspaceBusy:
+def _busy(holder: Hold, *, here: Owner, database: Path) -> WorkspaceBusy:
     owner = holder.owner
     what = f"run {holder.run_id}, {holder.mode}" if holder.run_id else f"a {holder.mode} mode"
     since = strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(holder.since))
@@ -138,7 +138,7 @@ class ModeCheck:
 
     allowed: bool
     blocked_by: Mode | None = None
-    holder: Claim | None = None
+    holder: Hold | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,14 @@ class Signal:
     source: str
     reason: str = ""
 
+    @property
+    def words(self) -> str:
+        """How the agent claimed to be done."""
+        kind, _, name = self.source.partition(" ")
+        if kind == "file":
+            return f"the agent wrote {name}"
+        return "the agent gave its promise" if name == "promise" else "the agent said DONE"
+
 
 @dataclass(frozen=True, slots=True)
 class Tag:

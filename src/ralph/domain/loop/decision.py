@@ -95,8 +95,6 @@ class Stop:
 
 Decision = Accept | Continue | Retry | GiveUp | Stop
 
-SAID_DONE = "the agent said DONE"
-
 
 def was_cut_short(decision: str | None, outcome: str | None) -> bool:
     """Whether a run's last recorded session ended before it was judged: its work may be half done.
@@ -203,19 +201,25 @@ def _accepts(evidence: Evidence, demand: Acceptance) -> bool:
 def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
     number = sum(result.verdict is Verdict.PASSED for result in evidence.results)
     passed = "1 check passed" if number == 1 else f"{number} checks passed"
+    done = evidence.claim(Claim.DONE)
+    if done is None:  # not demanded
+        return passed
     match demand:
         case Acceptance.CLAIM:
-            return SAID_DONE
+            return done.words
         case Acceptance.PROOF:
             return passed
         case Acceptance.CLAIM_AND_PROOF:
-            return f"{SAID_DONE} and {passed}" if evidence.has_proof else f"{SAID_DONE}; nothing was checked"
+            return (
+                f"{done.words} and {passed}" if evidence.has_proof else f"{done.words}; nothing was checked"
+            )
 
 
 def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules) -> str:
     if evidence.failing and demand is not Acceptance.CLAIM:
         failing = ", ".join(evidence.failing)
-        return f"{SAID_DONE}, but still failing: {failing}" if evidence.claimed else f"failing: {failing}"
+        done = evidence.claim(Claim.DONE)
+        return f"{done.words}, but still failing: {failing}" if done is not None else f"failing: {failing}"
     if evidence.report.ending is Ending.TIMED_OUT:
         return "the session ran out of time"
     if evidence.report.ending is Ending.IDLE:

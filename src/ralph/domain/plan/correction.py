@@ -19,7 +19,7 @@ from ralph.domain.plan.stop_checks import (
     newcomer_faults,
     transition_faults,
 )
-from ralph.domain.plan.story import DEFAULT_REVIEW_RULES, IterationMode, Mode, Review, ReviewRules, Story
+from ralph.domain.plan.story import DEFAULT_REVIEW_RULES, IterationMode, Review, ReviewRules, Story, StoryMode
 from ralph.domain.text.excerpt import Keep, truncate
 
 AT_CAP = "[AUTO-APPROVED AT CAP]"
@@ -50,7 +50,7 @@ class Correction:
 def correct(
     before: TasksDocument,
     after: TasksDocument,
-    mode: Mode | None,
+    mode: StoryMode | None,
     rules: ReviewRules = DEFAULT_REVIEW_RULES,
     *,
     code_changed: bool = False,
@@ -158,7 +158,7 @@ def _choose_kept(
     before: TasksDocument,
     after: TasksDocument,
     moved: Sequence[str],
-    mode: Mode | None,
+    mode: StoryMode | None,
     rules: ReviewRules,
     *,
     code_changed: bool,
@@ -207,7 +207,7 @@ def _as_newcomer(story: Story, violations: list[Violation]) -> Story:
 def _undo(
     before: Story,
     after: Story,
-    mode: Mode | None,
+    mode: StoryMode | None,
     rules: ReviewRules,
     violations: list[Violation],
     *,
@@ -245,7 +245,7 @@ def _undo(
     )
 
 
-def _settle(before: Story, story: Story, mode: Mode | None, rules: ReviewRules) -> Story:
+def _settle(before: Story, story: Story, mode: StoryMode | None, rules: ReviewRules) -> Story:
     """The legally moved story, as the harness leaves it."""
     if rules.skip:
         return replace(story, review_feedback=before.review_feedback)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from ralph.domain.plan.correction import Violation
 from ralph.domain.plan.document import TasksDocument
-from ralph.domain.plan.story import IterationMode, Mode, ReviewRules
+from ralph.domain.plan.story import IterationMode, ReviewRules, StoryMode
 from ralph.domain.text.excerpt import Keep, truncate
 
 PROMISE = "COMPLETE"
@@ -23,7 +23,7 @@ complete when ALL stories have `passes: true`."""
 
 def plan_prompt(
     document: TasksDocument,
-    mode: Mode,
+    mode: StoryMode,
     rules: ReviewRules,
     *,
     template: str,
@@ -57,7 +57,7 @@ def with_variables(template: str, values: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), template)
 
 
-def _this_iteration(document: TasksDocument, mode: Mode, rules: ReviewRules) -> str:
+def _this_iteration(document: TasksDocument, mode: StoryMode, rules: ReviewRules) -> str:
     story = mode.story
     title = mode.mode.value.title()
     lines = ["## This iteration", "", f"Mode: **{title}**", f"Story: **{story.id}**: {story.title}"]
@@ -159,7 +159,7 @@ def _join_messages(messages: Sequence[str]) -> str:
     return f"{text} (and {more} more)" if more else text if others else messages[0]
 
 
-def describe_untouched(mode: Mode, rules: ReviewRules) -> str:
+def describe_untouched(mode: StoryMode, rules: ReviewRules) -> str:
     key = mode.story.id
     if rules.skip:
         return f"The session left story {key} as it was. When it is built and verified, set passes=true."

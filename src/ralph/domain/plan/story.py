@@ -68,7 +68,7 @@ class IterationMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class StoryMode:
     """What one iteration is for."""
 
     story: Story
@@ -87,7 +87,7 @@ class ReviewRules:
 DEFAULT_REVIEW_RULES = ReviewRules()
 
 
-def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | None:
+def mode_for(document: TasksDocument, *, skip_review: bool = False) -> StoryMode | None:
     """review-fix before review before implement; None: complete, or nothing can start.
 
     The lowest ``priority`` comes first, then the order in the document.
@@ -97,11 +97,11 @@ def mode_for(document: TasksDocument, *, skip_review: bool = False) -> Mode | No
     for review, mode in () if skip_review else reviews.items():
         for story in ordered:
             if story.review is review and not story.passes:
-                return Mode(story, mode)
+                return StoryMode(story, mode)
     for story in ordered:
         fresh = not story.passes and (skip_review or story.review is None)
         if fresh and not waits_for(document, story, skip_review=skip_review):
-            return Mode(story, IterationMode.IMPLEMENT)
+            return StoryMode(story, IterationMode.IMPLEMENT)
     return None
 
 

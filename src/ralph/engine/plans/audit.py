@@ -14,7 +14,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.plan.correction import Correction, Violation, correct
 from ralph.domain.plan.document import Problems, TasksDocument, read_document
 from ralph.domain.plan.prompt import NAMED, PROMISE, describe_undone, describe_untouched, in_short, name_some
-from ralph.domain.plan.story import IterationMode, Mode, ReviewRules, is_complete, unfinished_stories
+from ralph.domain.plan.story import IterationMode, ReviewRules, StoryMode, is_complete, unfinished_stories
 from ralph.domain.text.reader import Problem
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TreeState, TrustedPlan, trusted_plan_from
 from ralph.engine.ports import Judging, When
@@ -54,7 +54,7 @@ class PlanAudit:
         self._promise = promise
         self._warn = warn
         # Of the session that is offered or under way; None: it was another process's.
-        self.mode: Mode | None = None
+        self.mode: StoryMode | None = None
         self.plan = _first_trusted(store)
         self.stuck = ""
         # This run may be cut off too, before it has judged anything: what it trusts must be its own by then.
@@ -90,7 +90,7 @@ class PlanAudit:
         plan.in_session = False
         self._save()
 
-    def offer(self, mode: Mode) -> None:
+    def offer(self, mode: StoryMode) -> None:
         self.mode = mode
 
     async def begin(self) -> None:
@@ -114,7 +114,7 @@ class PlanAudit:
             self.plan.told = (*self.plan.told, message)
             self._warn(message)
 
-    def _without_leftovers(self, now: TreeState, mode: Mode) -> TreeState:
+    def _without_leftovers(self, now: TreeState, mode: StoryMode) -> TreeState:
         """What an unjudged session left uncommitted is not the user's: the session that continues it answers for it.
 
         A review does not: it may have no code to answer for.
@@ -134,7 +134,7 @@ class PlanAudit:
 
     async def run(self, judging: Judging) -> CheckResult:
         mode = judging.assignment.subject
-        assert isinstance(mode, Mode), "an assignment of a plan has its mode"
+        assert isinstance(mode, StoryMode), "an assignment of a plan has its mode"
         plan = self.plan
         before = plan.document
         plan.pending = None
@@ -190,7 +190,9 @@ class PlanAudit:
         else:
             plan.document = correction.document
 
-    def _correct(self, mode: Mode | None, violations: list[Violation], *, code_changed: bool) -> Correction:
+    def _correct(
+        self, mode: StoryMode | None, violations: list[Violation], *, code_changed: bool
+    ) -> Correction:
         """What is kept of tasks.json; written if the file says something else."""
         text = self._store.read_tasks()
         read: TasksDocument | Problems = (Problem((), "it is missing, not a text file, or too large"),)
@@ -223,7 +225,7 @@ class PlanAudit:
                 found.append(Violation(name, f"{name} is read-only during the loop: it was put back."))
         return found
 
-    async def _undo_code(self, mode: Mode) -> list[Violation]:
+    async def _undo_code(self, mode: StoryMode) -> list[Violation]:
         """A review looks; what it changed beyond plan and memory files is put back."""
         if self._repository is None or mode.mode is not IterationMode.REVIEW:
             return []
@@ -249,7 +251,7 @@ class PlanAudit:
             return True
         return any(fnmatchcase(path, pattern) for pattern in MEMORY_PATTERNS)
 
-    async def _leave_committed(self, mode: Mode, *, corrected: bool) -> list[str]:
+    async def _leave_committed(self, mode: StoryMode, *, corrected: bool) -> list[str]:
         """The tree is clean for the next session: corrections first, then what the session forgot."""
         if self._repository is None:
             return []
@@ -287,7 +289,7 @@ class PlanAudit:
     def _save(self) -> None:
         self._store.save_trusted(self.plan.to_json())
 
-    def _result(self, mode: Mode, violations: Sequence[Violation], *, progressed: bool) -> CheckResult:
+    def _result(self, mode: StoryMode, violations: Sequence[Violation], *, progressed: bool) -> CheckResult:
         if progressed and not violations:
             return CheckResult(self.name, Verdict.PASSED)
         undone = f"undone: {in_short(violations, plan=TASKS)}"

@@ -15,8 +15,8 @@ from ralph.domain.plan.prompt import PROMISE, plan_prompt
 from ralph.domain.plan.stop_checks import check_invariants, flat
 from ralph.domain.plan.story import (
     IterationMode,
-    Mode,
     ReviewRules,
+    StoryMode,
     is_complete,
     mode_for,
     unfinished_stories,
@@ -94,7 +94,7 @@ class PlanWork:
         if isinstance(decision, Stop):
             await self._audit.catch_up()
 
-    def _beyond_cap(self, mode: Mode) -> str:
+    def _beyond_cap(self, mode: StoryMode) -> str:
         """A story that has had its reviews waits for a person, unless the last one approved it."""
         story, cap = mode.story, self._rules.cap
         allowed = (

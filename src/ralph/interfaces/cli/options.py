@@ -129,8 +129,27 @@ notify_option = setting_option(
     multiple=True,
     help="Notify when the run ends or waits long: bell, desktop, an http(s) address, or a command; may be repeated.",
 )
+
+
+class Model(click.ParamType[str]):
+    """A model's name. `-m` limits the iterations of every other command, so a number is a slip."""
+
+    name = "model"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        model = str(value)
+        if model.isdigit():
+            self.fail(f"{model} is not a model; to limit the iterations use --max-iterations", param, ctx)
+        return model
+
+
 model_option = setting_option(
-    "agent.model", "--model", "-m", metavar="MODEL", help="Model for the agent to use (e.g., opus, sonnet)."
+    "agent.model",
+    "--model",
+    "-m",
+    metavar="MODEL",
+    type=Model(),
+    help="Model for the agent to use (e.g., opus, sonnet).",
 )
 agent_flag_option: Decorator = click.option(
     "--agent-flag",
@@ -255,7 +274,7 @@ class Count(click.ParamType[int]):
         except ValueError:
             self.fail(f"{value!r} is not a whole number", param, ctx)
         if number < self._minimum:
-            self.fail(f"{value} is not at least {self._minimum}", param, ctx)
+            self.fail(f"{value}: it must be at least {self._minimum}", param, ctx)
         return number
 
 

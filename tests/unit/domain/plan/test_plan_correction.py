@@ -14,7 +14,7 @@ from tests.plan_documents import story_json, tasks_document, tasks_json
 from ralph.domain.plan.correction import AT_CAP, Correction, FailedProof, correct, refuse
 from ralph.domain.plan.document import TasksDocument, problems, read_document
 from ralph.domain.plan.stop_checks import check_invariants
-from ralph.domain.plan.story import IterationMode, Mode, Review, ReviewRules, mode_for
+from ralph.domain.plan.story import IterationMode, Review, ReviewRules, StoryMode, mode_for
 
 NEEDED = {"reviewStatus": "needs_review"}
 FIXING = {"reviewStatus": "changes_requested", "reviewCount": 1, "reviewFeedback": "handle empty"}
@@ -329,7 +329,7 @@ def edits(draw: st.DrawFn, before: TasksDocument) -> TasksDocument:
 
 
 @st.composite
-def sessions(draw: st.DrawFn) -> tuple[TasksDocument, TasksDocument, Mode | None, ReviewRules, bool]:
+def sessions(draw: st.DrawFn) -> tuple[TasksDocument, TasksDocument, StoryMode | None, ReviewRules, bool]:
     rules = ReviewRules(cap=CAP, skip=draw(st.booleans()), block_at_cap=draw(st.booleans()))
     before = draw(documents())
     mode = mode_for(before, skip_review=rules.skip) if draw(st.integers(0, 5)) else None
@@ -338,7 +338,7 @@ def sessions(draw: st.DrawFn) -> tuple[TasksDocument, TasksDocument, Mode | None
 
 @given(sessions())
 def test_no_edit_passes_a_story_without_a_review_settles_two_or_weakens_a_proof(
-    session: tuple[TasksDocument, TasksDocument, Mode | None, ReviewRules, bool],
+    session: tuple[TasksDocument, TasksDocument, StoryMode | None, ReviewRules, bool],
 ) -> None:
     before, after, mode, rules, code_changed = session
 

@@ -25,11 +25,11 @@ BAD = [
     ("--max-cost", "inf", "inf is not above zero"),
     ("--max-cost", "nan", "nan is not above zero"),
     ("--max-cost", "cheap", "'cheap' is not a number of dollars"),
-    ("--max-tokens", "0", "0 is not at least 1"),
+    ("--max-tokens", "0", "0: it must be at least 1"),
     ("--max-tokens", "1.5", "'1.5' is not a whole number"),
     ("--max-time", "0", "0 is not above zero"),
     ("--max-time", "soon", "'soon' is not a number of seconds"),
-    ("--max-iterations", "0", "0 is not at least 1"),
+    ("--max-iterations", "0", "0: it must be at least 1"),
     ("--maximum-iterations", "many", "'many' is not a whole number"),
 ]
 
@@ -50,7 +50,7 @@ def test_a_negative_standstill_is_a_usage_error(
     command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*command, "--stuck-after", "-1"]) == 2
-    assert "-1 is not at least 0" in capsys.readouterr().err
+    assert "-1: it must be at least 0" in capsys.readouterr().err
 
 
 def test_names_types_and_help_are_the_same_in_every_command() -> None:
@@ -90,3 +90,8 @@ def test_what_is_given_becomes_settings() -> None:
     got.clear()
     CliRunner().invoke(command, [], catch_exceptions=False)
     assert got == [None]
+
+
+def test_a_number_of_iterations_is_not_taken_for_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "run", "-m", "2"]) == 2
+    assert "2 is not a model; to limit the iterations use --max-iterations" in capsys.readouterr().err
