@@ -51,6 +51,16 @@ The only module that does either. It imports little of the standard library, and
             raise
         _sync_folder(path.parent)
 
+    def is_true(look: Callable[[], bool]) -> bool:
+        """The answer of ``path.exists`` and the like; what lies in a folder that may not be searched is not there.
+
+    Not for what must be protected: an agent could close a folder to hide it from us.
+    """
+        try:
+            return look()
+        except OSError:
+            return False
+
     def _sync_folder(folder: Path) -> None:
         """Make the new name durable, where a directory can be opened."""
         from contextlib import suppress

@@ -10,6 +10,7 @@ import stat
 
 TYPE_CHECKING = False  # importing `typing` and `pathlib` would cost a hook more than its work does
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from typing import BinaryIO
 
@@ -37,6 +38,17 @@ def write_atomic(path: Path, content: str | bytes) -> None:
             temporary.unlink()
         raise
     _sync_folder(path.parent)
+
+
+def is_true(look: Callable[[], bool]) -> bool:
+    """The answer of ``path.exists`` and the like; what lies in a folder that may not be searched is not there.
+
+    Not for what must be protected: an agent could close a folder to hide it from us.
+    """
+    try:
+        return look()
+    except OSError:
+        return False
 
 
 def _sync_folder(folder: Path) -> None:

@@ -16,6 +16,7 @@ from ralph.adapters.agents.registry import (
     infer,
     split_flags,
 )
+from ralph.adapters.files import is_true
 from ralph.agent_names import PLAIN, known_agents, named_agents
 from ralph.config.schema import Settings
 from ralph.domain.agent.definition import TEXT, AgentDefinition, PromptWay, speaker_of
@@ -139,15 +140,15 @@ def _is_there(program: str, workspace: Path, path: str) -> bool:
     if os.sep not in program:
         return shutil.which(program, path=path) is not None
     file = workspace / program
-    return file.is_file() and os.access(file, os.X_OK)
+    return is_true(file.is_file) and os.access(file, os.X_OK)
 
 
 def _unavailable(settings: Settings, name: str, program: str, workspace: Path) -> AgentUnavailable:
     file = workspace / program
-    if os.sep in program and file.is_dir():
+    if os.sep in program and is_true(file.is_dir):
         message = f"agent {program} is a directory"
         return AgentUnavailable(message, hint="set agent.command to the program in it")
-    if os.sep in program and file.is_file():
+    if os.sep in program and is_true(file.is_file):
         return AgentUnavailable(f"agent {program} is not executable", hint=f"chmod +x {shlex.quote(program)}")
     if " " in program:
         hint = "agent.command is the program alone; put its arguments in agent.flags"

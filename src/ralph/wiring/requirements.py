@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from ralph.adapters.files import is_true
 from ralph.config.loading import missing_for_run
 from ralph.config.root import git_top
 from ralph.config.schema import GuardrailSettings, Settings
@@ -89,7 +90,7 @@ def require_scm(settings: Settings, workspace: Path, environ: Mapping[str, str] 
     program = _words("scm.command", settings.scm.command)[0]
     for task in settings.scm.tasks:
         _words("scm.tasks", task)
-    if shutil.which(program, path=path) is None and not (workspace / program).is_file():
+    if shutil.which(program, path=path) is None and not is_true((workspace / program).is_file):
         message = f"scm.command not found: {program}"
         raise ConfigError(message, hint="install it, or remove scm from .ralph/settings.json")
     if PurePath(program).name == "git" and git_top(workspace) is None:

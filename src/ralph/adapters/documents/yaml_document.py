@@ -129,7 +129,7 @@ class _Composer:
     def _alias(self, event: Any) -> None:
         part = self._anchors.get(event.anchor)
         if part is None:
-            raise _bad(_line(event), f"*{event.anchor} refers to something that is not complete before it")
+            raise _bad(_line(event), f"*{event.anchor}: no complete &{event.anchor} comes before it")
         if self._open and self._open[-1].awaits_key:
             if not isinstance(part.value, str):
                 raise _bad(_line(event), f"*{event.anchor} is not text and cannot be a key")

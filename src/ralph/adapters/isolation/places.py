@@ -13,6 +13,7 @@ from enum import IntEnum
 from functools import cache
 from pathlib import Path
 
+from ralph.adapters.files import is_true
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.agent.facts import AgentNeeds
@@ -127,7 +128,7 @@ def host_sockets(visible: Iterable[Place]) -> Iterator[Path]:
         return
     paths = {Path(fields[7]) for line in lines if len(fields := line.split(None, 7)) == 8}
     for path in sorted(paths):
-        if path.is_absolute() and path.is_socket() and _how(path, covers) in (None, How.READABLE):
+        if path.is_absolute() and is_true(path.is_socket) and _how(path, covers) in (None, How.READABLE):
             yield path
 
 
@@ -211,7 +212,7 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
         if not _is_redirectable(program, writable):
             candidates.append(program.resolve().parent)
     for candidate in dict.fromkeys(candidates):
-        if not candidate.is_absolute() or not candidate.exists():
+        if not candidate.is_absolute() or not is_true(candidate.exists):
             continue
         path = candidate.resolve()
         is_hidden = any(_is_in(path, folder) for folder in hidden)
@@ -238,7 +239,7 @@ def _listed(written: Iterable[str], site: Site, key: str, writable: Iterable[Pat
         if path.parts[:1] == ("~",):
             path = site.home.joinpath(*path.parts[1:])
         path = site.workspace / path
-        if not path.exists():
+        if not is_true(path.exists):
             message = f"{key}: {text} does not exist"
             raise ConfigError(message, hint="create it, or remove it from the list in .ralph/settings.json")
         yield _target(path, writable, f"{key}: {text}")

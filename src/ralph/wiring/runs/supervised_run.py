@@ -10,6 +10,7 @@ from pathlib import Path
 from time import gmtime, strftime
 
 from ralph.adapters.agents.bare_command import BareCommandAdapter
+from ralph.adapters.files import is_true
 from ralph.adapters.processes.ladder import Ladder
 from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root
@@ -166,7 +167,7 @@ def _commanded(
     program = command[0]
     path = settings.agent.environment.get("PATH", environ.get("PATH", os.defpath))
     found = workspace / program if os.sep in program else shutil.which(program, path=path)
-    if not program or found is None or not Path(found).is_file():
+    if not program or found is None or not is_true(Path(found).is_file):
         message = f"command not found: {program or repr(program)}"
         raise AgentUnavailable(message, hint="install it, correct PATH, or give its path behind `--`")
     if not os.access(found, os.X_OK):
