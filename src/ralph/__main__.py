@@ -12,7 +12,9 @@ def main() -> None:
         try:
             print(f"ralph {__version__}", flush=True)
         except OSError:
-            sys.exit(4)
+            import os
+
+            os._exit(4)  # an ordinary exit would try to write it again, and complain with another code
         return
     import gc
 

@@ -201,10 +201,11 @@ def test_closed_streams_change_nothing(claude: Project, streams: str) -> None:
 
 @pytest.mark.parametrize(("command", "code"), [("--help", 4), ("--version", 4), ("config schema", 4)])
 def test_a_full_device_is_told_without_a_traceback(project: Project, command: str, code: int) -> None:
+    buffered = {name: value for name, value in project.env().items() if name != "PYTHONUNBUFFERED"}
     ran = subprocess.run(
         ["sh", "-c", f'"$0" -m ralph {command} >/dev/full', sys.executable],
         cwd=project.root,
-        env=project.env(),
+        env=buffered,
         capture_output=True,
         text=True,
         timeout=50,
