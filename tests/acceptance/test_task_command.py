@@ -198,7 +198,7 @@ def test_all_problems_of_a_file_are_listed_with_their_lines_and_nothing_is_added
         ("bad.json", '[{"id": "A",}]', "bad.json, line 1: column 12: remove this comma"),
         ("bad.yaml", "just words", "expected tasks, found 'just words'"),
         ("bad.yaml", "", "bad.yaml: the file is empty"),
-        ("bad.yaml", "a: &a [*a]", "refers to nothing"),
+        ("bad.yaml", "a: &a [*a]", "no complete &a comes before it"),
         ("none.yaml", None, "there is no file none.yaml"),
     ],
 )
