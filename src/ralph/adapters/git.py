@@ -62,14 +62,21 @@ class Git:
     """Git commands in one working tree.
 
     ``is_top``: ``root`` has a ``.git`` of its own. If a worktree has lost it, git must not find the user's above it.
+    ``environment``: more variables for every command.
     """
 
     def __init__(
-        self, root: Path, runner: ProcessRunner, *, is_top: bool = False, seconds: float = SECONDS
+        self,
+        root: Path,
+        runner: ProcessRunner,
+        *,
+        is_top: bool = False,
+        seconds: float = SECONDS,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.root = root
         self._runner = runner
-        self._environment = {**ENVIRONMENT, **(not_above(root) if is_top else {})}
+        self._environment = {**ENVIRONMENT, **(not_above(root) if is_top else {}), **(environment or {})}
         self._seconds = seconds
 
     def at(self, root: Path) -> Git:
@@ -77,7 +84,11 @@ class Git:
         return Git(root, self._runner, is_top=True, seconds=self._seconds)
 
     async def run(
-        self, *arguments: str, most: int = MOST_BYTES, environment: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        most: int = MOST_BYTES,
+        environment: Mapping[str, str] | None = None,
+        stdin: Path | None = None,
     ) -> Ran:
         """``most``: bytes of output, after which it is ended."""
         output, err = bytearray(), Excerpt(4_000, Keep.TAIL)
@@ -89,7 +100,12 @@ class Git:
                 enough.set_result(None)
 
         exit_ = await self._runner.run(
-            Command(own_git(*arguments), self.root, environment={**self._environment, **(environment or {})}),
+            Command(
+                own_git(*arguments),
+                self.root,
+                environment={**self._environment, **(environment or {})},
+                stdin=stdin,
+            ),
             timeouts=Timeouts(total=self._seconds),
             on_output=take,
             on_stderr=lambda chunk: err.add(chunk.decode(errors="replace")),
@@ -100,9 +116,11 @@ class Git:
         code = exit_.code if exit_.ending is Ending.EXITED else None
         return Ran(code, bytes(output), exit_.error or err.text().strip())
 
-    async def must(self, *arguments: str, hint: str = "") -> Ran:
+    async def must(
+        self, *arguments: str, hint: str = "", most: int = MOST_BYTES, stdin: Path | None = None
+    ) -> Ran:
         """Raises GitFailed unless it succeeds."""
-        ran = await self.run(*arguments)
+        ran = await self.run(*arguments, most=most, stdin=stdin)
         if not ran.ok:
             message = f"git {' '.join(arguments[:3])} failed in {self.root}: {ran.why}"
             raise GitFailed(message, hint=hint)

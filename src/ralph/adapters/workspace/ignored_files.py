@@ -1,0 +1,129 @@
+"""Files that are not part of the work but that its checks may need: dependencies, and what the user had ignored."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from ralph.adapters.files import open_plain
+
+PROGRAMS = frozenset(
+    (
+        "node_modules", "bower_components", ".yarn", ".venv", "venv", "site-packages", ".tox", ".nox", ".pixi",
+        "vendor", ".bundle", "Pods", "deps", ".direnv",
+    )
+)  # fmt: skip
+"""Folders of installed programs: brought along by a link, whatever is in them."""
+COMPILED = frozenset(
+    (
+        "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".cache",
+        ".eslintcache", ".tsbuildinfo",
+    )
+)  # fmt: skip
+COMPILED_ENDINGS = (".pyc", ".pyo")
+MOST_FILES = 20_000
+MOST_BYTES = 20_000_000
+"""A larger file is known by its size and times instead of its content."""
+
+Manifest = Mapping[str, str]
+"""A signature of each ignored file, by its path."""
+
+
+def is_program(folder: Path) -> bool:
+    """Installed, not written: a folder of dependencies, or the target folder of cargo, which keeps them compiled."""
+    if folder.name in PROGRAMS or (folder / "pyvenv.cfg").is_file():
+        return True
+    return folder.name == "target" and (folder.parent / "Cargo.toml").is_file()
+
+
+def list_manifest(top: Path, ignored: Iterable[str]) -> dict[str, str]:
+    """Of the ignored files that are there now; ``ignored`` are files, and folders with a ``/`` at the end."""
+    found: dict[str, str] = {}
+    for path, is_installed in _walk(top, ignored):
+        if len(found) >= MOST_FILES:
+            break
+        if not is_installed and (signature := _signature(top / path)):
+            found[path] = signature
+    return found
+
+
+def bring(top: Path, ignored: Iterable[str], manifest: Manifest, place: Path) -> tuple[list[str], list[str]]:
+    """Put into ``place`` what a check may need of the ``ignored``; gives what was brought, and what was left out."""
+    brought: list[str] = []
+    left: list[str] = []
+    for path, is_installed in _walk(top, ignored):
+        if is_installed:
+            brought += _link((top / path).resolve(), place / path, path)
+        elif manifest.get(path) and manifest[path] == _signature(top / path):
+            _copy(top / path, place / path)
+            brought.append(path)
+        else:
+            left.append(path)
+    return brought, left
+
+
+def _walk(top: Path, ignored: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Each file in the ignored places but compiled ones; and each folder of programs, with True."""
+    for path in ignored:
+        bare = path.rstrip("/")
+        name = bare.rsplit("/", 1)[-1]
+        if name in COMPILED or name.endswith(COMPILED_ENDINGS):
+            continue
+        if not path.endswith("/"):
+            yield bare, name in PROGRAMS and (top / bare).is_dir()  # a link to one
+        elif is_program(top / bare):
+            yield bare, True
+        else:
+            yield from _walk(top, (f"{bare}/{child}" for child in _children(top / bare)))
+
+
+def _children(folder: Path) -> Iterator[str]:
+    with suppress(OSError), os.scandir(folder) as found:
+        for entry in found:
+            yield f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
+
+
+def _signature(file: Path) -> str:
+    """Empty: it is not there, or is no plain file or link."""
+    try:
+        if file.is_symlink():
+            return f"link {file.readlink()}"
+        with open_plain(file, follow=False) as opened:
+            about = os.fstat(opened.fileno())
+            if about.st_size > MOST_BYTES:
+                return f"large {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
+            return sha256(opened.read()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _link(source: Path, target: Path, path: str) -> list[str]:
+    """Where a part of it is in the tree, the rest is linked piece by piece."""
+    if target.is_symlink():
+        return []
+    if target.is_dir():
+        brought: list[str] = []
+        for child in source.iterdir():
+            if not (target / child.name).exists() or (target / child.name).is_dir():
+                brought += _link(child, target / child.name, f"{path}/{child.name}")
+        return brought
+    if target.exists():
+        return []
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.symlink_to(source)
+    return [path]
+
+
+def _copy(source: Path, target: Path) -> None:
+    with suppress(FileExistsError, NotADirectoryError):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_symlink():
+            target.symlink_to(source.parent.resolve() / source.readlink())
+        elif source.stat().st_size > MOST_BYTES:
+            target.symlink_to(source.resolve())
+        elif not target.exists():
+            shutil.copy2(source, target)

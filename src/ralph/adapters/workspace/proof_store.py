@@ -1,0 +1,316 @@
+"""What a run began with and what it claims, kept in a git directory of its own that no agent can configure.
+
+The user's repository is never written to. What hides a change from its git (index flags, filters, excludes, replaced
+objects) hides nothing here, and it works where there is no repository at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import posixpath
+import shutil
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from hashlib import sha1, sha256
+from pathlib import Path
+
+from ralph.adapters.files import read_whole, write_atomic
+from ralph.adapters.git import Git
+from ralph.adapters.workspace.ignored_files import bring, list_manifest
+from ralph.adapters.workspace.work_files import WorkFiles, list_work
+from ralph.domain.proof.tree import LINK, Entry, Tree
+from ralph.engine.ports import ProcessRunner
+from ralph.engine.proof.ports import Checkout
+from ralph.errors import GitFailed
+
+SECONDS = 600.0
+MOST_READ = 500_000_000
+NO_CONFIGURATION = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
+AS_THEY_ARE = "* -text -ident -filter -working-tree-encoding -export-subst\n"
+"""Attributes that overrule those of the project: content is kept byte by byte."""
+AUTHOR = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "ralph"), ("EMAIL", "ralph@localhost"))
+}
+
+
+class GitProofStore:
+    """Paths are relative to ``top``: the top of the user's repository, or the workspace where there is none.
+
+    ``prefix`` is where the workspace lies in it: empty, or a path that ends with ``/``.
+    """
+
+    def __init__(self, folder: Path, workspace: Path, runner: ProcessRunner, *, top: Path | None) -> None:
+        self.top = (top or workspace).resolve()
+        inside = workspace.resolve().relative_to(self.top).as_posix()
+        self.prefix = "" if inside == "." else f"{inside}/"
+        self.base = Tree()
+        self._has_repository = top is not None
+        self._folder = folder.absolute()
+        self._directory = self._folder / "git"
+        self._runner = runner
+        self._manifest: dict[str, str] = {}
+        self._format: tuple[str, ...] = ()
+        self._number = 0
+
+    # --- trees ---
+
+    async def open(self, *, base: str = "") -> None:
+        """Remember what the run begins with, or what it began with if it is resumed. Raises GitFailed.
+
+        ``base``: a commit of the user's repository that it began with; empty: what is there now.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(remove_left_checkouts, self._folder.parent.parent)
+        if self._has_repository:
+            kind = await self._user(self.top).must("rev-parse", "--show-object-format")
+            self._format = (f"--object-format={kind.text}",)
+        if not (self._directory / "info" / "attributes").exists():
+            await self._make()
+        kept, manifest = self._folder / "base.index", self._folder / "base.json"
+        if kept.exists() and (known := read_whole(manifest, MOST_READ, follow=False)) is not None:
+            self._manifest = json.loads(known)
+            self.base = await self._listed(kept)
+            return
+        work = await self._work()
+        self._manifest = await asyncio.to_thread(list_manifest, self.top, work.ignored)
+        write_atomic(manifest, json.dumps(self._manifest))
+        await self.remember_base(await (self.tree_of(base) if base else self.snapshot()))
+
+    async def remember_base(self, base: Tree) -> None:
+        """From now on, whatever is judged is compared with this; a resumed run knows it too."""
+        unfinished = self._folder / "base.index.new"
+        unfinished.unlink(missing_ok=True)
+        await self._write_index(unfinished, base)
+        unfinished.replace(self._folder / "base.index")
+        self.base = base
+
+    async def snapshot(self) -> Tree:
+        """The working tree as it is: whatever is tracked, changed or new, but not ignored. Raises GitFailed."""
+        work = await self._work()
+        index = self._folder / "index"
+        git = self._private(index=index)
+        known = (await git.must("ls-files", "-z")).names if index.exists() else []
+        listing = self._listing("names", (*work.part, *set(known).difference(work.part)))
+        (self._folder / "index.lock").unlink(
+            missing_ok=True
+        )  # of a git that was killed: nobody else works here
+        await git.must("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=listing)
+        tree = await self._listed(index)
+        # What was part of the work and is ignored now is still in the index.
+        return Tree({path: entry for path, entry in tree.files.items() if path in work.part})
+
+    async def tree_of(self, commit: str) -> Tree:
+        """The files of a commit of the user's repository."""
+        name = await self._user(self.top).must("rev-parse", "--verify", f"{commit}^{{commit}}")
+        ran = await self._private().must("ls-tree", "-r", "-z", "--full-tree", name.text, most=MOST_READ)
+        found = (entry.partition("\t") for entry in ran.names)
+        entries = ((path, about.split(" ")) for about, _, path in found)
+        return Tree({path: Entry(mode, name) for path, (mode, kind, name) in entries if kind == "blob"})
+
+    async def content(self, entry: Entry) -> bytes:
+        """Raises GitFailed if it is not what it was: an agent can write objects of any name."""
+        found = (await self._private().must("cat-file", "blob", entry.object_id, most=MOST_READ)).output
+        if object_id(found, entry.object_id) != entry.object_id:
+            raise _forged(entry.object_id)
+        return found
+
+    # --- throw-away checkouts ---
+
+    @asynccontextmanager
+    async def checkout(self, tree: Tree) -> AsyncIterator[Checkout]:
+        """A folder with exactly these files, a repository of its own, and what checks need besides; then it is removed."""
+        self._number += 1
+        place = self._folder / str(self._number)
+        with _held(self._folder / "lock"):
+            try:
+                yield await self._check_out(tree, place)
+            finally:
+                await asyncio.to_thread(remove_tree, place)
+
+    async def _check_out(self, tree: Tree, place: Path) -> Checkout:
+        directory = place / ".git"
+        await self._init(place)
+        await self._share(directory)
+        await self._write_index(directory / "index", tree)
+        git = Git(
+            place, self._runner, is_top=True, seconds=SECONDS, environment={**NO_CONFIGURATION, **AUTHOR}
+        )
+        await git.must("checkout-index", "--all", "--force", "--quiet", "--index")
+        await self._commit(git, directory)
+        outside = await asyncio.to_thread(self._verify, tree, place)
+        ignored = (await self._work()).ignored
+        brought, left = await asyncio.to_thread(bring, self.top, ignored, self._manifest, place)
+        # A pattern for a folder does not fit the link that stands for it here.
+        excluded = "".join(f"/{path}\n" for path in (*brought, *outside) if "\n" not in path)
+        (directory / "info" / "exclude").write_text(excluded, errors="surrogateescape")
+        return Checkout(place, place / self.prefix, left_out=(*outside, *left))
+
+    async def _commit(self, git: Git, directory: Path) -> None:
+        """The tree as a commit on top of the user's, with the user's branch and tags: versions are made from them."""
+        parent, branch = "", ""
+        if self._has_repository:
+            user = self._user(self.top)
+            parent, branch = await user.commit_of("HEAD"), await user.branch()
+            tags = await user.must("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")
+            (directory / "packed-refs").write_bytes(tags.output)
+        tree = (await git.must("write-tree")).text
+        parents = ("-p", parent) if parent else ()
+        commit = (await git.must("commit-tree", tree, *parents, "-m", "what is judged")).text
+        if branch:
+            await git.must("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+        await git.must("update-ref", "HEAD", commit)
+
+    def _verify(self, tree: Tree, place: Path) -> list[str]:
+        """Raises GitFailed unless every file is what it was: an agent can write objects of any name.
+
+        Gives the links that were left out: those that lead outside, unless the run began with them.
+        """
+        left = []
+        for path, entry in tree.files.items():
+            file = place / path
+            if entry.mode == LINK:
+                content = os.fsencode(file.readlink()) if file.is_symlink() else None
+            else:
+                content = read_whole(file, MOST_READ, follow=False)
+            if content is None or object_id(content, entry.object_id) != entry.object_id:
+                raise _forged(path)
+            if entry.mode == LINK and _leads_outside(path, os.fsdecode(content)):
+                file.unlink()
+                if self.base.files.get(path) == entry:
+                    file.symlink_to((self.top / path).parent / os.fsdecode(content))
+                else:
+                    left.append(path)
+        return left
+
+    # --- git ---
+
+    def _user(self, folder: Path) -> Git:
+        return Git(folder, self._runner, is_top=True, seconds=SECONDS)
+
+    def _private(self, work_tree: Path | None = None, *, index: Path | None = None) -> Git:
+        root = work_tree or self.top
+        environment = {
+            "GIT_DIR": str(self._directory),
+            "GIT_WORK_TREE": str(root),
+            "GIT_INDEX_FILE": str(index or self._folder / "no.index"),
+            **NO_CONFIGURATION,
+        }
+        return Git(root, self._runner, seconds=SECONDS, environment=environment)
+
+    async def _work(self) -> WorkFiles:
+        return await list_work(
+            self.top, neutral=self._private, own=self._user, is_tracked=self._has_repository
+        )
+
+    async def _init(self, *arguments: str | Path) -> None:
+        git = Git(self._folder, self._runner, environment=NO_CONFIGURATION)
+        await git.must("init", "--quiet", "--template=", *self._format, *map(str, arguments))
+
+    async def _make(self) -> None:
+        await self._init("--bare", self._directory)
+        settings = (
+            "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n\tlooseCompression = 1\n[gc]\n\tauto = 0\n"
+        )
+        with (self._directory / "config").open("a") as file:
+            file.write(settings)
+        info = self._directory / "info"
+        info.mkdir(exist_ok=True)
+        (info / "exclude").write_bytes(await self._users_excludes())
+        await self._share(self._directory)
+
+    async def _share(self, directory: Path) -> None:
+        """Let a git directory read our objects and the user's, and keep content as it is."""
+        objects = [self._directory / "objects"] if directory != self._directory else []
+        if self._has_repository:
+            found = (await self._user(self.top).must("rev-parse", "--git-path", "objects")).text
+            objects.append((self.top / found).resolve())
+        for folder in ("objects/info", "info"):
+            (directory / folder).mkdir(parents=True, exist_ok=True)
+        (directory / "objects" / "info" / "alternates").write_bytes(
+            b"".join(os.fsencode(place) + b"\n" for place in objects)
+        )
+        (directory / "info" / "attributes").write_text(AS_THEY_ARE)
+
+    async def _users_excludes(self) -> bytes:
+        """What the user's git ignores besides what .gitignore says, as it was when the run began."""
+        if not self._has_repository:
+            return b""
+        user = self._user(self.top)
+        named = await user.run("config", "--type=path", "--get", "core.excludesFile")
+        usual = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "git", "ignore")
+        own = (await user.must("rev-parse", "--git-path", "info/exclude")).text
+        files = (Path(named.text) if named.ok and named.text else usual, self.top / own)
+        return b"\n".join(read_whole(file, 1_000_000) or b"" for file in files)
+
+    async def _listed(self, index: Path) -> Tree:
+        ran = await self._private(index=index).must("ls-files", "--stage", "-z", most=MOST_READ)
+        found = (entry.partition("\t") for entry in ran.names)
+        entries = ((path, about.split(" ")) for about, _, path in found)
+        return Tree({path: Entry(mode, name) for path, (mode, name, _) in entries})
+
+    async def _write_index(self, index: Path, tree: Tree) -> None:
+        lines = (f"{entry.mode} {entry.object_id}\t{path}" for path, entry in tree.files.items())
+        listing = self._listing("entries", lines)
+        await self._private(index=index).must("update-index", "-z", "--index-info", stdin=listing)
+
+    def _listing(self, name: str, lines: Iterable[str]) -> Path:
+        file = self._folder / name
+        file.write_bytes(b"".join(line.encode(errors="surrogateescape") + b"\0" for line in lines))
+        return file
+
+
+def object_id(content: bytes, like: str) -> str:
+    """The id that git gives to this content, of the kind that ``like`` is."""
+    hashed = sha1(usedforsecurity=False) if len(like) == 40 else sha256()
+    hashed.update(b"blob %d\0" % len(content))
+    hashed.update(content)
+    return hashed.hexdigest()
+
+
+def _forged(what: str) -> GitFailed:
+    message = f"the content that was kept of {what} is not what it was"
+    return GitFailed(
+        message, hint="somebody wrote into the object store of the repository, or a disk is failing"
+    )
+
+
+def _leads_outside(path: str, target: str) -> bool:
+    whole = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return whole.startswith("/") or whole.split("/", 1)[0] == ".."
+
+
+# --- what a kill left ---
+
+
+@contextmanager
+def _held(lock: Path) -> Iterator[None]:
+    """As long as it is locked, its checkouts are in use."""
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def remove_left_checkouts(runs: Path) -> None:
+    """Those of runs that were killed while they used one."""
+    for place in runs.glob("*/proof/[0-9]*"):
+        with suppress(OSError), (place.parent / "lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_tree(place)
+
+
+def remove_tree(place: Path) -> None:
+    """All of it, also folders that a command closed. Links are removed, not followed."""
+    shutil.rmtree(place, ignore_errors=True)
+    if place.exists():
+        with suppress(OSError):
+            place.chmod(0o700)
+            for folder, folders, _ in os.walk(place):
+                for closed in (Path(folder, name) for name in folders):
+                    if not closed.is_symlink():
+                        closed.chmod(0o700)
+        shutil.rmtree(place, ignore_errors=True)

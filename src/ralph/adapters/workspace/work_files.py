@@ -1,0 +1,69 @@
+"""Which files are part of the work, whatever the repository's own index and excludes say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from stat import S_ISDIR
+
+from ralph.adapters.git import Git
+from ralph.domain.sandbox.own_git import OWN
+
+LARGE = 100_000_000
+"""Bytes; a file that git does not track and that is larger is treated like one that it ignores."""
+_LISTS = ("ls-files", "--others", "--exclude-standard", "-z")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkFiles:
+    """Paths relative to the top. ``ignored`` are files, and folders that end with ``/``."""
+
+    part: set[str] = field(default_factory=set)
+    ignored: list[str] = field(default_factory=list)
+
+
+async def list_work(
+    top: Path, *, neutral: Callable[[Path], Git], own: Callable[[Path], Git], is_tracked: bool
+) -> WorkFiles:
+    """What is tracked, changed or new, in repositories below ``top`` too. Raises GitFailed.
+
+    ``neutral`` is git without the user's index and configuration, in some folder; ``own`` the user's.
+    ``is_tracked``: ``top`` is a repository, and it is an error if it no longer is one.
+    """
+    found = WorkFiles()
+    waiting = [("", is_tracked)]
+    while waiting:
+        prefix, is_repository = waiting.pop()
+        folder = top / prefix
+        tracked = (await own(folder).must("ls-files", "-z")).names if is_repository else []
+        others = (await neutral(folder).must(*_LISTS)).names
+        nested = _take(found, folder, prefix, tracked, others)
+        ignored = (await neutral(folder).must(*_LISTS, "--ignored", "--directory")).names
+        found.ignored.extend(f"{prefix}{name}" for name in ignored if not _is_own(name))
+        waiting += [(place, (top / place / ".git").exists()) for place in nested]
+    return found
+
+
+def _take(
+    found: WorkFiles, folder: Path, prefix: str, tracked: Iterable[str], others: Iterable[str]
+) -> Iterable[str]:
+    """Sort the names that git gave; gives the repositories among them. Tracked files count even if they are ignored."""
+    known, nested = frozenset(tracked), set[str]()
+    for name in known.union(others):
+        if _is_own(name) and name not in known:
+            continue
+        with suppress(OSError):  # listed, but not there
+            about = (folder / name).lstat()
+            if S_ISDIR(about.st_mode):
+                nested.add(f"{prefix}{name.rstrip('/')}/")
+            elif name in known or about.st_size <= LARGE:
+                found.part.add(f"{prefix}{name}")
+            else:
+                found.ignored.append(f"{prefix}{name}")
+    return nested
+
+
+def _is_own(path: str) -> bool:
+    return any(part in OWN for part in path.split("/"))

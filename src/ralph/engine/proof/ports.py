@@ -1,0 +1,41 @@
+"""What the layers of proof need from the world."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ralph.domain.proof.tree import Entry, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """``top`` has the files of a tree, ``workspace`` is where commands run.
+
+    ``left_out``: what is in the user's folder but not here, because it is not part of the work and not the user's.
+    """
+
+    top: Path
+    workspace: Path
+    left_out: tuple[str, ...] = ()
+
+
+class ProofStore(Protocol):
+    """The trees of one run. All of it raises GitFailed if what it needs is not there or was forged."""
+
+    @property
+    def base(self) -> Tree:
+        """What is compared with: the files that the work began with."""
+        ...
+
+    async def snapshot(self) -> Tree:
+        """The files as they are: tracked, changed and new, but not ignored."""
+        ...
+
+    async def content(self, entry: Entry) -> bytes: ...
+
+    def checkout(self, tree: Tree) -> AbstractAsyncContextManager[Checkout]:
+        """A folder with exactly these files, and what commands need besides; gone when the block ends."""
+        ...

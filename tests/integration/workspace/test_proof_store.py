@@ -1,0 +1,317 @@
+"""Trees and throw-away checkouts of a run, with real git."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.workspace.proof_store import GitProofStore
+from ralph.config.root import git_top
+from ralph.domain.proof.tree import Tree
+from ralph.engine.proof.ports import Checkout
+from ralph.errors import GitFailed
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True, timeout=60
+    ).stdout.strip()
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "a project"
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    write(root, {"a.txt": "one\n", ".gitignore": "*.local\n/out/\nnode_modules/\n__pycache__/\n"})
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "start")
+    git(root, "tag", "v1")
+    return root
+
+
+def store_of(workspace: Path, run: str = "r1") -> GitProofStore:
+    folder = workspace / ".ralph" / "runs" / run / "proof"
+    runner = PosixProcessRunner(run_id=run, base_environment=os.environ)
+    return GitProofStore(folder, workspace, runner, top=git_top(workspace))
+
+
+def opened(workspace: Path, run: str = "r1") -> GitProofStore:
+    store = store_of(workspace, run)
+    asyncio.run(store.open())
+    return store
+
+
+def snapshot(store: GitProofStore) -> Tree:
+    return asyncio.run(store.snapshot())
+
+
+def in_checkout(store: GitProofStore, look: Callable[[Checkout], object], tree: Tree | None = None) -> object:
+    async def run() -> object:
+        async with store.checkout(tree if tree is not None else await store.snapshot()) as checkout:
+            return look(checkout)
+
+    return asyncio.run(run())
+
+
+def names(checkout: Checkout) -> set[str]:
+    """Of everything in it, links not followed."""
+    found = set()
+    for folder, folders, files in os.walk(checkout.top):
+        if ".git" in folders:
+            folders.remove(".git")
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        found |= {os.path.relpath(Path(folder, name), checkout.top) for name in (*files, *links)}
+    return found
+
+
+def test_a_checkout_has_what_is_committed_changed_and_new_and_is_gone_afterwards(project: Path) -> None:
+    write(project, {"a.txt": "two\n", "new file.txt": "x", "sub/ü.txt": "y"})
+    (project / "sub" / "run.sh").write_text("#!/bin/sh\n")
+    (project / "sub" / "run.sh").chmod(0o755)
+    store = opened(project)
+
+    def look(checkout: Checkout) -> Path:
+        assert names(checkout) == {"a.txt", ".gitignore", "new file.txt", "sub/ü.txt", "sub/run.sh"}
+        assert (checkout.workspace / "a.txt").read_text() == "two\n"
+        assert os.access(checkout.top / "sub" / "run.sh", os.X_OK)
+        assert git(checkout.top, "status", "--porcelain") == ""
+        assert git(checkout.top, "rev-parse", "HEAD^") == git(project, "rev-parse", "HEAD")
+        assert git(checkout.top, "describe", "--tags").startswith("v1-1-g")
+        assert git(checkout.top, "branch", "--show-current") == "main"
+        return checkout.top
+
+    place = in_checkout(store, look)
+    assert isinstance(place, Path)
+    assert not place.exists()
+    assert git(project, "status", "--porcelain") == 'M a.txt\n?? .ralph/\n?? "new file.txt"\n?? sub/'
+
+
+def test_without_a_repository_the_workspace_is_the_tree(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": "one", "sub/b.txt": "two", ".ralph/ralph.db": "not part of it"})
+    store = opened(tmp_path)
+    assert in_checkout(store, names) == {"a.txt", "sub/b.txt"}
+    assert in_checkout(store, lambda found: git(found.top, "status", "--porcelain")) == ""
+
+
+def test_a_workspace_below_the_top_is_found_in_the_checkout(project: Path) -> None:
+    write(project, {"pkg/b.txt": "x"})
+    store = opened(project / "pkg")
+    assert in_checkout(store, lambda found: (found.workspace / "b.txt").read_text()) == "x"
+    assert in_checkout(store, lambda found: (found.top / "a.txt").read_text()) == "one\n"
+
+
+@pytest.mark.parametrize("hide", ["skip-worktree", "assume-unchanged", "exclude", "filter", "racy"])
+def test_what_hides_a_change_from_the_users_git_hides_nothing(project: Path, hide: str) -> None:
+    store = opened(project)
+    before = snapshot(store)
+    expected = "a.txt"
+    match hide:
+        case "exclude":
+            (project / ".git" / "info").mkdir(exist_ok=True)
+            (project / ".git" / "info" / "exclude").write_text("secret.py\n")
+            expected = "secret.py"
+        case "filter":
+            write(project, {".git/info/attributes": "* filter=lie\n"})
+            git(project, "config", "filter.lie.clean", "echo one")
+        case "racy":
+            about = (project / "a.txt").stat()
+        case _:
+            git(project, "update-index", f"--{hide}", "a.txt")
+    write(project, {expected: "two\n"})
+    if hide == "racy":
+        os.utime(project / "a.txt", ns=(about.st_atime_ns, about.st_mtime_ns))
+    after = snapshot(store)
+    assert before.differing(after) == {expected}
+    assert after.digest != before.digest
+
+
+def test_the_same_files_are_the_same_tree(project: Path) -> None:
+    store = opened(project)
+    before = snapshot(store)
+    write(project, {"b.txt": "x", "a.txt": "two"})
+    assert snapshot(store) != before
+    (project / "b.txt").unlink()
+    write(project, {"a.txt": "one\n"})
+    assert snapshot(store) == before == store.base
+
+
+def test_content_is_kept_byte_by_byte(project: Path) -> None:
+    write(project, {".gitattributes": "* text=auto eol=lf\n*.txt ident filter=lfs\n"})
+    (project / "a.txt").write_bytes(b"$Id$\r\nb\r\n\0")
+    store = opened(project)
+    assert in_checkout(store, lambda found: (found.top / "a.txt").read_bytes()) == b"$Id$\r\nb\r\n\0"
+    entry = snapshot(store).files["a.txt"]
+    assert asyncio.run(store.content(entry)) == b"$Id$\r\nb\r\n\0"
+
+
+def test_dependencies_come_along_and_ignored_files_only_as_the_run_found_them(project: Path) -> None:
+    write(
+        project,
+        {
+            "node_modules/lib/index.js": "1",
+            "pkg/node_modules/other/index.js": "1",
+            "key.local": "mine",
+            "changed.local": "mine",
+            "out/deep/kept.txt": "1",
+            "src/__pycache__/a.pyc": "0",
+        },
+    )
+    store = opened(project)
+    write(
+        project,
+        {"changed.local": "no", "added.local": "no", "out/deep/added.txt": "no", "node_modules/new": ""},
+    )
+
+    def look(checkout: Checkout) -> None:
+        assert {"node_modules", "pkg/node_modules", "key.local", "out/deep/kept.txt"} <= names(checkout)
+        assert not names(checkout) & {
+            "changed.local",
+            "added.local",
+            "out/deep/added.txt",
+            "src/__pycache__/a.pyc",
+        }
+        assert set(checkout.left_out) == {"changed.local", "added.local", "out/deep/added.txt"}
+        assert (checkout.top / "node_modules" / "lib" / "index.js").read_text() == "1"
+        assert not (checkout.top / "key.local").is_symlink()
+        assert git(checkout.top, "status", "--porcelain") == ""
+
+    in_checkout(store, look)
+    assert (project / "node_modules" / "lib" / "index.js").exists()
+
+
+def test_tracked_files_count_even_if_they_are_ignored(project: Path) -> None:
+    write(project, {"kept.local": "x", "node_modules/ours.js": "1", "node_modules/lib/a.js": "2"})
+    git(project, "add", "-f", "kept.local", "node_modules/ours.js")
+    store = opened(project)
+
+    def look(checkout: Checkout) -> None:
+        assert {"kept.local", "node_modules/ours.js", "node_modules/lib"} <= names(checkout)
+        assert not (checkout.top / "node_modules" / "ours.js").is_symlink()
+
+    in_checkout(store, look)
+
+
+def test_links_that_lead_outside_are_left_out_unless_the_run_began_with_them(
+    project: Path, tmp_path: Path
+) -> None:
+    write(tmp_path, {"elsewhere/x.txt": "outside"})
+    (project / "old").symlink_to("../elsewhere/x.txt")
+    (project / "inside").symlink_to("a.txt")
+    store = opened(project)
+    (project / "new").symlink_to(tmp_path / "elsewhere" / "x.txt")
+
+    def look(checkout: Checkout) -> None:
+        assert (checkout.top / "old").read_text() == "outside"
+        assert (checkout.top / "inside").readlink() == Path("a.txt")
+        assert not (checkout.top / "new").is_symlink()
+        assert checkout.left_out == ("new",)
+
+    in_checkout(store, look)
+
+
+def test_repositories_inside_the_project_are_part_of_it(project: Path) -> None:
+    inner = project / "inner"
+    write(inner, {"x.txt": "1", ".gitignore": "node_modules\n", "node_modules/l/a.js": "2"})
+    git(inner, "init", "-q")
+    other = project.parent / "other"
+    write(other, {"y.txt": "3"})
+    git(other, "init", "-q")
+    git(other, "add", "-A")
+    git(other, "commit", "-qm", "x")
+    git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
+    store = opened(project)
+    expected = {"inner/x.txt", "inner/.gitignore", "inner/node_modules", "sub/y.txt"}
+    assert in_checkout(store, lambda found: expected <= names(found)) is True
+
+
+def test_a_resumed_run_has_the_base_it_began_with(project: Path) -> None:
+    write(project, {"key.local": "mine"})
+    first = opened(project)
+    write(project, {"a.txt": "two\n", "key.local": "changed"})
+    again = opened(project)
+    assert again.base == first.base != snapshot(again)
+    assert in_checkout(again, lambda found: found.left_out) == ("key.local",)
+    later = snapshot(again)
+    asyncio.run(again.remember_base(later))
+    assert opened(project).base == later
+
+
+def test_the_base_may_be_a_commit(project: Path) -> None:
+    write(project, {"a.txt": "two\n"})
+    store = store_of(project)
+    asyncio.run(store.open(base="HEAD"))
+    assert store.base.differing(snapshot(store)) == {"a.txt"}
+    assert asyncio.run(store.content(store.base.files["a.txt"])) == b"one\n"
+
+
+def test_old_files_can_be_put_back_into_a_new_tree(project: Path) -> None:
+    write(project, {"tests/t.txt": "strict", "tests/gone.txt": "x"})
+    store = opened(project)
+    write(project, {"tests/t.txt": "lax", "tests/added.txt": "new", "code.txt": "new"})
+    (project / "tests" / "gone.txt").unlink()
+    now = snapshot(store)
+    differing = [path for path in now.differing(store.base) if path.startswith("tests/")]
+    old = now.putting_back(differing, store.base)
+
+    def look(checkout: Checkout) -> None:
+        assert names(checkout) == {"a.txt", ".gitignore", "code.txt", "tests/t.txt", "tests/gone.txt"}
+        assert (checkout.top / "tests" / "t.txt").read_text() == "strict"
+
+    in_checkout(store, look, old)
+
+
+def test_forged_objects_are_noticed(project: Path) -> None:
+    store = opened(project)
+    name = store.base.files["a.txt"].object_id
+    write(project, {"forged": "three"})
+    forged = git(project, "hash-object", "-w", "forged")
+    objects = project / ".git" / "objects"
+    target = objects / name[:2] / name[2:]
+    target.unlink()
+    target.write_bytes((objects / forged[:2] / forged[2:]).read_bytes())
+    with pytest.raises(GitFailed, match="not what it was"):
+        asyncio.run(store.content(store.base.files["a.txt"]))
+    with pytest.raises(GitFailed, match=r"a\.txt is not what it was"):
+        in_checkout(store, names, store.base)
+
+
+def test_what_a_kill_left_is_removed_by_the_next_run_but_not_what_is_in_use(project: Path) -> None:
+    runs = project / ".ralph" / "runs"
+    closed = runs / "killed" / "proof" / "1" / "closed"
+    write(runs / "killed" / "proof" / "1", {"closed/x.txt": "", "y.txt": ""})
+    closed.chmod(0)
+    store = opened(project)
+    assert not (runs / "killed" / "proof" / "1").exists()
+
+    def look(checkout: Checkout) -> bool:
+        opened_in_a_process(project)
+        return checkout.top.exists()
+
+    assert in_checkout(store, look) is True
+
+
+def opened_in_a_process(project: Path) -> None:
+    """Another process, as another run would be one: its locks are its own."""
+    code = f"import {__name__} as t, pathlib; t.opened(pathlib.Path({str(project)!r}), 'r2')"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=Path(__file__).parent)
+
+
+def test_a_repository_that_is_gone_is_an_error(project: Path) -> None:
+    store = opened(project)
+    (project / ".git").rename(project / "gone")
+    with pytest.raises(GitFailed):
+        snapshot(store)
