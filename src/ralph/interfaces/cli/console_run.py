@@ -13,7 +13,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ralph.domain.loop.decision import Outcome
 from ralph.domain.text.safe_text import clean_line
+from ralph.interfaces.cli.console.relay import Relay, left_out
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.terminal import look_for
 from ralph.operations.runs.start import OpenRun, open_run, task_results
@@ -32,6 +34,19 @@ def run_on_console(
     launch: Launch, *, verbose: bool = False, json_lines: bool = False, listeners: Sequence[Listener] = ()
 ) -> RunResult:
     """Run to the end and show it: the agent's words (or JSON lines) on stdout, everything else on stderr."""
+    relay, note = Relay(), left_out
+    if json_lines:
+        from ralph.interfaces.cli.console.json_lines import left_out_line as note
+    with relay.streams(out_note=note):
+        result = _run_on_streams(launch, verbose=verbose, json_lines=json_lines, listeners=listeners)
+        if result.outcome is Outcome.CANCELLED:
+            relay.hurry()
+    return result
+
+
+def _run_on_streams(
+    launch: Launch, *, verbose: bool, json_lines: bool, listeners: Sequence[Listener]
+) -> RunResult:
     settings = launch.settings
     err_look = look_for(sys.stderr, settings.output)
     status = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import time
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -9,7 +11,8 @@ from operator import attrgetter
 from typing import Any, TextIO
 
 from ralph.domain.agent.events import Unknown
-from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
+from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent, Warned
+from ralph.domain.text.figures import plural
 from ralph.interfaces.cli.console.outlet import Outlet
 
 
@@ -39,7 +42,7 @@ class JsonLines:
         for character, escape in _LINE_ENDS:
             if character in line:
                 line = line.replace(character, escape)
-        self._outlet.write_utf8(line + b"\n")
+        self._outlet.write_utf8(line + b"\n", chatter=isinstance(event, AgentActed))
 
     def _fields(self, value: object) -> dict[str, Any]:
         """``kind`` is called ``type`` in JSON; the type of an Unknown gets another key."""
@@ -61,6 +64,14 @@ class JsonLines:
         import msgspec
 
         return msgspec.to_builtins(value, enc_hook=str)
+
+
+def left_out_line(lines: int) -> str:
+    """In place of lines that nobody read in time."""
+    line = io.StringIO()
+    warning = Warned(f"{plural(lines, 'line')} left out: nobody read them in time")
+    JsonLines(line)(warning, time.time())
+    return line.getvalue()
 
 
 _LINE_ENDS = [(chr(code).encode(), f"\\u{code:04x}".encode()) for code in (0x85, 0x2028, 0x2029)]

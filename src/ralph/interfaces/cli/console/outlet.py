@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 
 class Outlet:
@@ -14,29 +14,34 @@ class Outlet:
         self._stream = stream
         self.closed = False
 
-    def write(self, text: str) -> None:
-        """In the stream's encoding; what that cannot express is escaped."""
+    @property
+    def is_behind(self) -> bool:
+        """What was written before is still waiting for its reader."""
+        return bool(getattr(self._stream, "is_behind", False))
+
+    def write(self, text: str, *, chatter: bool = False) -> None:
+        """In the stream's encoding; what that cannot express is escaped. ``chatter``: left out first (``relay``)."""
         if text:
-            self._try(lambda: self._write_text(text))
+            self._try(lambda: self._write_text(text, chatter=chatter))
 
-    def write_utf8(self, data: bytes) -> None:
+    def write_utf8(self, data: bytes, *, chatter: bool = False) -> None:
         """Whatever the stream's encoding: JSON is UTF-8."""
-        self._try(lambda: self._write_bytes(data))
+        self._try(lambda: self._write_bytes(data, chatter=chatter))
 
-    def _write_text(self, text: str) -> None:
-        stream = self._stream
+    def _write_text(self, text: str, *, chatter: bool) -> None:
+        write = _writer(self._stream, chatter=chatter)
         try:
-            stream.write(text)
+            write(text)
         except UnicodeEncodeError:
-            encoding = stream.encoding or "ascii"
-            stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            encoding = self._stream.encoding or "ascii"
+            write(text.encode(encoding, "backslashreplace").decode(encoding))
 
-    def _write_bytes(self, data: bytes) -> None:
+    def _write_bytes(self, data: bytes, *, chatter: bool) -> None:
         buffer = getattr(self._stream, "buffer", None)
         if buffer is None:
             self._stream.write(data.decode())
         else:
-            buffer.write(data)
+            _writer(buffer, chatter=chatter)(data)
 
     def _try(self, write: Callable[[], None]) -> None:
         if self.closed:
@@ -69,6 +74,13 @@ class Outlet:
             os.dup2(nowhere, descriptor)
         finally:
             os.close(nowhere)
+
+
+def _writer(stream: Any, *, chatter: bool) -> Callable[[str | bytes], object]:
+    write: Callable[[str | bytes], object] = getattr(
+        stream, "write_chatter" if chatter else "write", stream.write
+    )
+    return write
 
 
 class _Prefixed:

@@ -154,7 +154,7 @@ class Console:
             if self._status is not None:
                 self._status.clear()
                 self._status.held = view.line_is_open and self._one_screen
-            self._out.write(rendered)
+            self._out.write(rendered, chatter=True)
 
     def _say(self, lines: list[str]) -> None:
         if not lines:

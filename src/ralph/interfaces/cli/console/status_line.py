@@ -109,7 +109,7 @@ class StatusLine:
 
     def tick(self) -> None:
         """Draw, unless something else was written since the last tick."""
-        if not self._live or self.held:
+        if not self._live or self.held or self._outlet.is_behind:
             return
         if self._disturbed:
             self._disturbed = False
