@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start ralph thousands of times: without bytecode files they would mostly compile it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-again test-core test-core-again check static crash-test test-agents test-agents-again bench pictures fix docs clean
+.PHONY: demo test test-again test-core test-core-again check static crash-test test-agents test-agents-again test-runners bench pictures fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
@@ -42,6 +42,10 @@ test-agents: $(VENV)/dev ## run real agents on a scripted model; AGENTS=claude,c
 
 test-agents-again: $(VENV)/dev ## run the tests of real agents that just failed again, one at a time
 	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest --timeout=400 --last-failed --last-failed-no-failures none tests/live
+
+test-runners: $(VENV)/dev ## plant canaries in the test runners of other languages too; installs those that npm has
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/runners jest vitest mocha
+	@$(BIN)/python -m pytest -n 2 tests/integration/proof
 
 bench: $(VENV)/dev ## measure what ralph costs, as ratios to a bare shell loop and the like
 	@$(BIN)/python -m bench

@@ -1,0 +1,99 @@
+"""The canary: a test that must fail, planted beside the project's own. A check that does not turn red proves nothing.
+
+It knows no lie at all: a patched runner, an emptied target, ``|| true`` and a configuration that leaves tests out have in
+common that the canary is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from ralph.domain.proof.planting.go import plant_go
+from ralph.domain.proof.planting.ground import Ground, Planted, Planter, Words
+from ralph.domain.proof.planting.java import plant_java
+from ralph.domain.proof.planting.javascript import plant_javascript
+from ralph.domain.proof.planting.python import plant_python
+from ralph.domain.proof.planting.rust import plant_rust
+from ralph.domain.proof.protection import FOREIGN
+
+PLANTERS: tuple[Planter, ...] = (plant_python, plant_javascript, plant_go, plant_rust, plant_java)
+"""One for each family of test runners."""
+_NOT_OURS = FOREIGN | {"vendor", "third_party", "bower_components"}
+MOST_PLACES = 300
+"""Failing tests are slow to report, and a project may have thousands of test files."""
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """``files`` are written as they are, existing ones included; ``tokens`` says what a report of each place names."""
+
+    runner: str
+    files: Mapping[str, str]
+    tokens: Mapping[str, str]
+
+
+def plan_canaries(paths: Iterable[str], read: Callable[[str], str | None], nonce: str) -> tuple[Canary, ...]:
+    """One for each runner that the files of a tree have tests for. ``nonce`` must be a fresh secret every time."""
+    own = frozenset(path for path in paths if _NOT_OURS.isdisjoint(path.split("/")))
+    ground = Ground(own, read, Words(nonce))
+    by_runner: dict[str, list[Planted]] = {}
+    for planted in chain.from_iterable(plant(ground) for plant in PLANTERS):
+        by_runner.setdefault(planted.runner, []).append(planted)
+    return tuple(_canary(runner, found) for runner, found in by_runner.items())
+
+
+def _canary(runner: str, found: Sequence[Planted]) -> Canary:
+    new_first = sorted(found, key=lambda one: one.place == one.path)[:MOST_PLACES]
+    return Canary(
+        runner,
+        files={one.path: one.content for one in new_first},
+        tokens={one.place: one.token for one in new_first},
+    )
+
+
+# --- whether it was seen ---
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a command did while canaries were planted: whether it failed, and which of them its output names."""
+
+    failed: bool
+    planted: frozenset[str] = field(default_factory=frozenset)
+    seen: frozenset[str] = field(default_factory=frozenset)
+
+
+def sight(canaries: Iterable[Canary], *, failed: bool, output: str) -> Sighting:
+    """``output`` is all that the command printed."""
+    tokens = {place: token for canary in canaries for place, token in canary.tokens.items()}
+    lowered = output.casefold()  # a class or a test may be named with a capital
+    return Sighting(
+        failed, frozenset(tokens), frozenset(place for place, token in tokens.items() if token in lowered)
+    )
+
+
+def shows(sighting: Sighting, *, passed_without: bool) -> bool:
+    """Whether a command can be probed by canaries: it failed, and it was they who made it fail.
+
+    Where the work is red anyway, only a report that names one can tell.
+    """
+    return sighting.failed and (passed_without or bool(sighting.seen))
+
+
+def unseen(start: Sighting, now: Sighting) -> str:
+    """Why a command that showed canaries at the start no longer proves anything; empty if it shows them still.
+
+    A command that named every one at the start must name every one that is still planted: else some tests are left out.
+    """
+    if not now.failed:
+        return "passes although tests were planted that must fail: it can no longer fail"
+    if start.seen != start.planted:  # it stops at the first failure, or names none
+        return ""
+    missing = sorted((start.planted & now.planted) - now.seen)
+    if not missing:
+        return ""
+    more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+    return f"no longer runs tests that it ran at the start: {', '.join(missing[:NAMED])}{more}"
