@@ -130,14 +130,16 @@ def test_an_answer_that_does_not_say_yes_is_no_yes(tasks: TaskProject, answer: s
     assert tasks.shown()["status"] == "failed"
 
 
-def test_without_a_judge_the_promise_is_believed_and_that_is_told(tasks: TaskProject) -> None:
+def test_without_a_judge_nothing_is_believed(tasks: TaskProject) -> None:
+    tasks.settings(others={"limits": {"maxAttempts": 1}})
     tasks.judge("echo 'cannot reach the model' >&2\nexit 1\n")
     coder(tasks, "semantic", check_for=["the sum is right"])
 
-    said = tasks.work(check=0)
+    said = tasks.work(check=1)
 
-    assert "was accepted on its promise alone: no judge could be asked" in said
-    assert tasks.shown()["status"] == "done"
+    assert "the judge could not be asked: exit status 1: cannot reach the model" in said
+    assert tasks.shown()["status"] == "open"
+    assert tasks.files() == {"start.txt"}
 
 
 def test_the_answer_of_a_judge_that_changes_things_does_not_count(tasks: TaskProject) -> None:

@@ -23,6 +23,7 @@ from ralph.domain.loop.feedback import remark_on
 from ralph.domain.loop.session_report import AgentReport, Spend
 from ralph.domain.loop.stalls import denials_remark, denials_warning, was_denied_everything
 from ralph.domain.loop.state import LoopState
+from ralph.domain.loop.unjudged import UnjudgedSession
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Check, Judging, Snapshot, Trigger, When
 
@@ -40,8 +41,11 @@ async def iterate(
     began = parts.clock.monotonic()
     state = state.launching(assignment.key)
     spent_before = state.spend
-    report = await _session(parts, assignment, state, save)
-    state = save(state.spending(report.spend))  # it is known now, whatever happens while it is judged
+    if state.unjudged is None:
+        report = await _session(parts, assignment, state, save)
+        state = save(state.spending(report.spend))  # it is known now, whatever happens while it is judged
+    else:
+        report = _session_before(parts, assignment, state, state.unjudged, save)
     judging = Judging(
         iteration=state.iteration + 1,
         attempt=state.attempt,
@@ -99,6 +103,24 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, s
         parts=tuple(map(parts.redact, (prompt, assignment.objective, *(item.text for item in feedback)))),
     )
     return await parts.agent.run(request, parts.publish, stop=parts.control.stop_now())
+
+
+def _session_before(
+    parts: LoopParts, assignment: Assignment, state: LoopState, session: UnjudgedSession, save: Save
+) -> AgentReport:
+    """What it left is in the workspace: only whoever should have judged it must be asked again."""
+    parts.publish(
+        IterationStarted(
+            iteration=state.iteration + 1,
+            attempt=state.attempt,
+            maximum=parts.budget.iterations,
+            assignment=assignment.key,
+            role=assignment.role,
+            commit=state.commit,
+        )
+    )
+    save(state)
+    return session.report
 
 
 async def _judge(

@@ -79,6 +79,9 @@ class AgentSession:
     async def run(
         self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
     ) -> AgentReport:
+        # Asked before each launch: a run whose budget is used up starts nobody, a judge no more than a worker.
+        if self._watch is not None and (limit := self._watch(Transcript(self._tags, price=self._price))):
+            return AgentReport(ending=Ending.LIMITED, exit_code=None, is_orderly=False, reason=limit)
         command = self._adapter.command(request)
         listener = _Listener(
             self._adapter,

@@ -37,6 +37,13 @@ class ChosenAgents:
     def first(self) -> AgentAdapter:
         return self.chain[0]
 
+    def beginning_with(self, turn: int) -> ChosenAgents:
+        """The same chain, but another one of it is asked first; the ones before it come last."""
+        start = turn % len(self.chain)
+        return ChosenAgents(
+            (*self.chain[start:], *self.chain[:start]), (*self.programs[start:], *self.programs[:start])
+        )
+
     @property
     def title(self) -> str:
         """What people call them: a plain agent by its program."""

@@ -198,6 +198,8 @@ class ScmAction:
             mode=OutputMode.TEXT,
         )
         report = await self.agent.run(request, judging.publish, stop=judging.control.stop_now())
+        if report.ending is Ending.LIMITED:  # proven work is not left uncommitted for want of a sentence
+            return f"Iteration {judging.iteration} (the budget left nothing for a message)", report.spend
         if report.fault is not None or report.ending is not Ending.EXITED:
             return None, report.spend
         return commit_message(report.text, completion=self.completion), report.spend

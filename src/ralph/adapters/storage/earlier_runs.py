@@ -15,7 +15,7 @@ from ralph.domain.loop.session_report import Spend
 OPEN_RUNS = """SELECT id, pid, process_started, boot_id, host FROM runs
     WHERE outcome IS NULL AND pid <> 0 AND root = ? AND parent_id NOT IN (SELECT id FROM runs)
     ORDER BY started_at DESC"""
-NEWEST = """SELECT id, outcome FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
+NEWEST = """SELECT id, outcome, json_extract(state, '$.unjudged') IS NOT NULL FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
     ORDER BY started_at DESC, id DESC LIMIT 1"""
 STATES = """SELECT state FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
     AND id <> ? AND state IS NOT NULL"""
@@ -36,10 +36,13 @@ def interrupted_run(
 
 
 def run_to_resume(database: sqlite3.Connection, path: Path, task_id: str) -> str:
-    """The task's run that was killed, stopped or waits; it keeps its counts and its spend. Empty: none."""
+    """The task's run that was killed, stopped, waits or could not be judged; it keeps its counts and its spend. Empty: none."""
     with store_errors(path):
         row = database.execute(NEWEST, (task_id,)).fetchone()
-    return str(row[0]) if row is not None and row[1] in (None, "cancelled", "waiting") else ""
+    if row is None:
+        return ""
+    run_id, outcome, is_unjudged = row
+    return str(run_id) if is_unjudged or outcome in (None, "cancelled", "waiting") else ""
 
 
 def used_before(database: sqlite3.Connection, path: Path, task_id: str, *, besides: str) -> Spend:

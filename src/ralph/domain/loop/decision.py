@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, assert_never
 
@@ -10,7 +10,7 @@ from ralph.domain.loop.budget import Backoff
 from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.evidence import Evidence, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, Fault, RateLimited, Transient
+from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Transient
 
 
 class Outcome(StrEnum):
@@ -150,15 +150,19 @@ def decide(
     report = evidence.report
     if report.ending is Ending.STOPPED:
         return Stop(Outcome.CANCELLED, "stopped by the user")
-    if report.ending is Ending.LIMITED:
-        return Stop(Outcome.EXHAUSTED, report.reason)
-    if report.fault is not None:
-        decision = _decide_fault(report.fault, rules, troubles, now)
-        if decision is not None:
-            return decision
+    if (own := report.hindrance) is not None and (
+        decision := _decide_hindrance(own, rules, troubles, now)
+    ) is not None:
+        return decision
     demand = rules.acceptance if acceptance is None else acceptance
     if rejected := evidence.claim(Claim.REJECTED):
         return GiveUp(rejected.reason or "rejected")
+    # A claim that could not be judged is neither accepted nor denied, whatever it needs besides.
+    if own is None and (judges := evidence.hindrance) is not None and demand is not Acceptance.CLAIM:
+        judges = replace(judges, reason=f"not judged yet: {judges.reason}")
+        decision = _decide_hindrance(judges, rules, troubles, now)
+        if decision is not None:
+            return decision
     if _accepts(evidence, demand):
         return Accept(_why_accepted(evidence, demand))
     if waiting := evidence.claim(Claim.WAITING):
@@ -166,18 +170,22 @@ def decide(
     return Continue(_why_not(evidence, demand, rules), evidence.feedback)
 
 
-def _decide_fault(fault: Fault, rules: Rules, troubles: Troubles, now: float) -> Decision | None:
-    match fault:
-        case Fatal(reason, hint):
-            return Stop(Outcome.FAILED, reason, hint)
-        case RateLimited(reason, until):
+def _decide_hindrance(hindrance: Hindrance, rules: Rules, troubles: Troubles, now: float) -> Decision | None:
+    """None: it counts as an iteration that was judged."""
+    reason, until = hindrance.reason, hindrance.until
+    match hindrance.obstacle:
+        case Obstacle.LIMIT_REACHED:
+            return Stop(Outcome.EXHAUSTED, reason)
+        case Obstacle.FATAL:
+            return Stop(Outcome.FAILED, reason, hindrance.hint)
+        case Obstacle.RATE_LIMITED:
             if not rules.wait_for_limits:
                 return Stop(Outcome.WAITING, reason)
             if until is not None and now < until <= now + rules.longest_limit:
                 return Retry(reason, delay=rules.backoff.first, until=until)
             # No reset time, or an impossible one (it has passed and we are still refused): try now and then.
             return Retry(reason, delay=rules.limit_backoff.delay(troubles.limits + 1))
-        case Transient(reason):
+        case Obstacle.TRANSIENT:
             if rules.faults_count:
                 return None
             tried = troubles.faults + 1
@@ -185,7 +193,7 @@ def _decide_fault(fault: Fault, rules: Rules, troubles: Troubles, now: float) ->
                 return Stop(Outcome.FAILED, f"{reason} ({tried} times in a row)")
             return Retry(reason, delay=rules.backoff.delay(tried))
         case _:  # pragma: no cover
-            assert_never(fault)
+            assert_never(hindrance.obstacle)
 
 
 def _accepts(evidence: Evidence, demand: Acceptance) -> bool:

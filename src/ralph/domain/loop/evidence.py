@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.session_report import AgentReport, Spend
+from ralph.domain.loop.session_report import AgentReport, Hindrance, Spend, most_lasting
 
 _PASSING = re.compile(
     r"(?P<path>/[^\s'\"]+)"  # handled by itself: only temporary ones differ each time
@@ -46,6 +46,7 @@ class CheckResult:
     last_lines: tuple[str, ...] = ()  # the end of its output, for the screen
     spend: Spend = Spend()  # of the check's own agent calls
     concern: str = ""  # what the user should know even if it passed
+    hindrance: Hindrance | None = None  # it errored because whoever should judge could not
 
     @property
     def holds(self) -> bool:
@@ -79,6 +80,14 @@ class Evidence:
     @property
     def claimed(self) -> bool:
         return self.claim(Claim.DONE) is not None
+
+    @property
+    def hindrance(self) -> Hindrance | None:
+        """Why the work could not be judged: that of the session, else that of a check, unless another check denies
+        the work anyway."""
+        if (own := self.report.hindrance) is not None:
+            return own
+        return most_lasting([one.hindrance for one in self._failed])
 
     @property
     def feedback(self) -> tuple[Feedback, ...]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from ralph.domain.loop.decision import Accept, Continue, Decision, Outcome, Retry, Stop, Troubles
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.session_report import Ending, RateLimited, Spend
+from ralph.domain.loop.session_report import Obstacle, Spend
+from ralph.domain.loop.unjudged import UnjudgedSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +30,15 @@ class LoopState:
     unchanged: int = 0  # iterations in a row that left the workspace as it was
     repeated: int = 0  # iterations in a row that failed with exactly the same message
     seconds: float = 0.0  # of the run so far, in all its processes
+    unjudged: UnjudgedSession | None = None  # judged by the next iteration, which has no session of its own
 
     def timed(self, seconds: float) -> LoopState:
         return replace(self, seconds=seconds)
 
     def launching(self, assignment: str) -> LoopState:
-        """Feedback on another assignment is not for this one."""
-        feedback = self.feedback if assignment == self.assignment else ()
-        return replace(self, attempt=self.attempt + 1, assignment=assignment, feedback=feedback)
+        """What is left of another assignment is not for this one."""
+        started = replace(self, attempt=self.attempt + 1, assignment=assignment)
+        return started if assignment == self.assignment else replace(started, feedback=(), unjudged=None)
 
     def spending(self, spend: Spend) -> LoopState:
         """Every session costs money and time, including commit messages and retries."""
@@ -48,12 +50,14 @@ class LoopState:
 
     def after(self, evidence: Evidence, decision: Decision) -> LoopState:
         """The state after a session. Only a judged one counts; others keep the feedback for the next."""
+        is_unjudged = evidence.hindrance is not None and evidence.report.hindrance is None
+        kept = replace(self, unjudged=UnjudgedSession.of(evidence.report)) if is_unjudged else self
         if isinstance(decision, Retry):
-            return replace(self, troubles=self._more_troubles(evidence))
-        report = evidence.report
-        was_cut_off = report.fault is not None or report.ending is Ending.LIMITED
-        if isinstance(decision, Stop) and (decision.outcome is Outcome.CANCELLED or was_cut_off):
-            return self
+            return replace(kept, troubles=self._more_troubles(evidence))
+        if isinstance(decision, Stop) and (
+            decision.outcome is Outcome.CANCELLED or evidence.hindrance is not None
+        ):
+            return kept
         unchanged = bool(evidence.fingerprint) and evidence.fingerprint == self.fingerprint
         repeated = bool(evidence.failures) and evidence.failures == self.failures
         return replace(
@@ -61,6 +65,7 @@ class LoopState:
             iteration=self.iteration + 1,
             attempt=0,
             troubles=Troubles(),
+            unjudged=None,
             feedback=decision.feedback if isinstance(decision, Continue) else (),
             failing=evidence.failing,
             failures=evidence.failures,
@@ -94,6 +99,7 @@ class LoopState:
 
     def _more_troubles(self, evidence: Evidence) -> Troubles:
         # A limit says nothing about faults: waiting for it must not use up the retries.
-        if isinstance(evidence.report.fault, RateLimited):
+        hindrance = evidence.hindrance
+        if hindrance is not None and hindrance.obstacle is Obstacle.RATE_LIMITED:
             return Troubles(limits=self.troubles.limits + 1)
         return Troubles(faults=self.troubles.faults + 1)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ralph.domain.loop.events import Warned
 from ralph.domain.loop.evidence import Verdict
-from ralph.domain.loop.session_report import AgentReport, Ending, Spend
+from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Spend, most_lasting
 from ralph.domain.proof.judge import added_lines, question, read_answer
 from ralph.domain.proof.verification_config import required_by
 from ralph.domain.tasks.completion import VerificationMethod
@@ -101,7 +101,7 @@ class Semantic:
 
     async def _judge(self, verifying: Verifying, criteria: Sequence[str], diff: str) -> MethodVerdict:
         spent = Spend()
-        failure = ""
+        hindrance: Hindrance | None = None
         before = await verifying.tools.fingerprint()
         for number in range(1, TRIES + 1):
             tag = f"verdict-{secrets.token_hex(4)}"  # the change cannot know it, and so cannot answer for the judge
@@ -113,8 +113,10 @@ class Semantic:
                 reason = "the judge changed the working tree, so its answer does not count"
                 told = f"{reason}. Look at `git status` and `git diff`, and keep what is yours only."
                 return MethodVerdict(Verdict.ERRORED, reason, told=told, spend=spent)
-            if report.fault is not None or report.ending is not Ending.EXITED:
-                failure = report.fault.reason if report.fault is not None else f"it {report.ending}"
+            hindrance = _hindrance_of(report)
+            if hindrance is not None:
+                if hindrance.obstacle is not Obstacle.TRANSIENT:
+                    break  # asking once more cannot help, and whoever could stand in was asked already
                 continue
             answer = read_answer([one.content for one in report.tags if one.name == tag], criteria)
             if answer is None:
@@ -126,9 +128,10 @@ class Semantic:
             told = f"Verification failed. These criteria do not hold:\n{missing}"
             verdict = Verdict.PASSED if answer.verified else Verdict.FAILED
             return MethodVerdict(verdict, answer.reason, told=told, seconds=spent.seconds, spend=spent)
-        # A model that cannot be asked is no reason to stop: the promise is believed, and the user is told.
-        concern = f"{verifying.role} of {verifying.task.id} was accepted on its promise alone: no judge could be asked ({failure})"
-        return MethodVerdict(Verdict.PASSED, concern, spend=spent, concern=concern)
+        # Nothing is accepted because it could not be judged.
+        assert hindrance is not None
+        reason = f"the judge could not be asked: {hindrance.reason}"
+        return MethodVerdict(Verdict.ERRORED, reason, told=reason, spend=spent, hindrance=hindrance)
 
     async def _ask(
         self, verifying: Verifying, criteria: Sequence[str], diff: str, tag: str, number: int
@@ -154,8 +157,15 @@ class Semantic:
             read_only=True,
             parts=(prompt,),
         )
-        judge = tools.judge(str(verifying.config.get("model") or ""), (tag,))
+        judge = tools.judge(str(verifying.config.get("model") or ""), (tag,), turn=number - 1)
         return await judge.run(request, judging.publish, stop=judging.control.stop_now())
+
+
+def _hindrance_of(report: AgentReport) -> Hindrance | None:
+    """Why the judge has not judged. One that was cut off may do better the next time."""
+    if report.hindrance is not None or report.ending is Ending.EXITED:
+        return report.hindrance
+    return Hindrance(Obstacle.TRANSIENT, f"it was cut off ({report.ending})")
 
 
 def _forbidden(patterns: Sequence[str], diff: str, words: str) -> Iterator[str]:
@@ -227,6 +237,7 @@ def _together(
     stage, first = failed[0]
     alone = f"Stage '{_name(stage)}' failed: {first.reason}"
     is_error = all(verdict.verdict is Verdict.ERRORED for _, verdict in failed)
+    hindered = [verdict.hindrance for _, verdict in failed]
     return MethodVerdict(
         Verdict.ERRORED if is_error else Verdict.FAILED,
         f"Failed stages: {reasons}" if len(failed) > 1 else alone,
@@ -237,6 +248,7 @@ def _together(
         spend=spend,
         concern=concern,
         last_lines=first.last_lines,
+        hindrance=most_lasting(hindered),
     )
 
 

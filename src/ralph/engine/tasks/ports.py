@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ralph.domain.loop.decision import Decision
 from ralph.domain.loop.evidence import Evidence, Verdict
-from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.session_report import Hindrance, Spend
 from ralph.domain.tasks.completion import CompletionCriteria
 from ralph.domain.tasks.history import TaskEvent
 from ralph.domain.tasks.task import Task, TaskStatus
@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 
 # --- verifying what one role did ---
 
-Judge = Callable[[str, Sequence[str]], Agent]
-"""Model (empty: the settings' choice) and the tags it will answer in → the agent that judges."""
+
+class Judges(Protocol):
+    """Finds the agent that judges."""
+
+    def __call__(self, model: str, tags: Sequence[str], *, turn: int = 0) -> Agent:
+        """``model``: empty is the settings' choice. ``tags``: what it will answer in. ``turn``: which agent of the
+        chain is asked first, so that a second question goes to another one if there is one."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +39,7 @@ class VerificationTools:
     runner: ProcessRunner  # in the sandbox, if there is one
     commands: Commands  # run there too
     journal: Journal
-    judge: Judge
+    judge: Judges
     custom_method: Callable[[str], Method]
     root: Path
     state_folder: Path
@@ -73,6 +79,7 @@ class MethodVerdict:
     spend: Spend = Spend()
     concern: str = ""
     last_lines: tuple[str, ...] = ()
+    hindrance: Hindrance | None = None  # it errored because whoever should judge could not
 
     @property
     def passed(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ralph.domain.loop.events import Warned
-from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.tasks.completion import CompletionCriteria
@@ -52,7 +52,8 @@ class VerificationCheck:
         return CheckResult(
             name=self.name,
             verdict=found.verdict,
-            feedback=None if found.verdict is Verdict.PASSED else Feedback(found.told or found.reason),
+            # What keeps a judge from judging is not the agent's to fix.
+            feedback=None if found.passed or found.hindrance else Feedback(found.told or found.reason),
             command=found.command,
             exit_code=found.exit_code,
             seconds=found.seconds,
@@ -62,6 +63,7 @@ class VerificationCheck:
             last_lines=() if found.passed else found.last_lines,
             spend=found.spend,
             concern=found.concern,
+            hindrance=found.hindrance,
         )
 
 

@@ -33,9 +33,10 @@ from ralph.engine.tasks.ports import VerificationTools, Worktree
 from ralph.engine.tasks.verification import VerificationCheck
 from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
+from ralph.wiring.judges import judges_of
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
-from ralph.wiring.roles import agents_of_roles, judge_of
+from ralph.wiring.roles import agents_of_roles
 
 TAGS = ("promise", "reject")
 NOTHING = Spend()
@@ -127,9 +128,7 @@ class TaskComposition:
             commands=kit.commands,
             custom_method=CustomMethod,
             journal=kit.record.journal,
-            judge=lambda model, tags: kit.agent(
-                tags=tags, chosen=judge_of(kit.launch.settings, kit.workspace, model=model)
-            ),
+            judge=judges_of(kit),
             root=kit.workspace,
             state_folder=kit.launch.state_folder,
             truncate_chars=kit.launch.settings.output_truncate_chars,

@@ -24,7 +24,15 @@ from ralph.domain.loop.decision import (
 )
 from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, RateLimited, Transient
+from ralph.domain.loop.session_report import (
+    AgentReport,
+    Ending,
+    Fatal,
+    Hindrance,
+    Obstacle,
+    RateLimited,
+    Transient,
+)
 
 NOW = 1_700_000_000.0
 DONE = Signal(Claim.DONE, "tag response")
@@ -244,3 +252,60 @@ def test_a_session_that_reached_a_limit_of_the_run_ends_it_unjudged() -> None:
     assert decide(evidence(DONE, PASSED, report=report), Rules(), now=NOW) == Stop(
         Outcome.EXHAUSTED, "budget reached: $5.01 of $5.00"
     )
+
+
+def unjudged(obstacle: Obstacle, *, required: bool = True, **told: float | str) -> CheckResult:
+    hindrance = Hindrance(obstacle, "no answer", **told)  # type: ignore[arg-type]
+    return CheckResult("judge", Verdict.ERRORED, required=required, hindrance=hindrance)
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "expected"),
+    [
+        (Obstacle.LIMIT_REACHED, Stop(Outcome.EXHAUSTED, "not judged yet: no answer")),
+        (Obstacle.FATAL, Stop(Outcome.FAILED, "not judged yet: no answer")),
+        (Obstacle.RATE_LIMITED, Retry("not judged yet: no answer", delay=60.0)),
+        (Obstacle.TRANSIENT, Retry("not judged yet: no answer", delay=5.0)),
+    ],
+)
+def test_a_judge_that_cannot_judge_is_treated_like_an_agent_that_cannot_work(
+    obstacle: Obstacle, expected: Decision
+) -> None:
+    assert decide(evidence(DONE, PASSED, unjudged(obstacle)), Rules(), now=NOW) == expected
+
+
+def test_a_limited_judge_ends_a_run_that_does_not_wait() -> None:
+    limited = unjudged(Obstacle.RATE_LIMITED, until=NOW + 60)
+    assert decide(evidence(DONE, limited), Rules(wait_for_limits=False), now=NOW) == Stop(
+        Outcome.WAITING, "not judged yet: no answer"
+    )
+
+
+@given(
+    st.lists(st.sampled_from(Obstacle), min_size=1),
+    st.sampled_from([Acceptance.PROOF, Acceptance.CLAIM_AND_PROOF]),
+)
+def test_nothing_is_accepted_because_it_could_not_be_judged(
+    obstacles: list[Obstacle], acceptance: Acceptance
+) -> None:
+    found = evidence(DONE, PASSED, *map(unjudged, obstacles))
+    for faults_count in (False, True):
+        rules = Rules(acceptance=acceptance, faults_count=faults_count)
+        assert not isinstance(decide(found, rules, now=NOW), Accept)
+
+
+def test_a_check_that_denies_the_work_needs_no_judge() -> None:
+    found = evidence(DONE, FAILED, unjudged(Obstacle.RATE_LIMITED))
+    assert isinstance(decide(found, Rules(), now=NOW), Continue)
+
+
+def test_the_most_lasting_obstacle_decides() -> None:
+    found = evidence(
+        DONE, unjudged(Obstacle.TRANSIENT), unjudged(Obstacle.FATAL), unjudged(Obstacle.RATE_LIMITED)
+    )
+    assert isinstance(decide(found, Rules(), now=NOW), Stop)
+
+
+def test_a_judge_that_is_not_required_is_not_waited_for() -> None:
+    found = evidence(DONE, PASSED, unjudged(Obstacle.RATE_LIMITED, required=False))
+    assert isinstance(decide(found, Rules(), now=NOW), Accept)

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from ralph.adapters.storage.wire import decode_state, encode_state
 from ralph.domain.agent.events import Usage
 from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.claims import Tag
 from ralph.domain.loop.decision import Accept, Continue, Outcome, Retry, Stop, Troubles
-from ralph.domain.loop.evidence import Evidence
+from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.session_report import AgentReport, RateLimited, Spend, Transient
+from ralph.domain.loop.session_report import AgentReport, Hindrance, Obstacle, RateLimited, Spend, Transient
 from ralph.domain.loop.state import LoopState
 
 JUDGED = Evidence(AgentReport(text="x"))
@@ -104,3 +106,37 @@ def test_a_budget_says_why_no_further_launch_is_allowed(
 def test_spend_adds_and_unknown_money_is_not_zero() -> None:
     assert Spend() + Spend() == Spend()
     assert (Spend(cost_usd=1.0) + Spend(seconds=2.0)).cost_usd == 1.0
+
+
+def hindered(obstacle: Obstacle) -> Evidence:
+    judge = CheckResult("judge", Verdict.ERRORED, hindrance=Hindrance(obstacle, "x"))
+    return Evidence(AgentReport(text="all of it", tags=(Tag("promise", "P"),)), results=(judge,))
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "decision"),
+    [
+        (Obstacle.RATE_LIMITED, Retry("x")),
+        (Obstacle.RATE_LIMITED, Stop(Outcome.WAITING, "x")),
+        (Obstacle.LIMIT_REACHED, Stop(Outcome.EXHAUSTED, "x")),
+        (Obstacle.FATAL, Stop(Outcome.FAILED, "x")),
+    ],
+)
+def test_a_session_that_nobody_could_judge_is_kept_for_the_same_assignment(
+    obstacle: Obstacle, decision: Retry | Stop
+) -> None:
+    after = LoopState().launching("a").after(hindered(obstacle), decision)
+    saved = decode_state(encode_state(after))
+    assert saved == after
+    assert saved.iteration == 0
+    again = saved.launching("a").unjudged
+    assert again is not None
+    assert again.report == hindered(obstacle).report
+    assert saved.launching("b").unjudged is None
+    assert saved.launching("a").after(JUDGED, Continue("no")).unjudged is None
+
+
+def test_waiting_for_a_judge_uses_up_no_retries() -> None:
+    state = LoopState().launching("a").after(hindered(Obstacle.RATE_LIMITED), Retry("x"))
+    assert state.troubles == Troubles(limits=1)
+    assert state.after(hindered(Obstacle.TRANSIENT), Retry("x")).troubles == Troubles(faults=1)
