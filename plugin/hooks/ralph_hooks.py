@@ -51,6 +51,15 @@ The only module that does either. It imports little of the standard library, and
             raise
         _sync_folder(path.parent)
 
+    def keep_copy(file: Path, copy: Path) -> None:
+        """``copy`` is what ``file`` is now, whatever becomes of that name. A second name for it costs nothing, at any size."""
+        import shutil
+
+        try:
+            os.link(file, copy, follow_symlinks=False)
+        except OSError:  # on another disk, say
+            shutil.copy2(file, copy, follow_symlinks=False)
+
     def is_true(look: Callable[[], bool]) -> bool:
         """The answer of ``path.exists`` and the like; what lies in a folder that may not be searched is not there.
 

@@ -20,6 +20,7 @@ RUN = ("plan", "run", "--no-sandbox")
 KILLED = -signal.SIGKILL
 LIMIT_REACHED = 1
 REFUSED = 2
+FAULT = 4
 NEEDED = {"reviewStatus": "needs_review", "notes": "built"}
 APPROVED = {"reviewStatus": "approved", "passes": True, "notes": "built", "reviewCount": 1}
 
@@ -369,3 +370,61 @@ def test_sessions_are_fresh_whatever_the_settings_say(plan: PlanRun) -> None:
     (request,) = (plan.project.root / ".ralph/runs").glob("*/request.json")
     settings = json.loads(request.read_text())["settings"]
     assert settings["agent"]["continueSession"] is True, "else `ralph resume` would say that it has changed"
+
+
+# --- git that fails, and ralph's own output ----------------------------------------------------------------
+
+
+def test_a_review_that_breaks_the_repository_approves_nothing(plan: PlanRun) -> None:
+    plan.plays(
+        f"{plan.marks(NEEDED)}; echo good > code.py; {COMMIT}",
+        f"{plan.marks(APPROVED)}; {COMMIT}; echo bad > code.py; echo junk > .git/index",
+    )
+
+    said = plan.project.ralph(*RUN, check=FAULT).stderr
+
+    assert "index file" in said
+    assert "git status" in said, "what to do"
+    (plan.project.root / ".git" / "index").unlink()
+    plan.project.git("reset", "-q")
+    plan.plays(f"{plan.marks(APPROVED)}; {COMMIT}")
+    said = plan.project.ralph(*RUN, check=0).stderr
+    assert "outside of a judged session" in said
+    assert "1 story approved; reviews: A 1" in said
+
+
+def test_a_repository_that_is_locked_is_told_before_a_session_is_spent(plan: PlanRun) -> None:
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}")
+    (plan.project.root / ".git" / "index.lock").touch()
+
+    said = plan.project.ralph(*RUN, check=FAULT).stderr
+
+    assert "index.lock" in said
+    assert "remove that file if no git is running" in said
+    assert plan.story["reviewStatus"] is None
+
+
+def test_an_approval_that_cannot_be_committed_is_an_error(plan: PlanRun) -> None:
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; touch .git/index.lock")
+
+    assert "index.lock" in plan.project.ralph(*RUN, check=FAULT).stderr
+
+
+@pytest.mark.parametrize("log", ["plan.log", "logs/plan run.log"])
+def test_a_log_of_the_run_in_the_project_is_no_change_of_the_agents(plan: PlanRun, log: str) -> None:
+    plan.plays(
+        f"{plan.marks(NEEDED)}; echo 1 > code.py; git add code.py ralph; git commit -qm session",
+        f"{plan.marks(APPROVED)}; git add ralph; git commit -qm session",
+    )
+    path = plan.project.root / log
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as output:
+        code = subprocess.run(
+            [sys.executable, "-m", "ralph", *RUN], cwd=plan.project.root, env=plan.project.env(),
+            stdout=output, stderr=subprocess.STDOUT, timeout=110, check=False,
+        ).returncode  # fmt: skip
+
+    assert "1 story approved; reviews: A 1" in path.read_text()
+    assert code == 0
+    assert plan.branch == "ralph/search", "the log keeps nobody from the plan's branch"
+    assert plan.project.git("ls-files", log) == "", "nor is it committed"

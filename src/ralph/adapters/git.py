@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
+from ralph.adapters.own_output import not_own
 from ralph.domain.loop.session_report import Ending
-from ralph.domain.sandbox.own_git import ENVIRONMENT, NOT_OWN, own_git
+from ralph.domain.sandbox.own_git import ENVIRONMENT, own_git
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 from ralph.errors import GitFailed
@@ -18,6 +20,9 @@ MOST_BYTES = 50_000_000
 """What git may print. More than that is a failure, for whoever reads a list reads all of it."""
 MOST_NEW = 200
 """New files whose content is shown."""
+REPAIR = "see what `git status` says, and repair the repository"
+LOCK_SECONDS = 3.0
+"""How long another git, the user's or an editor's, may hold the index."""
 
 
 def not_above(root: Path) -> dict[str, str]:
@@ -75,6 +80,7 @@ class Git:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.root = root
+        self.not_own = not_own(root)  # pathspecs: everything but what ralph itself writes
         self._runner = runner
         self._environment = {**ENVIRONMENT, **(not_above(root) if is_top else {}), **(environment or {})}
         self._seconds = seconds
@@ -117,23 +123,32 @@ class Git:
         return Ran(code, bytes(output), exit_.error or err.text().strip())
 
     async def must(
-        self, *arguments: str, hint: str = "", most: int = MOST_BYTES, stdin: Path | None = None
+        self, *arguments: str, hint: str = REPAIR, most: int = MOST_BYTES, stdin: Path | None = None
     ) -> Ran:
         """Raises GitFailed unless it succeeds."""
         ran = await self.run(*arguments, most=most, stdin=stdin)
         if not ran.ok:
-            message = f"git {' '.join(arguments[:3])} failed in {self.root}: {ran.why}"
-            raise GitFailed(message, hint=hint)
+            raise self._failure(arguments, ran, hint)
         return ran
+
+    async def _ask(self, *arguments: str) -> Ran:
+        """A question that git answers with its exit code: 0 or 1. Raises GitFailed if it cannot tell."""
+        ran = await self.run(*arguments)
+        if ran.code not in (0, 1):
+            raise self._failure(arguments, ran, REPAIR)
+        return ran
+
+    def _failure(self, arguments: Sequence[str], ran: Ran, hint: str) -> GitFailed:
+        return GitFailed(f"git {' '.join(arguments[:3])} failed in {self.root}: {ran.why}", hint=hint)
 
     async def commit_of(self, name: str) -> str:
         """The commit that a name means; empty if it means none."""
-        ran = await self.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-        return ran.text if ran.ok else ""
+        named = await self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return named.text if named.ok else ""
 
     async def branch(self) -> str:
         """The branch that is checked out; empty if none is."""
-        ran = await self.run("symbolic-ref", "--quiet", "--short", "HEAD")
+        ran = await self._ask("symbolic-ref", "--quiet", "--short", "HEAD")
         return ran.text if ran.ok else ""
 
     async def is_clean(self) -> bool:
@@ -141,7 +156,7 @@ class Git:
 
     async def changed(self) -> tuple[str, ...]:
         """Files that differ from the last commit, new ones included, without ralph's own."""
-        ran = await self.must("status", "--porcelain", "-z", "--untracked-files=all", "--", *NOT_OWN)
+        ran = await self.must("status", "--porcelain", "-z", "--untracked-files=all", "--", *self.not_own)
         names: list[str] = []
         entries = iter(ran.names)
         for entry in entries:
@@ -157,7 +172,7 @@ class Git:
         """Commit everything that is there; empty if there was nothing to commit."""
         if await self.is_clean():
             return ""
-        await self.must("add", "--all", "--", *NOT_OWN)
+        await self.must("add", "--all", "--", *self.not_own)
         if (await self.run("diff", "--cached", "--quiet")).ok:
             return ""
         hint = 'set user.name and user.email with "git config"'
@@ -165,8 +180,12 @@ class Git:
         return await self.commit_of("HEAD")
 
     async def tracked_diff(self, base: str) -> str:
-        """What was changed since ``base`` in files that git knows."""
-        return (await self.run("diff", "--find-renames", base, "--", *NOT_OWN)).out
+        """What was changed since ``base`` in files that git knows; the beginning of it if it is huge."""
+        arguments = ("diff", "--find-renames", base, "--", *self.not_own)
+        ran = await self.run(*arguments)
+        if not (ran.ok or ran.is_cut):
+            raise self._failure(arguments, ran, REPAIR)
+        return ran.out
 
     async def unlock(self) -> None:
         """Remove the lock of a git that was killed here. Only for trees that no one else works in."""
@@ -174,16 +193,30 @@ class Git:
         if ran.ok:
             (self.root / ran.text).unlink(missing_ok=True)
 
+    async def require_unlocked(self) -> None:
+        """Raises GitFailed if nothing could be committed, because of a git that is at work or was killed."""
+        lock = self.root / (await self.must("rev-parse", "--git-path", "index.lock")).text
+        end = monotonic() + LOCK_SECONDS
+        while lock.exists():
+            if monotonic() > end:
+                message = f"git is locked by {lock}: another git is at work, or one was killed"
+                raise GitFailed(message, hint="remove that file if no git is running")
+            await asyncio.sleep(0.1)
+
     async def diff_since(self, base: str) -> str:
         """All that was changed since ``base``: commits, edits, and new files."""
         pieces = [await self.tracked_diff(base)]
-        listed = await self.run("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN)
+        listed = await self.must("ls-files", "--others", "--exclude-standard", "-z", "--", *self.not_own)
         for name in listed.names[:MOST_NEW]:
             pieces.append((await self.run("diff", "--no-index", "--", "/dev/null", name)).out)
         return "".join(pieces)
 
     async def is_ancestor(self, commit: str, of: str) -> bool:
-        return (await self.run("merge-base", "--is-ancestor", commit, of)).ok
+        """False also where one of them is no commit here."""
+        ran = await self.run("merge-base", "--is-ancestor", commit, of)
+        if ran.code not in (0, 1) and await self.commit_of(commit) and await self.commit_of(of):
+            raise self._failure(("merge-base", "--is-ancestor", commit), ran, REPAIR)
+        return ran.ok
 
 
 class BaseTree:

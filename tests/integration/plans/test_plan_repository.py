@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +13,8 @@ import pytest
 
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.workspace.plan_repository import GitPlanRepository
+from ralph.adapters.workspace.plan_repository import LARGEST_READ, GitPlanRepository
+from ralph.errors import GitFailed, StoreError
 
 from .plan_project import PlanProject
 
@@ -156,11 +158,72 @@ def test_what_was_uncommitted_before_is_told_and_left(planned: PlanProject) -> N
     assert wait(git.changed_since(before)) == ("a",)
 
 
-def test_without_git_nothing_is_known_and_nothing_raises(planned: PlanProject, tmp_path: Path) -> None:
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    git = repository(planned, bare)
+@pytest.mark.parametrize("how", ["index", "HEAD", "repository"])
+def test_a_git_that_cannot_tell_is_an_error_and_not_a_lack_of_changes(planned: PlanProject, how: str) -> None:
+    put(planned, ["code.py"], "1")
+    planned.git("add", "-A")
+    planned.git("commit", "-qm", "start")
+    git = repository(planned)
     before = wait(git.state())
-    assert (before.commit, dict(before.uncommitted)) == ("", {})
-    assert wait(git.changed_since(before)) == ()
-    assert wait(git.commit(["a"], "x")) == ""
+    put(planned, ["code.py"], "2")
+    if how == "repository":
+        shutil.rmtree(planned.root / ".git")
+    else:
+        (planned.root / ".git" / how).write_text("junk")
+
+    for question in (
+        git.changed_since(before),
+        git.restore(["code.py"], before),
+        git.commit(["code.py"], "x"),
+    ):
+        with pytest.raises(GitFailed, match="failed in"):
+            wait(question)
+    with pytest.raises(GitFailed):
+        wait(git.state())
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_file_of_any_size_is_kept_before_it_is_put_back(planned: PlanProject, is_known: bool) -> None:
+    put(planned, ["known"], "1")
+    planned.git("add", "-A")
+    planned.git("commit", "-qm", "start")
+    git = repository(planned)
+    before = wait(git.state())
+    name, size = "known" if is_known else "film.bin", LARGEST_READ + 1
+    with (planned.root / name).open("wb") as file:
+        file.truncate(size)
+
+    assert wait(git.restore(wait(git.changed_since(before)), before)) == ()
+
+    assert [kept.stat().st_size for kept in (planned.aside / "undone").iterdir()] == [size]
+    assert (planned.root / name).exists() is is_known
+    assert (planned.root / "known").read_text() == "1"
+
+
+def test_a_link_and_a_repository_within_are_kept_too(planned: PlanProject) -> None:
+    planned.git("commit", "-q", "--allow-empty", "-m", "start")
+    git = repository(planned)
+    before = wait(git.state())
+    (planned.root / "link").symlink_to("/nowhere")
+    planned.git("init", "-q", "within")
+    put(planned, ["within/work.py"], "mine")
+
+    assert wait(git.restore(wait(git.changed_since(before)), before)) == ()
+
+    kept = sorted((planned.aside / "undone").iterdir())
+    assert [path.name for path in kept] == ["001_link", "001_within"]
+    assert str(kept[0].readlink()) == "/nowhere"
+    assert (kept[1] / "work.py").read_text() == "mine"
+    assert planned.status() == ""
+
+
+def test_nothing_is_put_back_of_which_no_copy_can_be_kept(planned: PlanProject) -> None:
+    planned.git("commit", "-q", "--allow-empty", "-m", "start")
+    git = repository(planned)
+    before = wait(git.state())
+    put(planned, ["mine"], "hours of it")
+    planned.aside.write_text("not a folder")
+
+    with pytest.raises(StoreError, match="cannot keep a copy"):
+        wait(git.restore(["mine"], before))
+    assert (planned.root / "mine").read_text() == "hours of it"

@@ -230,7 +230,8 @@ def test_a_folder_without_git_does_not_find_the_users_above_it(place: Place) -> 
     tree = place.open()
     (tree.path / ".git").unlink()
 
-    assert place.run(place.git.at(tree.path).branch()) == ""
+    with pytest.raises(GitFailed, match="not a git repository"):
+        place.run(place.git.at(tree.path).branch())
     assert place.run(place.git.branch()) == "main"
 
 

@@ -13,10 +13,12 @@ from pathlib import Path, PurePath
 from typing import ClassVar, Protocol
 
 from ralph.adapters.files import write_atomic
+from ralph.adapters.git import REPAIR, Git
+from ralph.adapters.own_output import not_own, own_output
 from ralph.domain.loop.claims import COMMIT_PROMPT, commit_message
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import Ending, Spend
-from ralph.domain.sandbox.own_git import NOT_OWN, OWN
+from ralph.domain.sandbox.own_git import OWN
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import (
     ActionResult,
@@ -64,10 +66,14 @@ class ScmAction:
     timeout: float | None
     trigger: ClassVar = Trigger.ON_PROOF
     _argv: list[str] = field(init=False)
+    _own: tuple[str, ...] = field(init=False)
+    _not_own: tuple[str, ...] = field(init=False)
     _not_ours: frozenset[str] = field(init=False, default=frozenset())
 
     def __post_init__(self) -> None:
         self._argv = shlex.split(self.command)
+        self._own = (*OWN, *(f":(literal){name}" for name in sorted(own_output(self.root))))
+        self._not_own = not_own(self.root)
 
     @property
     def name(self) -> str:
@@ -80,6 +86,7 @@ class ScmAction:
         """
         if not self._is_git or "commit" not in self.tasks:
             return iter(())
+        await Git(self.root, self.runner).require_unlocked()
         identity = await self._scm(None, "var", "GIT_COMMITTER_IDENT")
         if not identity.ok:
             reason = identity.output.splitlines()[-1] if identity.output else "no identity"
@@ -91,9 +98,13 @@ class ScmAction:
         if self.memory.exists():
             self._not_ours = self._remembered()
             return iter(())
-        self._not_ours = await self._untracked(None)
+        untracked = await self._untracked(None)
+        if isinstance(untracked, _Ran):
+            message = f"git cannot list new files: {untracked.output}"
+            raise GitFailed(message, hint=REPAIR)
+        self._not_ours = untracked
         write_atomic(self.memory, json.dumps(sorted(self._not_ours)))
-        changed = await self._scm(None, "diff", "--quiet", "HEAD", "--", *NOT_OWN)
+        changed = await self._scm(None, "diff", "--quiet", "HEAD", "--", *self._not_own)
         return self._warnings(has_changes=changed.code == 1)
 
     def _remembered(self) -> frozenset[str]:
@@ -147,7 +158,7 @@ class ScmAction:
                 return ActionResult(False, _failed("add", staged))
             if (await self._scm(judging, "diff", "--cached", "--quiet")).ok:
                 return ActionResult(ok=True, message="nothing to commit")
-            if not (await self._scm(judging, "diff", "--quiet", "--", *OWN)).ok:
+            if not (await self._scm(judging, "diff", "--quiet", "--", *self._own)).ok:
                 flags = "-m"  # "-a" would include changes in ralph's own files
         message, spend = await self._ask_for_message(judging)
         if message is None:
@@ -163,10 +174,13 @@ class ScmAction:
 
     async def _stage(self, judging: Judging) -> _Ran:
         # Files of ralph that an agent staged are not part of the work.
-        if not (await self._scm(judging, "diff", "--cached", "--quiet", "--", *OWN)).ok:
-            await self._scm(judging, "reset", "--quiet", "--", *OWN)
-        ran = await self._scm(judging, "add", "-u", "--", *NOT_OWN)
-        new = sorted(await self._untracked(judging) - self._not_ours)
+        if not (await self._scm(judging, "diff", "--cached", "--quiet", "--", *self._own)).ok:
+            await self._scm(judging, "reset", "--quiet", "--", *self._own)
+        ran = await self._scm(judging, "add", "-u", "--", *self._not_own)
+        untracked = await self._untracked(judging)
+        if isinstance(untracked, _Ran):
+            return untracked
+        new = sorted(untracked - self._not_ours)
         for start in range(0, len(new), BATCH):
             if ran.ok:
                 batch = new[start : start + BATCH]
@@ -176,10 +190,11 @@ class ScmAction:
     async def _has_conflicts(self, judging: Judging | None) -> bool:
         return bool((await self._scm(judging, "ls-files", "--unmerged", merge_stderr=False)).output)
 
-    async def _untracked(self, judging: Judging | None) -> frozenset[str]:
-        query = ("ls-files", "--others", "--exclude-standard", "-z", "--", *NOT_OWN)
+    async def _untracked(self, judging: Judging | None) -> frozenset[str] | _Ran:
+        """New files, or how git failed to list them."""
+        query = ("ls-files", "--others", "--exclude-standard", "-z", "--", *self._not_own)
         listed = await self._scm(judging, *query, kept=LISTED, merge_stderr=False)
-        return frozenset(filter(None, listed.output.split("\0"))) if listed.ok else frozenset()
+        return frozenset(filter(None, listed.output.split("\0"))) if listed.ok else listed
 
     @property
     def _is_git(self) -> bool:

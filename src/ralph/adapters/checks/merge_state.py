@@ -31,11 +31,11 @@ class MergeCheck:
     async def run(self, judging: Judging) -> CheckResult:
         try:
             files = set(await self._git.conflicts())
+            files |= set(marked_files(await self._git.tracked_diff(self._base)))
         except GitFailed as error:
             return CheckResult(
                 self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
             )
-        files |= set(marked_files(await self._git.tracked_diff(self._base)))
         if not files:
             return CheckResult(self.name, Verdict.PASSED)
         named = ", ".join(sorted(files)[:MOST_NAMED])

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from stat import S_ISDIR
 
-from ralph.adapters.files import read_whole
+from ralph.adapters.files import keep_copy, read_whole
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker
 from ralph.domain.plan.document import LARGEST_CHARS
 from ralph.errors import StoreError, UsageError
@@ -114,16 +114,14 @@ class PlanFiles:
     def set_aside(self, name: str) -> str:
         if self.aside is None:
             return ""
-        try:
-            data = read_whole(self.path / name, LARGEST_BYTES, follow=False)
-            if data is None:
-                return ""
+        file = self.path / name
+        if not os.path.lexists(file) or (file.is_dir() and not file.is_symlink()):  # a folder is displaced
+            return ""
+        with write_errors(self.aside):
             self.aside.mkdir(parents=True, exist_ok=True)
             copies = (self.aside / f"{number:03}_{name}" for number in count(1))
-            copy = next(path for path in copies if not path.exists())
-            self.write(copy, data)
-        except OSError:
-            return ""
+            copy = next(path for path in copies if not os.path.lexists(path))
+            keep_copy(file, copy)
         return str(copy)
 
     def load_trusted(self) -> str | None:

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
 from stat import S_ISREG
 
-from ralph.adapters.files import read_whole
+from ralph.adapters.files import keep_copy, read_whole
 from ralph.adapters.git import Git, Ran
+from ralph.adapters.own_output import own_output
 from ralph.domain.sandbox.own_git import OWN
 from ralph.engine.plans.ports import Return, TreeState
 from ralph.engine.ports import ProcessRunner
+from ralph.errors import StoreError
 
 SECONDS = 120.0
 PATHS_AT_ONCE = 500
-LARGEST_KEPT = 20_000_000
+LARGEST_READ = 20_000_000
+"""Of larger files, size and time stand for the content."""
 LITERALLY = {"GIT_LITERAL_PATHSPECS": "1"}
 
 
 class GitPlanRepository:
-    """``aside`` is the run's folder for what is put back; nothing is ever lost for good."""
+    """``aside`` is the run's folder for what is put back; nothing is ever lost for good.
+
+    Raises GitFailed if git cannot tell: that is never the same as "nothing has changed".
+    """
 
     def __init__(self, root: Path, runner: ProcessRunner, *, aside: Path) -> None:
         self._root = root
-        self._own_git = Git(root, runner, seconds=SECONDS)
+        self._own_git = Git(root, runner, seconds=SECONDS, environment=LITERALLY)
+        self._own_output = own_output(root)
         self._aside = aside
 
     async def state(self) -> TreeState:
@@ -51,7 +59,8 @@ class GitPlanRepository:
         # What was uncommitted then and is not now was committed as it was, or changed back: only the latter counts.
         known = {**before.hidden, **before.uncommitted}
         theirs = sorted(path for path in now | known.keys() if not _is_own(path))
-        return tuple(path for path in theirs if known.get(path, "") != self._digest(path))
+        changed = (path for path in theirs if known.get(path, "") != self._digest(path))
+        return tuple(path for path in changed if path not in self._own_output)
 
     async def restore(self, paths: Sequence[str], before: TreeState) -> tuple[str, ...]:
         theirs = before.uncommitted.keys() | before.hidden.keys()
@@ -75,7 +84,7 @@ class GitPlanRepository:
         present = [path for path in changed if self._is_there(path)]
         absent = sorted(set(changed).difference(present))
         for some in _portions(present):
-            added = await self._git("add", "--", *some)
+            added = await self._try("add", "--", *some)
             if not added.ok:
                 return added.why
         await self._forget(absent)
@@ -83,7 +92,7 @@ class GitPlanRepository:
         given.parent.mkdir(parents=True, exist_ok=True)
         given.write_bytes(b"\0".join(path.encode(errors="surrogateescape") for path in changed))
         for identity in ((), NOBODY):
-            made = await self._git(
+            made = await self._try(
                 *identity, "commit", "--quiet", "--no-verify", "--only", f"--message={message}",
                 f"--pathspec-from-file={given}", "--pathspec-file-nul",
             )  # fmt: skip
@@ -132,11 +141,10 @@ class GitPlanRepository:
 
     async def _excluded(self) -> bytes | None:
         path = await self._exclude_file()
-        return read_whole(path, LARGEST_KEPT) if self._is_there(str(path)) else b""
+        return read_whole(path, LARGEST_READ) if self._is_there(str(path)) else b""
 
     async def _exclude_file(self) -> Path:
-        ran = await self._git("rev-parse", "--git-path", "info/exclude")
-        return self._root / (ran.text if ran.ok else ".git/info/exclude")
+        return self._root / (await self._git("rev-parse", "--git-path", "info/exclude")).text
 
     async def _committed(self, paths: Sequence[str], commit: str) -> list[str]:
         if not commit:
@@ -154,7 +162,7 @@ class GitPlanRepository:
                 return f"{stat.st_mode} {file.readlink() if file.is_symlink() else ''}"
         except OSError:
             return "absent"
-        content = read_whole(file, LARGEST_KEPT, follow=False)
+        content = read_whole(file, LARGEST_READ, follow=False)
         if content is None:
             return f"{stat.st_size} {stat.st_mtime_ns}"
         return blake2b(content, digest_size=16).hexdigest() + f" {stat.st_mode & 0o111}"
@@ -165,18 +173,22 @@ class GitPlanRepository:
     # --- touching ---
 
     def _keep(self, path: str) -> None:
-        """A copy of what is about to be put back, unless it is too large."""
-        content = read_whole(self._root / path, LARGEST_KEPT, follow=False)
-        if content is None:
+        """What is about to be put back, whatever its size. Raises StoreError: nothing is touched without a copy."""
+        file, folder = self._root / path, self._aside / "undone"
+        name = path.rstrip("/").replace("/", "__")[-150:]
+        if not self._is_there(path):
             return
-        folder = self._aside / "undone"
-        name = path.replace("/", "__")[-150:]
-        with suppress(OSError):
+        try:
             folder.mkdir(parents=True, exist_ok=True)
-            number = 1
-            while (copy := folder / f"{number:03}_{name}").exists():
-                number += 1
-            copy.write_bytes(content)
+            copies = (folder / f"{number:03}_{name}" for number in count(1))
+            copy = next(path for path in copies if not os.path.lexists(path))
+            if file.is_dir() and not file.is_symlink():  # a repository of its own
+                shutil.move(file, copy)
+            else:
+                keep_copy(file, copy)
+        except OSError as error:
+            message = f"cannot keep a copy of {file}: {error.strerror or error}"
+            raise StoreError(message, hint="make room for it, or move it away yourself") from error
 
     async def _forget(self, paths: Sequence[str]) -> None:
         """Take them out of the index."""
@@ -198,7 +210,10 @@ class GitPlanRepository:
         return [path for path in (await self._git(*arguments)).names if not _is_own(path)]
 
     async def _git(self, *arguments: str) -> Ran:
-        return await self._own_git.run(*arguments, environment=LITERALLY)
+        return await self._own_git.must(*arguments)
+
+    async def _try(self, *arguments: str) -> Ran:
+        return await self._own_git.run(*arguments)
 
 
 def _is_own(path: str) -> bool:

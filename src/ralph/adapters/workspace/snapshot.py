@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ralph.adapters.files import read_whole
 from ralph.adapters.git import Git
-from ralph.domain.sandbox.own_git import NOT_OWN
 from ralph.engine.ports import ProcessRunner, Snapshot
 
 HEAD = b"# branch.oid "
@@ -26,7 +25,7 @@ class GitWorkspace:
     async def snapshot(self) -> Snapshot:
         """Empty if git cannot tell: then nothing counts as a lack of progress."""
         ran = await self._git.run(
-            "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", *NOT_OWN
+            "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", *self._git.not_own
         )
         if not ran.ok:
             return Snapshot()

@@ -18,7 +18,7 @@ from ralph.domain.plan.story import IterationMode, ReviewRules, StoryMode, is_co
 from ralph.domain.text.reader import Problem
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TreeState, TrustedPlan, trusted_plan_from
 from ralph.engine.ports import Judging, When
-from ralph.errors import StoreError, UsageError
+from ralph.errors import GitFailed, StoreError, UsageError
 
 TASKS = "tasks.json"
 MEMORY_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
@@ -240,7 +240,9 @@ class PlanAudit:
             foreign += more
         if not foreign:
             return []
-        await self._repository.commit(foreign, f"ralph: undo what the review of [{mode.story.id}] changed")
+        undo = f"ralph: undo what the review of [{mode.story.id}] changed"
+        if error := await self._repository.commit(foreign, undo):
+            raise _not_committed(error)
         message = f"Review iterations do not fix code: they change the plan and memory files only. Put back: {name_some(foreign)}."
         if left:
             message += f" Left as they are, because they were uncommitted before: {name_some(left)}."
@@ -266,6 +268,8 @@ class PlanAudit:
         message = f"chore: [{key}] - commit what the {mode.mode} session left uncommitted"
         named = name_some(forgotten)
         if error := await self._repository.commit(forgotten, message):
+            if self.plan.pending is not None:  # an approval is the last word: nobody would hear of it
+                raise _not_committed(error)
             return [f"Uncommitted changes were left behind and cannot be committed ({error}): {named}."]
         advice = "Commit ALL changes yourself, with the message of your mode."
         return [f"The session left uncommitted changes; the harness committed them: {named}. {advice}"]
@@ -295,6 +299,11 @@ class PlanAudit:
         undone = f"undone: {in_short(violations, plan=TASKS)}"
         reason = undone if violations else f"{mode.story.id} was left as it was"
         return CheckResult(self.name, Verdict.FAILED, reason=reason)
+
+
+def _not_committed(error: str) -> GitFailed:
+    message = f"what the session left cannot be committed: {error}"
+    return GitFailed(message, hint="see what `git status` says, then run `ralph plan run` again")
 
 
 def _first_trusted(store: PlanStore) -> TrustedPlan:

@@ -173,6 +173,7 @@ class PlanComposition:
     async def _on_its_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> list[str]:
         """Check out the plan's branch if nothing uncommitted is in the way; gives what the user should know."""
         git = Git(kit.workspace, kit.runners.outside)
+        await git.require_unlocked()
         branch = await git.branch()
         wanted = self._wanted_branch(kit, memory)
         told: list[str] = []
