@@ -411,7 +411,68 @@ def test_a_task_without_a_spec_is_believed_with_a_warning(tasks: TaskProject) ->
     told = tasks.work(check=0)
 
     assert "has no completion spec: its promise is accepted without proof" in told
+    assert "Completed with concerns: 1 done" in told
+    assert "T-1: accepted on its promise alone, because it has no completion spec" in told
     assert tasks.shown()["status"] == "done"
+
+
+@pytest.mark.parametrize("names", [[], ["T-1"]], ids=["whatever is ready", "by its name"])
+def test_what_failed_before_is_not_done_and_the_way_on_is_told(tasks: TaskProject, names: list[str]) -> None:
+    tasks.settings(roles={"coder": {"maxIterations": 1}})
+    tasks.verified("false")
+    first = tasks.work(check=1)
+    assert "`ralph task retry T-1` first" in first
+
+    again = tasks.work(*names, check=1)
+
+    assert "`ralph task retry T-1` first" in again
+    assert "before this run: coder: " in again
+    assert len(tasks.launches()) == 1
+    tasks.project.ralph("task", "retry", "T-1", check=0)
+    tasks.project.ralph("task", "edit", "T-1", "--coder-verify-cmd", "true", check=0)
+    assert "retry" not in tasks.work(*names, check=0)
+
+
+def test_one_that_waits_for_a_cancelled_one_says_so(tasks: TaskProject) -> None:
+    tasks.tasks({"id": "A"}, {"id": "B", "dependencies": ["A"]})
+    tasks.project.ralph("cancel", "A", check=0)
+
+    assert "`ralph task retry A` first" in tasks.work(check=5)
+    assert "`ralph task retry A` first" in tasks.work("B", check=5)
+    assert "A: before this run: cancelled by the user" in tasks.work("A", check=1)
+
+
+def test_a_rejection_is_on_record_with_its_reason(tasks: TaskProject) -> None:
+    tasks.settings(stages=["coder", "reviewer"], maxRejections=0)
+    tasks.verified("true")
+    tasks.role("reviewer", "", says="<reject>no good</reject>")
+
+    tasks.work(check=1)
+
+    shown = json.loads(tasks.project.ralph("task", "show", "T-1", "--json", check=0).stdout)
+    assert shown["verifications"][0]["reason"] == "no good"
+
+
+def test_another_promise_than_the_stages_own_is_told_to_the_agent(tasks: TaskProject) -> None:
+    tasks.verified("true")
+    tasks.role("coder", 'if [ "$number" = 1 ]; then echo "<promise>ALL DONE</promise>"; exit; fi; touch x')
+
+    tasks.work(check=0)
+
+    assert "You said <promise>ALL DONE</promise>" in tasks.prompt("coder", 2)
+    assert "say exactly <promise>IMPLEMENTATION_COMPLETE</promise>" in tasks.prompt("coder", 2)
+
+
+def test_external_without_a_command_is_judged_but_not_silently(tasks: TaskProject) -> None:
+    asked = ["task", "create", "T-1", "s", "t", "--outcome", "o", "--acceptance", "a"]
+
+    made = tasks.project.ralph(*asked, "--coder-verify", "external", check=0)
+
+    told = "coder is to be verified by external, but there is no command"
+    assert told in made.stderr
+    assert told in tasks.project.ralph("task", "show", "T-1", check=0).stdout
+    assert told in tasks.work(check=0)
+    assert tasks.judged() == 1
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from ralph.domain.loop.events import (
     Warned,
 )
 from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
-from ralph.domain.loop.feedback import remark_on
+from ralph.domain.loop.feedback import remark_on, remark_on_promise
 from ralph.domain.loop.session_report import AgentReport, Spend
 from ralph.domain.loop.stalls import denials_remark, denials_warning, was_denied_everything
 from ralph.domain.loop.state import LoopState
@@ -145,11 +145,12 @@ async def _judge(
             state = state.concerned(result.concern)
         if control.stopping:
             return evidence, _interrupted(), state
-    remark = remark_on(report.ending)
+    promise = "" if signals else judging.assignment.promise
+    remarks = (remark_on(report.ending), remark_on_promise(report.tags, promise))
     snapshot = await parts.workspace.snapshot() if parts.workspace is not None else Snapshot()
     evidence = replace(
         evidence,
-        remarks=(remark,) if remark is not None else (),
+        remarks=tuple(remark for remark in remarks if remark is not None),
         fingerprint=snapshot.fingerprint,
         commit=snapshot.commit,
     )

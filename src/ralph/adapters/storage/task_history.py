@@ -13,7 +13,7 @@ from typing import Any
 from ralph.adapters.storage.database import Statement, store_errors
 from ralph.adapters.storage.task_rows import COLUMNS, PLACES, row_of
 from ralph.adapters.storage.tasks import EVENT, TaskStore
-from ralph.domain.loop.decision import Accept, Decision, GiveUp
+from ralph.domain.loop.decision import Accept, Continue, Decision, GiveUp
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.tasks.history import StageRecord, TaskEvent, VerificationRecord, changes, why_not
 from ralph.domain.tasks.task import Task, keep_progress
@@ -113,7 +113,7 @@ class TaskSettling:
                 method=method,
                 promise_found=evidence.claimed,
                 verified=accepted,
-                reason=decision.reason if accepted else why_not(evidence) or decision.reason,
+                reason=(why_not(evidence) if isinstance(decision, Continue) else "") or decision.reason,
                 seconds=sum(result.seconds for result in evidence.results),
                 run_id=run_id,
             )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ralph.domain.loop.claims import Tag
 from ralph.domain.loop.session_report import Ending
 
 
@@ -33,6 +35,17 @@ def remark_on(ending: Ending) -> Feedback | None:
             return Feedback("The previous session was ended by the harness: it printed nothing for too long.")
         case _:
             return None
+
+
+def remark_on_promise(tags: Sequence[Tag], promise: str) -> Feedback | None:
+    """For a session that gave another promise than its stage's, and so claimed nothing."""
+    said = [tag.content for tag in tags if tag.name == "promise"]
+    if not promise or not said or promise in said:
+        return None
+    return Feedback(
+        f"You said <promise>{said[-1][:80]}</promise>. That is not the promise of this stage, so nothing was verified."
+        f" When the work is done, say exactly <promise>{promise}</promise>."
+    )
 
 
 def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:

@@ -11,6 +11,7 @@ from ralph.domain.tasks.roles import STAGE_COMPLETE, CompletionDefaults
 from ralph.domain.tasks.task import Task
 
 NO_SPEC = "has no completion spec: its promise is accepted without proof (string_match)"
+WITHOUT_SPEC = "accepted on its promise alone, because it has no completion spec"
 ALL_CRITERIA = "{{acceptance_criteria}}"
 
 
@@ -47,9 +48,16 @@ def usual_description(task: Task, role: str) -> str:
     return f"Complete {role} stage for: {task.title}"
 
 
-def concerns_about(task: Task) -> tuple[str, ...]:
+def concerns_about(task: Task, defaults: CompletionDefaults | None = None) -> tuple[str, ...]:
     """What the user should know before the task is left to itself."""
-    return () if task.completion_spec else (f"{task.id} {NO_SPEC}",)
+    if task.completion_spec is None:
+        return (f"{task.id} {NO_SPEC}",)
+    return tuple(
+        f"{task.id}: {role} is to be verified by external, but there is no command: a judge looks at the acceptance criteria"
+        for role, own in task.completion_spec.criteria.items()
+        if own.verification_method == VerificationMethod.EXTERNAL
+        and criteria_for(task, role, defaults).verification_method != VerificationMethod.EXTERNAL
+    )
 
 
 def _implied_method(config: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ralph.domain.loop.evidence import Evidence
+from ralph.domain.loop.evidence import Evidence, Verdict
 from ralph.domain.tasks.task import DEFINITION, Task, TaskStatus
 
 
@@ -43,8 +43,10 @@ class StageRecord:
 
 
 def why_not(evidence: Evidence) -> str:
-    """The reason of each check that does not hold, in one line; empty if all hold."""
-    failing = (result for result in evidence.results if not result.holds)
+    """The reason of each check that failed, in one line; empty if none did. A skipped one has said nothing."""
+    failing = (
+        result for result in evidence.results if not result.holds and result.verdict is not Verdict.SKIPPED
+    )
     told = (f"{one.name}: {one.reason.strip().partition(chr(10))[0]}" for one in failing)
     return "; ".join(one.removesuffix(": ") for one in told)
 

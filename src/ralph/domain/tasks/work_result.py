@@ -37,6 +37,26 @@ def result_of_run(task: Task, outcome: Outcome, reason: str) -> TaskResult:
             return TaskResult(task.id, outcome, reason, is_stopped=outcome is Outcome.CANCELLED)
 
 
+def result_of_earlier(task: Task) -> TaskResult | None:
+    """Of a task that was over before this run, and not done: it is not worked on unless the user says so."""
+    match task.status:
+        case TaskStatus.FAILED:
+            return TaskResult(task.id, Outcome.FAILED, f"before this run: {task.reason or 'it failed'}")
+        case TaskStatus.CANCELLED:
+            return TaskResult(task.id, Outcome.CANCELLED, f"before this run: {task.reason or 'cancelled'}")
+        case _:
+            return None
+
+
+def retry_hint(over: Sequence[Task]) -> str:
+    """``over``: what is failed or cancelled and was wanted, or is waited for."""
+    if not over:
+        return ""
+    names = " ".join(task.id for task in over[:5])
+    more = f" (and {len(over) - 5} more)" if len(over) > 5 else ""
+    return f"`ralph task retry {names}`{more} first: `ralph work` does not try again what failed or was cancelled"
+
+
 def outcome_of(
     results: Sequence[TaskResult], *, left: Sequence[str], is_stopped: bool, limit: str = ""
 ) -> Outcome:

@@ -15,6 +15,7 @@ from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obs
 from ralph.domain.proof.judge import added_lines, question, read_answer
 from ralph.domain.proof.verification_config import required_by
 from ralph.domain.tasks.completion import VerificationMethod
+from ralph.domain.tasks.criteria import WITHOUT_SPEC
 from ralph.domain.text.safe_text import slug
 from ralph.engine.ports import AgentRequest
 from ralph.engine.tasks.ports import Method, MethodVerdict, Verifying
@@ -43,7 +44,10 @@ class StringMatch:
     """The promise alone: that it was said has been checked already."""
 
     async def verify(self, verifying: Verifying) -> MethodVerdict:
-        return MethodVerdict(Verdict.PASSED, f"promise {verifying.criteria.promise} was said")
+        concern = "" if verifying.task.completion_spec else WITHOUT_SPEC
+        return MethodVerdict(
+            Verdict.PASSED, f"promise {verifying.criteria.promise} was said", concern=concern
+        )
 
 
 class External:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import JUDGED, Outcome
 from ralph.domain.loop.events import AgentEnded, IterationEnded, LoopEvent, RunEnded, Warned
 from ralph.domain.loop.state import LoopState
-from ralph.domain.tasks.task import Task, TaskStatus
-from ralph.domain.tasks.work_result import TaskResult, outcome_of, reason_of, result_of_run
+from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
+from ralph.domain.tasks.work_result import (
+    TaskResult,
+    outcome_of,
+    reason_of,
+    result_of_earlier,
+    result_of_run,
+    retry_hint,
+)
 from ralph.engine.loop import RunResult
 from ralph.engine.ports import Clock, Control, Journal, Publish
 from ralph.engine.tasks.merge import TaskMerge
@@ -182,11 +189,13 @@ class Worker:
 
     def _end(self, limit: str) -> RunResult:
         """What is still open waits for something that was not done, or was left by a stop or a limit."""
+        self._take_earlier()
         results = tuple(self._results.values())
         left = self._wanted_in(TaskStatus.OPEN)
         outcome = outcome_of(results, left=left, is_stopped=self.control.stopping, limit=limit)
         reason = limit or reason_of(results, left=left)
         unfinished = [one for one in results if one.outcome is not Outcome.COMPLETED]
+        hint = retry_hint(self._over(left))
         state = self._now()
         self.publish(
             RunEnded(
@@ -196,7 +205,21 @@ class Worker:
                 spend=state.spend,
                 seconds=state.seconds,
                 concerns=(*(f"{one.task}: {one.reason}" for one in unfinished), *self._concerns),
+                hint=hint,
             )
         )
         self.journal.commit(state)
-        return RunResult(outcome, reason, state)
+        return RunResult(outcome, reason, state, hint)
+
+    def _take_earlier(self) -> None:
+        """What failed before is not done, and nobody works on it; of what was cancelled, only what was asked for by name."""
+        names = self.wanted or [task.id for task in self.tasks.in_status(TaskStatus.FAILED)]
+        for name in names:
+            if name not in self._results and (result := result_of_earlier(self.tasks.get(name))) is not None:
+                self._take_result(name, result)
+
+    def _over(self, left: Sequence[str]) -> list[Task]:
+        """What is over and not done, among the results and among what the rest waits for."""
+        waited_for = (need for name in left for need in self.tasks.get(name).dependencies)
+        found = (self.tasks.find(name) for name in dict.fromkeys((*self._results, *waited_for)))
+        return [task for task in found if task is not None and can_be_reopened(task)]

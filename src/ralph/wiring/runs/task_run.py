@@ -59,7 +59,7 @@ class TaskComposition:
         return {"prompt": self.task.title, "task": self.task.id, "branch": self.worktree.branch}
 
     def warnings(self, launch: Launch) -> Iterator[str]:
-        yield from concerns_about(self.task)
+        yield from concerns_about(self.task, self.pipeline.defaults)
 
     def _commands(self) -> Iterator[str]:
         for role, own in self.criteria.items():

@@ -11,6 +11,7 @@ import click
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.figures import plural
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
+from ralph.interfaces.cli.tasks.options import print_concerns
 
 HELP = """Add the tasks of a YAML or JSON file: a list, `tasks:`, or a single `task:`. If anything is wrong,
 every problem is listed with its line and nothing is added.
@@ -34,13 +35,14 @@ def command(name: str, spec: str, dry_run: bool, as_json: bool, project_dir: Pat
     from ralph.operations.tasks import add_tasks, known_names, task_ids
 
     folder = state_folder(project_dir)
-    known, _ = known_names(folder)
+    known, defaults = known_names(folder)
     found = read_tasks(name, known, spec_id=spec)
     require_addable(found, task_ids(folder))
     if not dry_run:
         add_tasks(folder, found.tasks)
     for note in found.notes:
         print(f"ralph: {found.describe(note)}", file=sys.stderr)
+    print_concerns(found.tasks, defaults)
     _report(found.tasks, as_json=as_json, dry_run=dry_run)
 
 

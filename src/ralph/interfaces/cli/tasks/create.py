@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
-from ralph.interfaces.cli.tasks.options import description_options, entry_from, make_task
+from ralph.interfaces.cli.tasks.options import description_options, entry_from, make_task, print_concerns
 
 HELP = """Add one task. ID is its name, SPEC the specification it belongs to, TITLE a one-line summary. An outcome and at
 least one acceptance criterion are required: they say what "done" means.
@@ -71,8 +71,9 @@ def _add(folder: Path, entry: dict[str, Any], *, as_json: bool) -> None:
     from ralph.domain.text.safe_text import clean_line
     from ralph.operations.tasks import add_task, known_names
 
-    known, _ = known_names(folder)
+    known, defaults = known_names(folder)
     task = add_task(folder, make_task(entry, known))
+    print_concerns([task], defaults)
     if as_json:
         print_json({"task": task.to_dict()})
     else:

@@ -14,7 +14,7 @@ from ralph.domain.tasks.task import Task
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
-from ralph.interfaces.cli.tasks.options import description_options, entry_from, make_task
+from ralph.interfaces.cli.tasks.options import description_options, entry_from, make_task, print_concerns
 
 HELP = """Change what a task asks for; its progress stays. Flags change single fields (an empty text clears one), -f
 takes the whole task from a file, and without either it opens in your editor. --acceptance and --depends-on replace the
@@ -52,7 +52,7 @@ def command(
     from ralph.operations.tasks import editable_task, known_names, redefine_task
 
     folder = state_folder(project_dir)
-    known, _ = known_names(folder)
+    known, defaults = known_names(folder)
     before = editable_task(folder, task_id)
     changed: dict[str, object] = {
         "title": title,
@@ -67,6 +67,7 @@ def command(
     else:
         wanted = _from_editor(before, known)
     after = redefine_task(folder, before.id, wanted)
+    print_concerns([after], defaults)
     if as_json:
         print_json({"task": after.to_dict()})
     else:

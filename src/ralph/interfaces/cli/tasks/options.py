@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from ralph.domain.tasks.completion import VerificationMethod
+from ralph.domain.tasks.criteria import concerns_about
 from ralph.domain.tasks.entry import Known, read_entries
-from ralph.domain.tasks.roles import ROLES
+from ralph.domain.tasks.roles import ROLES, CompletionDefaults
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.reader import KeyPath, Problem
 from ralph.domain.text.safe_text import clean_line, is_text
@@ -102,6 +104,12 @@ def make_task(entry: Mapping[str, Any], known: Known) -> Task:
         raise UsageError("\n".join([f"{len(lines)} problems:", *(f"  {line}" for line in lines)]))
     ((_, task),) = entries.tasks
     return task
+
+
+def print_concerns(tasks: Sequence[Task], defaults: CompletionDefaults) -> None:
+    """What the user may not have meant."""
+    for concern in (one for task in tasks for one in concerns_about(task, defaults)):
+        print(f"ralph: {clean_line(concern)}", file=sys.stderr)
 
 
 def entry_from(flags: Mapping[str, Any], base: Mapping[str, Any] | None = None) -> dict[str, Any]:

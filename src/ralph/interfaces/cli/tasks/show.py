@@ -55,7 +55,7 @@ def command(task_id: str, as_json: bool, project_dir: Path | None) -> None:
     marks, colors, now = marks_of(look), colors_of(look), time.time()
     lines = [
         *_head(detail.view, detail.dependents, colors),
-        *_spec(detail.view.task, marks, colors),
+        *_spec(detail.view.task, defaults, marks, colors),
         *_roles(detail.view.task, defaults, colors),
         *_verifications(detail.verifications[:VERIFICATIONS], marks, colors, now),
         *_events(detail.events, colors, now),
@@ -68,7 +68,7 @@ def _data(detail: TaskDetail, defaults: CompletionDefaults) -> dict[str, Any]:
     return {
         "task": view_data(detail.view),
         "criteria": {role: criteria_for(task, role, defaults).to_dict() for role in defaults.roles},
-        "concerns": list(concerns_about(task)),
+        "concerns": list(concerns_about(task, defaults)),
         "dependents": list(detail.dependents),
         "verifications": [asdict(record) for record in detail.verifications],
         "stages": [asdict(record) for record in detail.stages],
@@ -110,9 +110,9 @@ def _budget(budget: TaskBudget) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _spec(task: Task, marks: Marks, colors: Colors) -> Iterator[str]:
+def _spec(task: Task, defaults: CompletionDefaults, marks: Marks, colors: Colors) -> Iterator[str]:
     yield ""
-    for concern in concerns_about(task):
+    for concern in concerns_about(task, defaults):
         yield f"{colors.yellow}{marks.warning} {clean_line(concern)}{colors.off}"
     if task.completion_spec is not None:
         yield f"{colors.bold}outcome{colors.off}  {clean_line(task.outcome)}"
