@@ -219,8 +219,11 @@ def test_children_that_outlast_the_wait_are_named_and_left_alone(project: Projec
     assert "child runs still running after 0.2s" in ran.stderr
     assert f"(pid {pid})" in ran.stderr
     assert alive(project.root / "child_pid")
-    (project.root / "let_go").touch()
-    wait_for(lambda: not alive(project.root / "child_pid"), "the child ends by itself", 40)
+    busy = project.ralph("supervise", "--task", "other", "--", "true", check=2).stderr
+    assert "is in use by run" in busy, "the child holds the project that it shared with its parent"
+    assert f"pid {pid}" in busy
+    project.ralph("stop", "--now", check=0)
+    wait_for(lambda: not alive(project.root / "child_pid"), "the child was found and stopped", 40)
 
 
 def test_a_child_whose_process_died_does_not_count(project: Project) -> None:

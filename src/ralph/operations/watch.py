@@ -146,7 +146,9 @@ def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
 
 def prompt_of(state_folder: Path, iteration: IterationView) -> str:
     """An iteration's prompt, secrets masked; only its recorded beginning if the file was removed."""
-    path = Path(iteration.prompt_file)
+    path = (
+        state_folder / "runs" / Path(*Path(iteration.prompt_file).parts[-2:])
+    )  # the project may have moved since
     try:
         if not path.resolve().is_relative_to((state_folder / "runs").resolve()):
             return iteration.prompt

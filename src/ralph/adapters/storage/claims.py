@@ -12,15 +12,22 @@ from pathlib import Path
 from time import gmtime, strftime
 
 from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
+from ralph.adapters.storage.places import folder_id, is_same_folder, located, recorded
 from ralph.domain.holder import Hold, Mode, Owner, is_stale
 from ralph.errors import WorkspaceBusy
 
-READ = "SELECT workspace, mode, run_id, pid, process_started, boot_id, host, since FROM claims"
+READ = "SELECT workspace, mode, run_id, pid, process_started, boot_id, host, since, details FROM claims ORDER BY since"
 TAKE = """INSERT OR REPLACE INTO claims
     (workspace, mode, run_id, pid, process_started, boot_id, host, since, details)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+FOLDER = "folder"
+"""Among the details of a claim: which folder it was made in. A copy of the folder has a copy of the claim."""
 RELEASE = """DELETE FROM claims
     WHERE workspace = ? AND pid = ? AND process_started = ? AND boot_id = ? AND host = ?"""
+
+# A child run shares the workspace of its parent, without a claim of its own, and may outlive it.
+LIVE_RUNS = """SELECT root, id, pid, process_started, boot_id, host, started_at FROM runs
+    WHERE outcome IS NULL AND pid <> 0 ORDER BY started_at"""
 
 # UNION, not UNION ALL: it ends even if the line of parents was made a circle.
 IS_IN_LINE = """WITH RECURSIVE line (id) AS (
@@ -29,11 +36,16 @@ IS_IN_LINE = """WITH RECURSIVE line (id) AS (
 
 
 class Claims:
-    """The claims as this process sees them. A claim whose process has died counts for nothing."""
+    """The claims as this process sees them. A claim whose process has died counts for nothing.
+
+    A workspace is held by whoever claims it, and by every run that is still under way in it. It is the same one by
+    whatever path it is reached.
+    """
 
     def __init__(self, database: sqlite3.Connection, *, me: Owner, started_of: StartedOf) -> None:
         self._database = database
         self._path = path_of(database)
+        self._project = self._path.parent.parent
         self._me = me
         self._started_of = started_of
 
@@ -51,14 +63,21 @@ class Claims:
 
         ``inherited`` is the run that started this process: the workspace is shared with it, not owned (False).
         """
-        values = (workspace, mode, run_id, *astuple(self._me), now, json.dumps(dict(details or {})))
+        key = recorded(Path(workspace), self._project)
+        values = (
+            key,
+            mode,
+            run_id,
+            *astuple(self._me),
+            now,
+            json.dumps({**(details or {}), FOLDER: folder_id(self._path.parent)}),
+        )
         with store_errors(self._path), transaction(self._database):
             # Under the write lock: of two processes that find a stale claim only one takes it over.
-            holder = self.holder(workspace)
-            if holder is not None:
-                if self.covers(holder, inherited):
+            if holders := self._holders(workspace):
+                if any(self.covers(holder, inherited) for holder in holders):
                     return False
-                raise _busy(holder, here=self._me, database=self._path)
+                raise _busy(holders[0], here=self._me, database=self._path)
             self._database.execute(TAKE, values)
         return True
 
@@ -78,12 +97,20 @@ class Claims:
         """Remove this process's own claim (if it is in ``mode``). False: there was none."""
         condition, values = ("", ()) if mode is None else (" AND mode = ?", (mode,))
         with store_errors(self._path):
-            removed = self._database.execute(RELEASE + condition, (workspace, *astuple(self._me), *values))
+            key = recorded(Path(workspace), self._project)
+            removed = self._database.execute(RELEASE + condition, (key, *astuple(self._me), *values))
         return removed.rowcount > 0
 
     def holder(self, workspace: str) -> Hold | None:
         """The holder, if there is one and its process is alive."""
-        return next(iter(self._live(f"{READ} WHERE workspace = ?", workspace)), None)
+        return next(iter(self._holders(workspace)), None)
+
+    def _holders(self, workspace: str) -> list[Hold]:
+        """Whoever claims it, then the runs that outlived the claim that they shared."""
+        folder = Path(workspace)
+        claims, copied = self._claims()
+        runs = [run for run in self._live_runs() if run.run_id not in copied and not self.is_mine(run)]
+        return [hold for hold in (*claims, *runs) if is_same_folder(Path(hold.workspace), folder)]
 
     def covers(self, holder: Hold, inherited: str) -> bool:
         """The holder's run is the one named ``inherited``, or started it, directly or not."""
@@ -98,21 +125,38 @@ class Claims:
 
     def all(self) -> list[Hold]:
         """All workspaces that are held now, the longest held first."""
-        return self._live(f"{READ} ORDER BY since")
+        return self._claims()[0]
 
-    def _live(self, query: str, *values: str) -> list[Hold]:
+    def _claims(self) -> tuple[list[Hold], set[str]]:
+        """The live ones, the longest held first; and the runs whose claims are about a folder that this is a copy of."""
         with store_errors(self._path):
-            claims = [_claim(row) for row in self._database.execute(query, values)]
+            rows = self._database.execute(READ).fetchall()
+            here = folder_id(self._path.parent)
+        claims: list[Hold] = []
+        copied: set[str] = set()
+        for workspace, mode, run_id, *process, since, details in rows:
+            owner = Owner(*process)
+            # Another machine may number its folders its own way.
+            if owner.host == self._me.host and json.loads(details).get(FOLDER, here) != here:
+                copied.add(run_id)
+            elif self._is_alive(owner):
+                claims.append(Hold(self._located(workspace), Mode(mode), owner, since, run_id))
+        return claims, copied
+
+    def _live_runs(self) -> list[Hold]:
+        with store_errors(self._path):
+            rows = self._database.execute(LIVE_RUNS).fetchall()
         return [
-            claim
-            for claim in claims
-            if not is_stale(claim.owner, here=self._me, started_of=self._started_of(claim.owner.pid))
+            Hold(self._located(root), Mode.EXECUTING, Owner(*process), since, run_id)
+            for root, run_id, *process, since in rows
+            if self._is_alive(Owner(*process))
         ]
 
+    def _located(self, path: str) -> str:
+        return str(located(path, self._project))
 
-def _claim(row: tuple[str, str, str, int, str, str, str, float]) -> Hold:
-    workspace, mode, run_id, pid, process_started, boot_id, host, since = row
-    return Hold(workspace, Mode(mode), Owner(pid, process_started, boot_id, host), since, run_id)
+    def _is_alive(self, owner: Owner) -> bool:
+        return not is_stale(owner, here=self._me, started_of=self._started_of(owner.pid))
 
 
 def _busy(holder: Hold, *, here: Owner, database: Path) -> WorkspaceBusy:

@@ -6,14 +6,15 @@ import sqlite3
 from pathlib import Path
 
 from ralph.adapters.storage.database import StartedOf, store_errors
+from ralph.adapters.storage.places import is_same_folder, located
 from ralph.adapters.storage.wire import decode_state, restore
 from ralph.domain.agent.transcript import PriceOf, Transcript
 from ralph.domain.holder import Owner, is_stale
 from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted
 from ralph.domain.loop.session_report import Spend
 
-OPEN_RUNS = """SELECT id, pid, process_started, boot_id, host FROM runs
-    WHERE outcome IS NULL AND pid <> 0 AND root = ? AND parent_id NOT IN (SELECT id FROM runs)
+OPEN_RUNS = """SELECT id, root, pid, process_started, boot_id, host FROM runs
+    WHERE outcome IS NULL AND pid <> 0 AND parent_id NOT IN (SELECT id FROM runs)
     ORDER BY started_at DESC"""
 NEWEST = """SELECT id, outcome, json_extract(state, '$.unjudged') IS NOT NULL FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
     ORDER BY started_at DESC, id DESC LIMIT 1"""
@@ -28,9 +29,12 @@ def interrupted_run(
 ) -> str | None:
     """The newest run of this working tree whose process died before the run ended: `ralph resume` takes it."""
     with store_errors(path):
-        rows = database.execute(OPEN_RUNS, (str(workspace),)).fetchall()
-    for run_id, *owner in rows:
-        if is_stale(Owner(*owner), here=here, started_of=started_of(owner[0])):
+        rows = database.execute(OPEN_RUNS).fetchall()
+    project = path.parent.parent
+    for run_id, root, *owner in rows:
+        if is_same_folder(located(root, project), workspace) and is_stale(
+            Owner(*owner), here=here, started_of=started_of(owner[0])
+        ):
             return str(run_id)
     return None
 

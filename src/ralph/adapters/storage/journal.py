@@ -12,6 +12,7 @@ from typing import Self
 
 from ralph.adapters.files import point_link
 from ralph.adapters.storage.database import Statement, store_errors, transaction
+from ralph.adapters.storage.places import recorded
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state, restore
 from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
 from ralph.domain.agent.transcript import PriceOf, unpriced
@@ -93,7 +94,8 @@ class SqliteJournal:
         """A new run."""
         with store_errors(self._folder):
             _forget_links(self._folder)
-        given = (self._run_id, profile, agent, str(root), json.dumps(options), encode_state(LoopState()))
+        place = recorded(root, self._folder.parent)
+        given = (self._run_id, profile, agent, place, json.dumps(options), encode_state(LoopState()))
         values = (*given, self._last_at, self._last_at, *astuple(self._owner), parent_id)
         with store_errors(self._path):
             self._database.execute(START_RUN, values)

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph.adapters.files import write_atomic
+from ralph.adapters.storage.places import located, recorded
 from ralph.errors import StoreError
 
 VERSION = 2
 NEW_RUN = "start a new run with `ralph run`"
+PATHS = ("promptFile", "ralphDir", "taskFolder", "folder")
+"""The arguments that are paths. Those inside the project are kept relative to it: see ``places``."""
 RECEIPT_RUN = "SELECT id, profile, agent, root, started_at, ended_at FROM runs WHERE id = ?"
 
 
@@ -34,11 +37,12 @@ class RunRequest:
 
 def save_request(folder: Path, request: RunRequest) -> None:
     """Readable by the user alone: prompts and flags may hold secrets."""
+    project = _project_of(folder)
     content = {
         "version": VERSION,
         "profile": request.profile,
-        "arguments": request.arguments,
-        "workspace": request.workspace,
+        "arguments": {key: _kept(key, value, project) for key, value in request.arguments.items()},
+        "workspace": recorded(Path(request.workspace), project),
         "flags": [[list(path), value, origin] for path, value, origin in request.flags],
         "settings": request.settings,
         "byProgram": request.by_program,
@@ -65,10 +69,15 @@ def load_request(folder: Path) -> RunRequest:
         if content["version"] != VERSION:
             message = f"{path} was written by another version of ralph ({content['version']})"
             raise StoreError(message, hint=NEW_RUN)
+        project, was = _project_of(folder), Path(str(content["workspace"]))
+        now = located(str(was), project)
+        arguments = dict(content["arguments"])
         return RunRequest(
             profile=str(content["profile"]),
-            arguments=dict(content["arguments"]),
-            workspace=str(content["workspace"]),
+            arguments={
+                key: _found(key, value, project, was=was, now=now) for key, value in arguments.items()
+            },
+            workspace=str(now),
             flags=[(tuple(map(str, path)), value, str(origin)) for path, value, origin in content["flags"]],
             settings=dict(content["settings"]),
             by_program=content.get("byProgram") is True,
@@ -79,6 +88,26 @@ def load_request(folder: Path) -> RunRequest:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         message = f"{path} cannot be read: {error}"
         raise StoreError(message, hint=NEW_RUN) from error
+
+
+def _project_of(run_folder: Path) -> Path:
+    """``<project>/.ralph/runs/<id>``"""
+    return run_folder.absolute().parent.parent.parent
+
+
+def _kept(key: str, value: object, project: Path) -> object:
+    if key not in PATHS or not isinstance(value, str) or not Path(value).is_relative_to(project):
+        return value
+    return recorded(Path(value), project)
+
+
+def _found(key: str, value: object, project: Path, *, was: Path, now: Path) -> object:
+    if key not in PATHS or not isinstance(value, str) or not value:
+        return value
+    path = Path(value)
+    if was.is_absolute() and path.is_relative_to(was):  # an earlier version wrote it
+        path = now / path.relative_to(was)
+    return str(project / path)
 
 
 def write_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) -> Path:
@@ -92,6 +121,7 @@ def write_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) -
     with store_errors(path):
         row = database.execute(RECEIPT_RUN, (run_id,)).fetchone()
         run = dict(zip(("run", "profile", "agent", "root", "started_at", "ended_at"), row, strict=True))
+        run["root"] = str(located(run["root"], _project_of(run_folder)))
         events = [decode_event(data) for (data,) in database.execute(query, (run_id, *KINDS))]
         write_atomic(path, json.dumps(receipt(run, events), indent=1) + "\n")
     return path

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ralph.adapters.storage.database import StartedOf, schema_version, store_errors
+from ralph.adapters.storage.places import located
 from ralph.domain.holder import Owner
 from ralph.domain.views.runs import LastCheck, RunView, is_alive, sort_runs, state_of
 from ralph.errors import StoreError
@@ -175,7 +176,7 @@ class RunReader:
             id=row.id,
             profile=row.profile,
             agent=row.agent,
-            root=row.root,
+            root=str(located(row.root, self._path.parent.parent)),
             state=state_of(row.outcome, alive=alive, in_session=in_session, paused=paused, waits=waits),
             live=alive,
             iteration=begun[0] if in_session and begun is not None else judged,

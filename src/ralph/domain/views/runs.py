@@ -153,13 +153,15 @@ def runs_in(workspace: str, runs: Sequence[RunView]) -> list[RunView]:
 
 
 def live_runs(runs: Sequence[RunView], workspace: str) -> list[RunView]:
-    return [run for run in runs_in(workspace, runs) if run.live]
+    """A child run counts once its parent has ended: then it is the one that holds the workspace."""
+    live = [run for run in runs if run.live]
+    return [run for run in live if run.root == workspace and not is_child(run, live)]
 
 
 def waiting_run(runs: Sequence[RunView], workspace: str) -> RunView | None:
     """A run that ended to wait for something outside, and so has no process to ask."""
     own = runs_in(workspace, runs)
-    if any(run.live for run in own):
+    if live_runs(runs, workspace):
         return None
     return next((run for run in own if run.state is RunState.WAITING), None)
 
