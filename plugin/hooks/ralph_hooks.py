@@ -467,6 +467,48 @@ def ralph_domain_loop_session_report():
 
     Fault = Transient | RateLimited | Fatal
 
+    class Obstacle(StrEnum):
+        """What kept a session, of a worker or of a judge, from its work."""
+
+        TRANSIENT = "transient"
+        RATE_LIMITED = "rate_limited"
+        FATAL = "fatal"
+        LIMIT_REACHED = "limit_reached"  #: a limit of the run itself
+
+    _LASTING = (Obstacle.LIMIT_REACHED, Obstacle.FATAL, Obstacle.RATE_LIMITED, Obstacle.TRANSIENT)
+
+    @dataclass(frozen=True, slots=True)
+    class Hindrance:
+        """Nobody's work was judged by this: neither the worker's, nor, if a judge was hindered, what it should judge.
+
+    ``until`` and ``hint`` as in the faults.
+    """
+
+        obstacle: Obstacle
+        reason: str
+        until: float | None = None
+        hint: str = ""
+
+        @classmethod
+        def of(cls, fault: Fault) -> Hindrance:
+            match fault:
+                case RateLimited(reason, until):
+                    return cls(Obstacle.RATE_LIMITED, reason, until)
+                case Fatal(reason, hint):
+                    return cls(Obstacle.FATAL, reason, hint=hint)
+                case Transient(reason):
+                    return cls(Obstacle.TRANSIENT, reason)
+
+    def most_lasting(failures: Sequence[Hindrance | None]) -> Hindrance | None:
+        """What keeps checks that failed from judging; None if one of them has judged, or none failed.
+
+    Waiting for a limit does not help a judge who is not logged in.
+    """
+        hindered = [one for one in failures if one is not None]
+        if not hindered or len(hindered) < len(failures):
+            return None
+        return min(hindered, key=lambda one: _LASTING.index(one.obstacle))
+
     @dataclass(frozen=True, slots=True)
     class Spend:
         """Money, tokens and time. Unknown cost is not zero: ``cost_usd`` is None until some is reported, and with
@@ -514,6 +556,12 @@ def ralph_domain_loop_session_report():
         tools: int = 0
         tool_errors: int = 0
         denials: tuple[str, ...] = ()  # tools it was not permitted to use, one entry per call
+
+        @property
+        def hindrance(self) -> Hindrance | None:
+            if self.ending is Ending.LIMITED:
+                return Hindrance(Obstacle.LIMIT_REACHED, self.reason)
+            return None if self.fault is None else Hindrance.of(self.fault)
     return locals()
 
 def ralph_domain_plan_active_marker():

@@ -138,6 +138,25 @@ def test_nor_does_a_new_run(cut: PlanRun) -> None:
     assert "less" not in (cut.project.root / "ralph" / "prd.md").read_text()
 
 
+def test_nor_does_one_after_the_killed_run_was_removed(cut: PlanRun) -> None:
+    cut.project.ralph("runs", "prune", "--keep", "0", "--yes", check=0)
+    cut.plays("true")
+
+    said = cut.project.ralph(*RUN, "-n", "1", check=LIMIT_REACHED).stderr
+
+    assert "was cut off in a session that was never judged" in said
+    assert not cut.story["passes"]
+
+
+def test_nor_does_one_after_the_project_was_moved(cut: PlanRun) -> None:
+    cut.project.root = cut.project.root.rename(cut.project.root.with_name("moved"))
+    cut.plays("true")
+
+    cut.project.ralph(*RUN, "-n", "1", check=LIMIT_REACHED)
+
+    assert not cut.story["passes"]
+
+
 def test_nor_does_a_third_run_when_the_second_was_killed_as_well(cut: PlanRun) -> None:
     cut.plays(cut.sends(signal.SIGKILL))
     cut.project.ralph(*RUN, check=KILLED)
@@ -151,7 +170,7 @@ def test_nor_does_a_third_run_when_the_second_was_killed_as_well(cut: PlanRun) -
 def test_nor_does_one_whose_clock_says_that_another_run_was_later(plan: PlanRun) -> None:
     plan.plays("true")
     plan.project.ralph(*RUN, "-n", "1", check=LIMIT_REACHED)
-    (memory,) = plan.project.root.glob(".ralph/runs/*/plan/plan.json")
+    (memory,) = plan.project.root.glob(".ralph/plans/*.json")
     os.utime(memory, (4_000_000_000, 4_000_000_000))
     plan.plays(f"{plan.marks(APPROVED)}; {COMMIT}; {plan.sends(signal.SIGKILL)}")
     plan.project.ralph(*RUN, check=KILLED)
@@ -185,11 +204,17 @@ def test_a_plan_that_was_archived_after_a_kill_does_not_come_back(cut: PlanRun) 
     assert "1 story approved; reviews: B 1" in said
 
 
-def test_a_memory_from_before_it_knew_all_its_fields_is_still_a_memory(cut: PlanRun) -> None:
-    (memory,) = cut.project.root.glob(".ralph/runs/*/plan/plan.json")
+def test_a_memory_that_an_earlier_version_left_in_the_runs_folder_is_still_a_memory(cut: PlanRun) -> None:
+    (memory,) = cut.project.root.glob(".ralph/plans/*.json")
     saved = json.loads(memory.read_text())
+    memory.unlink()
+    (run,) = cut.project.root.glob(".ralph/runs/*")
+    request = json.loads((run / "request.json").read_text())
+    request["arguments"]["ralphDir"] = str(cut.project.root / "ralph")
+    (run / "request.json").write_text(json.dumps(request))
     old = {name: saved[name] for name in ("tasks", "told", "inSession", "guarded")}
-    memory.write_text(json.dumps(old))
+    (run / "plan").mkdir(exist_ok=True)
+    (run / "plan" / "plan.json").write_text(json.dumps(old))
     assert "is not judged" in cut.project.ralph("plan", "status", check=0).stdout
 
     said = cut.project.ralph(*RUN, check=0).stderr
@@ -198,12 +223,12 @@ def test_a_memory_from_before_it_knew_all_its_fields_is_still_a_memory(cut: Plan
 
 
 def test_a_memory_that_cannot_be_read_keeps_nobody_from_archiving(cut: PlanRun) -> None:
-    (memory,) = cut.project.root.glob(".ralph/runs/*/plan/plan.json")
+    (memory,) = cut.project.root.glob(".ralph/plans/*.json")
     memory.write_text("{")
 
     ran = cut.project.ralph("plan", "archive", check=0)
 
-    assert f"warning: what run {cut.runs()[0]} remembered of the plan cannot be read" in ran.stderr
+    assert "warning: what ralph remembered of the plan cannot be read" in ran.stderr
     assert ran.stdout.endswith("committed\n")
     tasks = cut.project.root / "ralph" / "tasks.json"
     tasks.write_text(json.dumps(tasks_json(story_json("B"), branchName="ralph/search")))

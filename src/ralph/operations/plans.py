@@ -226,13 +226,13 @@ def _take_prd(files: PlanFiles, source: Path) -> None:
 class ArchivedPlan:
     """``earlier``: nothing was archived, but an earlier archive was committed at last.
 
-    ``commit_error``: why git did not commit it; ``unreadable``: runs whose memory of the plan was set aside.
+    ``commit_error``: why git did not commit it; ``was_unreadable``: what ralph remembered of the plan was set aside unread.
     """
 
     folder: str
     done: int = 0
     total: int = 0
-    unreadable: Sequence[str] = ()
+    was_unreadable: bool = False
     in_repository: bool = True
     commit_error: str = ""
     earlier: bool = False
@@ -247,7 +247,7 @@ def archive_plan(plan: Plan, *, label: str | None) -> ArchivedPlan:
 
     root = plan.root.workspace
     in_repository = git_top(root) is not None
-    unreadable: list[str] = []
+    unreadable: list[bool] = []
     with without_a_run(plan.root):
         try:
             archived = plan_archive.archive_plan(
@@ -256,7 +256,7 @@ def archive_plan(plan: Plan, *, label: str | None) -> ArchivedPlan:
                 label=label,
                 date=time.strftime("%Y-%m-%d"),
                 write=write_atomic,
-                then=lambda: unreadable.extend(forget_unjudged(plan.state_folder, plan.path)),
+                then=lambda: unreadable.append(forget_unjudged(plan.state_folder, plan.path)),
             )
         except plan_archive.NothingToArchive:
             if in_repository and (left := asyncio.run(_commit_left(root, plan.name))) is not None:
@@ -268,7 +268,7 @@ def archive_plan(plan: Plan, *, label: str | None) -> ArchivedPlan:
         folder=folder,
         done=archived.done,
         total=archived.total,
-        unreadable=unreadable,
+        was_unreadable=any(unreadable),
         in_repository=in_repository,
         commit_error=error,
     )

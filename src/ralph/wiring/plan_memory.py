@@ -1,24 +1,31 @@
-"""What runs remember of a plan, and whether their last word on it was spoken."""
+"""What ralph remembers of a plan, and whether the last word on it was spoken.
+
+It belongs to the plan, not to a run: `ralph runs prune` must not turn what nobody judged into the user's word.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
-from ralph.adapters.documents.plan_files import LARGEST_BYTES, TRUSTED, write_errors
-from ralph.adapters.files import read_whole
+from ralph.adapters.documents.plan_files import LARGEST_BYTES, write_errors
+from ralph.adapters.files import read_whole, write_atomic
 from ralph.adapters.storage.run_files import load_request
+from ralph.domain.text.safe_text import slug
 from ralph.engine.plans.ports import TrustedPlan, trusted_plan_from
 from ralph.errors import StoreError
 
 ASIDE = "plan"
-"""In a run's folder."""
-SUPERSEDED = "plan.superseded.json"
+"""In a run's folder: what was undone."""
+PLANS = "plans"
+SUPERSEDED = ".superseded"
 
 
 @dataclass(frozen=True, slots=True)
 class PlanMemory:
-    """The newest one of a plan, whichever run wrote it."""
+    """``run_id``: the run that wrote it."""
 
     file: Path
     run_id: str
@@ -30,40 +37,49 @@ class PlanMemory:
         return self.trusted.in_session
 
 
+def memory_file(state_folder: Path, folder: Path) -> Path:
+    """Named after where the plan is as seen from the project, so that both can be moved together."""
+    place = os.path.relpath(folder, state_folder.resolve().parent)
+    digest = blake2b(os.fsencode(place), digest_size=4).hexdigest()
+    return state_folder / PLANS / f"{slug(place)}-{digest}.json"
+
+
 def plan_memory(state_folder: Path, folder: Path) -> PlanMemory | None:
     """None: no run has worked on the plan in ``folder`` yet."""
-    for file in _newest_first(state_folder, folder):
-        run = file.parents[1]
+    for file in _memories(state_folder, folder):
         trusted = _trusted_in(file)
         if trusted is None:
-            message = f"what run {run.name} remembers of the plan is damaged: {file}"
+            message = f"what ralph remembers of the plan is damaged: {file}"
             raise StoreError(
                 message, hint=f"see that {folder}/tasks.json is as you want it, then remove that file"
             )
-        return PlanMemory(file, run.name, trusted)
+        return PlanMemory(file, trusted.run_id or file.parents[1].name, trusted)
     return None
 
 
-def supersede(state_folder: Path, folder: Path, *, by: Path) -> None:
-    """From now on ``by`` is the only memory of the plan: which is the newest is not a question for a clock."""
-    for file in _newest_first(state_folder, folder):
-        if file != by:
-            _put_aside(file)
+def adopt_memory(state_folder: Path, folder: Path, memory: PlanMemory | None) -> Path:
+    """The plan's own file; what an earlier version of ralph remembered in a run's folder is moved there."""
+    own = memory_file(state_folder, folder)
+    if memory is not None and memory.file != own:
+        with write_errors(own):
+            own.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(own, memory.trusted.to_json())
+    for file in _left_in_runs(state_folder, folder):
+        _put_aside(file)
+    return own
 
 
-def forget_unjudged(state_folder: Path, folder: Path) -> tuple[str, ...]:
+def forget_unjudged(state_folder: Path, folder: Path) -> bool:
     """The plan in ``folder`` is a new one, by the user's will: what a session did to the old one is of no interest.
 
-    A memory that cannot be read keeps nobody from that; gives the runs whose memory it was.
+    A memory that cannot be read keeps nobody from that; True if there was one.
     """
-    unreadable = []
-    for file in reversed(_newest_first(state_folder, folder)):  # the one that counts last, should one fail
+    was_unreadable = False
+    for file in reversed(_memories(state_folder, folder)):  # the one that counts last, should one fail
         trusted = _trusted_in(file)
-        if trusted is None:
-            unreadable.append(file.parents[1].name)
-        if trusted is None or trusted.in_session:
-            _put_aside(file)
-    return tuple(unreadable)
+        was_unreadable |= trusted is None
+        _put_aside(file)
+    return was_unreadable
 
 
 def unjudged_note(state_folder: Path, folder: Path) -> str:
@@ -84,12 +100,19 @@ def _trusted_in(file: Path) -> TrustedPlan | None:
 
 def _put_aside(file: Path) -> None:
     with write_errors(file):
-        file.rename(file.with_name(SUPERSEDED))
+        file.rename(file.with_name(file.name + SUPERSEDED))
 
 
-def _newest_first(state_folder: Path, folder: Path) -> list[Path]:
+def _memories(state_folder: Path, folder: Path) -> list[Path]:
+    """The one that counts first."""
+    own = memory_file(state_folder, folder)
+    return [*([own] if os.path.lexists(own) else []), *_left_in_runs(state_folder, folder)]
+
+
+def _left_in_runs(state_folder: Path, folder: Path) -> list[Path]:
+    """By earlier versions of ralph; the newest first."""
     found = []
-    for file in (state_folder / "runs").glob(f"*/{ASIDE}/{TRUSTED}"):
+    for file in (state_folder / "runs").glob(f"*/{ASIDE}/plan.json"):
         try:
             if load_request(file.parents[1]).arguments.get("ralphDir") == str(folder):
                 found.append((file.lstat().st_mtime_ns, file))

@@ -106,7 +106,7 @@ class PlanProject:
         )
         journal = MemoryJournal(folder=self.aside)
         self.aside.mkdir(exist_ok=True)
-        files = PlanFiles(self.root, self.root / "ralph", write_atomic, self.aside)
+        files = PlanFiles(self.root, self.root / "ralph", write_atomic, self.aside, self.aside / "plan.json")
         repository = GitPlanRepository(self.root, runner, aside=self.aside) if self.uses_git else None
         audit = PlanAudit(files, rules, repository)
 

@@ -28,7 +28,6 @@ DEFAULT_FOLDER = Path("ralph")
 
 LARGEST_BYTES = 4 * LARGEST_CHARS
 PROGRESS_END_BYTES = 200_000
-TRUSTED = "plan.json"
 
 Write = Callable[[Path, str | bytes], None]
 
@@ -59,18 +58,18 @@ def require_plan(root: Path, ralph_dir: Path | None) -> Path:
 class PlanFiles:
     """``aside``: the run's own folder, for copies of what was undone; None: nothing is kept.
 
-    ``remembered``: the file in which an earlier run recorded what it trusted of this plan; None: this run's, if any.
+    ``trusted``: the file in which ralph remembers what it trusts of this plan; None: it remembers nothing.
     """
 
     root: Path
     path: Path
     write: Write
     aside: Path | None = None
-    remembered: Path | None = None
+    trusted: Path | None = None
 
     @property
     def memory(self) -> str:
-        return str(self.remembered or (self.aside or Path()) / TRUSTED)
+        return str(self.trusted or "")
 
     @property
     def folder(self) -> str:
@@ -125,20 +124,17 @@ class PlanFiles:
         return str(copy)
 
     def load_trusted(self) -> str | None:
-        if self.remembered is None and self.aside is None:
+        if self.trusted is None or not os.path.lexists(self.trusted):
             return None
-        path = Path(self.memory)
-        if not os.path.lexists(path):
-            return None
-        data = read_whole(path, 2 * LARGEST_BYTES, follow=False)
+        data = read_whole(self.trusted, 2 * LARGEST_BYTES, follow=False)
         return "" if data is None else data.decode(errors="replace")
 
     def save_trusted(self, text: str) -> None:
-        if self.aside is None:
+        if self.trusted is None:
             return
-        with write_errors(self.aside / TRUSTED):
-            self.aside.mkdir(parents=True, exist_ok=True)
-            self.write(self.aside / TRUSTED, text)
+        with write_errors(self.trusted):
+            self.trusted.parent.mkdir(parents=True, exist_ok=True)
+            self.write(self.trusted, text)
 
     def _put(self, name: str, content: bytes) -> None:
         target = self.path / name

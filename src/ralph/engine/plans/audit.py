@@ -45,6 +45,7 @@ class PlanAudit:
         *,
         memory_files: Sequence[str] = MEMORY_FILES,
         promise: str = PROMISE,
+        run_id: str = "",
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store = store
@@ -56,6 +57,7 @@ class PlanAudit:
         # Of the session that is offered or under way; None: it was another process's.
         self.mode: StoryMode | None = None
         self.plan = _first_trusted(store)
+        self.plan.run_id = run_id
         self.stuck = ""
         # This run may be cut off too, before it has judged anything: what it trusts must be its own by then.
         self._save()

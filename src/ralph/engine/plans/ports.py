@@ -46,6 +46,7 @@ class TrustedPlan:
     """
 
     document: TasksDocument
+    run_id: str = ""  # that wrote it
     in_session: bool = False  # begun and not judged to the end yet
     is_review: bool = False  # that session
     guarded: Mapping[str, bytes | None] = field(default_factory=dict)  # files that no session may change
@@ -60,6 +61,7 @@ class TrustedPlan:
         """What whoever resumes the plan needs to know."""
         return json.dumps(
             {
+                "run": self.run_id,
                 "tasks": self.document.text(),
                 "told": list(self.told),
                 "inSession": self.in_session,
@@ -85,6 +87,7 @@ def trusted_plan_from(text: str) -> TrustedPlan | None:
             return None
         return TrustedPlan(
             document,
+            run_id=str(saved.get("run", "")),
             in_session=saved["inSession"] is True,
             is_review=saved.get("isReview") is True,
             tree=TreeState(
@@ -104,7 +107,7 @@ def trusted_plan_from(text: str) -> TrustedPlan | None:
 
 
 class PlanStore(Protocol):
-    """The files of a plan, and a place that is the run's own."""
+    """The files of a plan, and what ralph remembers of it."""
 
     @property
     def folder(self) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import gmtime, strftime
 
-from ralph.adapters.documents.plan_files import TRUSTED, PlanFiles, remove_marker, require_plan, write_marker
+from ralph.adapters.documents.plan_files import PlanFiles, remove_marker, require_plan, write_marker
 from ralph.adapters.files import write_atomic
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
@@ -31,7 +31,7 @@ from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
-from ralph.wiring.plan_memory import ASIDE, PlanMemory, forget_unjudged, plan_memory, supersede
+from ralph.wiring.plan_memory import ASIDE, PlanMemory, adopt_memory, forget_unjudged, plan_memory
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import (
     guardrails_of,
@@ -44,11 +44,13 @@ from ralph.wiring.requirements import (
 class PlanComposition:
     """``stay``: on the branch that is checked out, whatever branchName says.
 
+    ``place``: its folder as seen from the project, which may be moved before the run is resumed.
     ``as_found``: what a session wrote into the plan that nobody judged is the user's word. Said once, not remembered.
     ``document``: the plan as it was when the run was prepared; None: it could not be read.
     """
 
     folder: Path
+    place: str
     rules: ReviewRules
     maximum: int
     promise: str
@@ -59,14 +61,19 @@ class PlanComposition:
 
     def arguments(self) -> Mapping[str, object]:
         return {
-            "ralphDir": str(self.folder),
+            "ralphDir": self.place,
             "skipReview": self.rules.skip,
             "reviewCap": self.rules.cap,
             "stay": self.stay,
         }
 
     def describe(self) -> Mapping[str, object]:
-        return {**self.arguments(), "prompt": f"the plan in {self.folder.name}", "completion": self.promise}
+        return {
+            **self.arguments(),
+            "ralphDir": str(self.folder),
+            "prompt": f"the plan in {self.folder.name}",
+            "completion": self.promise,
+        }
 
     def warnings(self, launch: Launch) -> Iterator[str]:
         if self.asked_to_continue:
@@ -86,7 +93,7 @@ class PlanComposition:
             self.folder,
             write_atomic,
             aside=kit.record.folder / ASIDE,
-            remembered=memory.file if memory else None,
+            trusted=adopt_memory(kit.launch.state_folder, self.folder, memory),
         )
         warnings: list[str] = []
         if top is not None:
@@ -107,9 +114,9 @@ class PlanComposition:
             self.rules,
             repository,
             promise=self.promise,
+            run_id=kit.record.run_id,
             warn=kit.warn,
         )
-        supersede(kit.launch.state_folder, self.folder, by=kit.record.folder / ASIDE / TRUSTED)
 
         def mark() -> None:
             write_marker(root, self._marker(kit, audit, top), write_atomic)
@@ -165,7 +172,7 @@ class PlanComposition:
             review_cap=self.rules.cap,
             iteration_mode=mode.mode if mode is not None else None,
             snapshot=snapshot_of(audit.plan.document),
-            ralph_dir=self.folder.relative_to(kit.workspace.resolve()).as_posix(),
+            ralph_dir=self.place,
             run_id=kit.record.run_id,
             uncommitted=[path if prefix in ("", ".") else f"{prefix}/{path}" for path in tree.uncommitted],
         )
@@ -247,6 +254,7 @@ def prepare_reviewed(
         agents=chosen_agents(settings, root.workspace, environ=environ),
         composition=PlanComposition(
             folder=folder,
+            place=folder.relative_to(root.workspace.resolve()).as_posix(),
             document=document,
             rules=ReviewRules(
                 review_cap or own.review_cap, skip_review or own.skip_review, own.at_cap == "block"

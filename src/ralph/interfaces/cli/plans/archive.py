@@ -34,8 +34,8 @@ def command(label: str | None, project_dir: Path | None, ralph_dir: Path | None)
     if note := plan.unjudged_note:
         click.echo(f"note: {note}", err=True)
     archived = archive_plan(plan, label=label)
-    for run in archived.unreadable:
-        click.echo(f"warning: what run {run} remembered of the plan cannot be read: set aside", err=True)
+    if archived.was_unreadable:
+        click.echo("warning: what ralph remembered of the plan cannot be read: set aside", err=True)
     if archived.commit_error:
         message = f"archived to {archived.folder}, but git could not commit it: {archived.commit_error}"
         raise StoreError(
