@@ -44,13 +44,11 @@ from ralph.wiring.requirements import (
 class PlanComposition:
     """``stay``: on the branch that is checked out, whatever branchName says.
 
-    ``place``: its folder as seen from the project, which may be moved before the run is resumed.
     ``as_found``: what a session wrote into the plan that nobody judged is the user's word. Said once, not remembered.
     ``document``: the plan as it was when the run was prepared; None: it could not be read.
     """
 
     folder: Path
-    place: str
     rules: ReviewRules
     maximum: int
     promise: str
@@ -61,19 +59,14 @@ class PlanComposition:
 
     def arguments(self) -> Mapping[str, object]:
         return {
-            "ralphDir": self.place,
+            "ralphDir": str(self.folder),
             "skipReview": self.rules.skip,
             "reviewCap": self.rules.cap,
             "stay": self.stay,
         }
 
     def describe(self) -> Mapping[str, object]:
-        return {
-            **self.arguments(),
-            "ralphDir": str(self.folder),
-            "prompt": f"the plan in {self.folder.name}",
-            "completion": self.promise,
-        }
+        return {**self.arguments(), "prompt": f"the plan in {self.folder.name}", "completion": self.promise}
 
     def warnings(self, launch: Launch) -> Iterator[str]:
         if self.asked_to_continue:
@@ -172,7 +165,7 @@ class PlanComposition:
             review_cap=self.rules.cap,
             iteration_mode=mode.mode if mode is not None else None,
             snapshot=snapshot_of(audit.plan.document),
-            ralph_dir=self.place,
+            ralph_dir=self.folder.relative_to(kit.workspace.resolve()).as_posix(),
             run_id=kit.record.run_id,
             uncommitted=[path if prefix in ("", ".") else f"{prefix}/{path}" for path in tree.uncommitted],
         )
@@ -254,7 +247,6 @@ def prepare_reviewed(
         agents=chosen_agents(settings, root.workspace, environ=environ),
         composition=PlanComposition(
             folder=folder,
-            place=folder.relative_to(root.workspace.resolve()).as_posix(),
             document=document,
             rules=ReviewRules(
                 review_cap or own.review_cap, skip_review or own.skip_review, own.at_cap == "block"
