@@ -15,6 +15,7 @@ from statistics import median
 
 from ralph.adapters.processes.process_table import this_process
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.processes.watcher import start_watcher
 from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
@@ -29,19 +30,22 @@ TIMES = 150
 
 async def main(folder: Path) -> dict[str, float]:
     agent, guardrail = ("/bin/echo", "working"), tuple(shell_argv("true"))
-    runner = PosixProcessRunner(run_id="bench", base_environment=os.environ)
+    watcher = start_watcher("bench")
+    runner = PosixProcessRunner(run_id="bench", base_environment=os.environ, watcher=watcher)
+    direct = PosixProcessRunner(run_id="bench", base_environment=os.environ)
 
     async def bare_spawns() -> None:
         for argv in (agent, guardrail):
             # The baseline of the runner: the bare call, blocking as a shell would.
             subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=True)  # noqa: ASYNC221
 
-    async def runs() -> None:
+    async def runs(by: PosixProcessRunner) -> None:
         for argv in (agent, guardrail):
-            await runner.run(Command(argv, folder), on_lines=_ignore, log=folder / "bench.log")
+            await by.run(Command(argv, folder), on_lines=_ignore, log=folder / "bench.log")
 
     state_folder = folder / ".ralph"
     with (
+        watcher,
         closing(open_state_database(state_folder)) as database,
         SqliteJournal(state_folder, database, "bench", owner=this_process(), now=time.time()) as journal,
     ):
@@ -70,7 +74,8 @@ async def main(folder: Path) -> dict[str, float]:
 
         works: dict[str, Callable[[], Awaitable[None]]] = {
             "bare spawns": bare_spawns,
-            "runner": runs,
+            "runner": lambda: runs(runner),
+            "runner without keepers": lambda: runs(direct),
             "journal": record,
         }
         times: dict[str, list[float]] = {name: [] for name in works}

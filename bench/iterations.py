@@ -54,6 +54,12 @@ def measure(folder: Path) -> list[Row]:
         row("one iteration, one guardrail", "guarded", Bar(5)),
         row("one iteration, no guardrail", "unguarded"),
         as_difference("of that: starting and watching two processes", parts["runner"], "ms", bare),
+        as_difference(
+            "of that: two keepers, which adopt what is left behind",
+            parts["runner"],
+            "ms",
+            parts["runner without keepers"],
+        ),
         as_difference("of that: the durable record", parts["journal"], "ms", 0.0),
     ]
 

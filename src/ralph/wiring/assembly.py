@@ -78,6 +78,7 @@ async def open_run(
                         launch,
                         run_id,
                         run_folder=record.folder,
+                        watcher=record.watcher,
                         environment=environ,
                         agent_environment=environment,
                         redactor=redactor,

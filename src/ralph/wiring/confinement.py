@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.processes.watcher import Watcher
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.engine.ports import ProcessRunner
 from ralph.wiring.agents import needs_of
@@ -82,6 +83,7 @@ async def open_runners(
     run_id: str,
     *,
     run_folder: Path,
+    watcher: Watcher,
     environment: Mapping[str, str],
     agent_environment: Mapping[str, str],
     redactor: Redactor,
@@ -97,10 +99,12 @@ async def open_runners(
     confinement = await confinement_of(
         launch, own, run_id=run_id, run_folder=run_folder, environment=agent_environment, report=report
     )
-    agents = make(base_environment=agent_environment, ladder=launch.ladder, exempt=exempt)
+    # What runs the agent, or its work, is kept: nothing of it may outlive its end.
+    agents = make(base_environment=agent_environment, ladder=launch.ladder, exempt=exempt, watcher=watcher)
+    checks = make(base_environment=environment, watcher=watcher)
     async with open_sandbox(confinement, own):
         yield Runners(
-            checks=confinement.around(own) if launch.settings.sandbox_checks else own,
+            checks=confinement.around(checks) if launch.settings.sandbox_checks else checks,
             agents=confinement.around(agents),
             outside=own if confinement.sandbox is None else _wary(confinement, make, environment),
             confinement=confinement,

@@ -53,7 +53,10 @@ class FinalVerification:
             yield kit.runners.checks
             return
         runner = PosixProcessRunner(
-            run_id=kit.record.run_id, base_environment=kit.runners.environment, redactor=kit.runners.redactor
+            run_id=kit.record.run_id,
+            base_environment=kit.runners.environment,
+            redactor=kit.runners.redactor,
+            watcher=kit.record.watcher,
         )
         confinement = await confinement_of(
             replace(kit.launch, root=Root(kit.launch.root.state, path)),

@@ -13,7 +13,7 @@ from time import gmtime, strftime
 from ralph.adapters.agents.registry import split_flags
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.processes.redaction import Redactor, redact_argv
-from ralph.adapters.processes.watcher import end_run_processes, start_watcher
+from ralph.adapters.processes.watcher import Watcher, end_run_processes, start_watcher
 from ralph.adapters.storage.child_runs import ChildRuns, registered_child
 from ralph.adapters.storage.claims import Claims
 from ralph.adapters.storage.controls import Controls
@@ -41,6 +41,7 @@ class Record:
     journal: SqliteJournal
     controls: Controls
     children: ChildRuns
+    watcher: Watcher
     state: LoopState = LoopState()
     was_cut: bool = False
     interrupted: str = ""
@@ -85,7 +86,7 @@ def open_record(
             str(launch.root.workspace), Mode.EXECUTING, run_id=run_id, inherited=parent_id, now=clock.now()
         ),
         SqliteJournal(folder, database, run_id, owner=me, now=clock.now()) as journal,
-        start_watcher(run_id),
+        start_watcher(run_id) as watcher,
         registered_child(environ, run_id, me),
     ):
         record = Record(
@@ -94,6 +95,7 @@ def open_record(
             journal=journal,
             controls=Controls(database, folder / "ralph.db", run_id),
             children=ChildRuns(database, folder, run_id, here=me, started_of=started_of),
+            watcher=watcher,
         )
         options = _options(launch, redactor)
         if launch.resumes:

@@ -10,7 +10,7 @@ from ralph.adapters.processes.watcher import start_watcher
 from ralph.engine.ports import Command
 
 watcher = start_watcher(sys.argv[1])
-runner = PosixProcessRunner(run_id=sys.argv[1], base_environment=os.environ)
+runner = PosixProcessRunner(run_id=sys.argv[1], base_environment=os.environ, watcher=watcher)
 asyncio.run(runner.run(Command(argv=tuple(sys.argv[2:]), cwd=Path.cwd())))
 if "SAY_GOODBYE" in os.environ:
     watcher.close()

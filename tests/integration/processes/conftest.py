@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.process_table import read_process
 from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.processes.watcher import Watcher, start_watcher
 from ralph.engine.ports import Command
 
 CHILDREN = Path(__file__).parents[2] / "data" / "processes"
@@ -31,8 +32,21 @@ class MakeRunner(Protocol):
     ) -> PosixProcessRunner: ...
 
 
+RUN_ID = "run-of-a-test"
+
+
+@pytest.fixture(params=["kept", "direct"])
+def watcher_of_runner(request: pytest.FixtureRequest) -> Iterator[Watcher | None]:
+    """Everything must hold for processes with a keeper and for those that ralph starts itself."""
+    if request.param == "direct" or sys.platform != "linux":
+        yield None
+        return
+    with start_watcher(RUN_ID) as watcher:
+        yield watcher
+
+
 @pytest.fixture
-def make_runner() -> MakeRunner:
+def make_runner(watcher_of_runner: Watcher | None) -> MakeRunner:
     def make(
         *,
         environment: dict[str, str] | None = None,
@@ -42,12 +56,13 @@ def make_runner() -> MakeRunner:
         ladder: Ladder = Ladder(interrupt=0.2, terminate=0.2),  # noqa: B008
     ) -> PosixProcessRunner:
         return PosixProcessRunner(
-            run_id="run-of-a-test",
+            run_id=RUN_ID,
             base_environment=os.environ if environment is None else environment,
             redactor=redactor,
             ladder=ladder,
             exempt=exempt,
             linger=linger,
+            watcher=watcher_of_runner,
         )
 
     return make

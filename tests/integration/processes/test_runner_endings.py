@@ -176,7 +176,7 @@ def test_a_daemon_that_cleared_its_environment_is_ended_when_nobody_else_is_ther
 
 
 def test_a_registered_child_run_is_left_alone(
-    make_runner: Callable[..., PosixProcessRunner], child: Child, tmp_path: Path, alive: Alive
+    make_runner: Callable[..., PosixProcessRunner], child: Child, tmp_path: Path, alive: Alive, until: Until
 ) -> None:
     file = tmp_path / "pid"
     runner = make_runner(exempt=lambda pid: file.exists() and pid == int(file.read_text()))
@@ -187,7 +187,8 @@ def test_a_registered_child_run_is_left_alone(
         assert alive(pid)
     finally:
         os.kill(pid, 9)
-        os.waitpid(pid, 0)  # it had become our child
+        until(lambda: not alive(pid))
+        reap_orphans()  # it had become our child
 
 
 def test_a_grandchild_that_holds_the_pipe_delays_the_end_only_for_a_moment(
@@ -347,7 +348,7 @@ def test_every_step_of_the_ladder_reaches_who_left_the_group(
 
 
 def test_a_registered_child_run_in_the_same_group_survives_the_ladder(
-    make_runner: Callable[..., PosixProcessRunner], tmp_path: Path, alive: Alive
+    make_runner: Callable[..., PosixProcessRunner], tmp_path: Path, alive: Alive, until: Until
 ) -> None:
     file = tmp_path / "pid"
     runner = make_runner(exempt=lambda pid: pid == int(file.read_text()))
@@ -368,7 +369,8 @@ def test_a_registered_child_run_in_the_same_group_survives_the_ladder(
         assert alive(pid)
     finally:
         os.kill(pid, 9)
-        os.waitpid(pid, 0)
+        until(lambda: not alive(pid))
+        reap_orphans()
 
 
 def test_a_daemon_is_found_by_its_mark_where_orphans_cannot_be_adopted(
@@ -402,6 +404,7 @@ def test_a_daemon_is_found_with_and_without_the_kernels_list_of_children(
     assert not alive(pid)
 
 
+@pytest.mark.parametrize("watcher_of_runner", ["direct"], indirect=True)
 def test_a_lost_exit_status_is_not_taken_for_success(runner: PosixProcessRunner, tmp_path: Path) -> None:
     def steal(running: Running) -> None:
         os.waitpid(running.pid, 0)

@@ -108,12 +108,12 @@ def _open_files(pid: int) -> set[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_no_other_child_holds_the_watchers_pipe(watcher: Watcher) -> None:
+def test_no_other_child_holds_the_watchers_socket(watcher: Watcher) -> None:
     child = subprocess.Popen(["sleep", "1000"], close_fds=False)
     try:
-        pipes = {name for name in _open_files(watcher.pid) if name.startswith("pipe:")}
-        assert pipes
-        assert not pipes & _open_files(child.pid)
+        sockets = {name for name in _open_files(watcher.pid) if name.startswith("socket:")}
+        assert sockets
+        assert not sockets & _open_files(child.pid)
     finally:
         child.kill()
         child.wait()

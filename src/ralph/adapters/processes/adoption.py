@@ -28,11 +28,16 @@ _numbers = itertools.count(1)
 
 @dataclass(eq=False, slots=True)
 class Spawn:
-    """One program we started and have not reaped yet. ``seen`` are the descendants found so far."""
+    """One program that was started and has not been reaped yet. ``seen`` are the descendants found so far.
+
+    ``keeper`` is the process that started it and adopts its orphans; 0: we are. ``is_alone``: nothing else is left of it.
+    """
 
     id: str
     pid: int
     born: float
+    keeper: int = 0
+    is_alone: bool = False
     seen: set[tuple[int, float]] = field(default_factory=set)
 
 
@@ -41,7 +46,7 @@ class _Household:
     """The children of this process."""
 
     spawns: dict[int, Spawn] = field(default_factory=dict)  # by the pid of their root
-    others: set[int] = field(default_factory=set)  # children that are not spawns: watchers
+    others: set[int] = field(default_factory=set)  # that are not spawns: watchers and keepers
     since: float = 0.0  # since when at least one spawn has been alive, on the process table's clock
 
 

@@ -1,8 +1,9 @@
 """Finds and ends everything that came from one spawn, even what left its group.
 
-A descendant is known by its session or group, by its ancestors, by having been seen before, or by ``RALPH_SPAWN_ID``
-in its environment. An orphan with none of these (it cleared its environment) can only be attributed while no other
-spawn is alive.
+Whatever a spawn with a keeper leaves behind is a descendant of its keeper. Otherwise, and if the keeper was killed, a
+descendant is known by its session or group, by its ancestors, by having been seen before, or by ``RALPH_SPAWN_ID`` in its
+environment. An orphan with none of these (it cleared its environment) can only be attributed while no other spawn without
+a living keeper is there.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ _NO_WRAP_SECONDS = 1.0
 
 
 def signal_tree(spawn: Spawn, number: signal.Signals, exempt: Exempt) -> None:
-    """Signal the root's group and every descendant outside of it. The root must not be reaped yet."""
+    """Signal the root's group and every descendant outside of it. If we are to reap the root, not before this."""
     table = read_table()
     members = _family(spawn, table)
     spared = _spared(members, exempt)
     outside = [process for process in members.values() if process.group != spawn.pid]
-    if any(process.group == spawn.pid for process in spared.values()):
+    if spawn.pid not in members or any(process.group == spawn.pid for process in spared.values()):
         outside = list(members.values())
     else:
         # One call for the group: it cannot fork its way out in between.
@@ -57,6 +58,8 @@ def signal_tree(spawn: Spawn, number: signal.Signals, exempt: Exempt) -> None:
 
 async def end_left_behind(spawn: Spawn, exempt: Exempt) -> tuple[str, ...]:
     """After the root was reaped: end what is left, and return what it was."""
+    if spawn.is_alone:
+        return ()
     members = _left_behind(spawn, exempt)
     # What is already dying (the end of a pipeline, a process killed with the root) was not left behind.
     settled = time.monotonic() + _SETTLING
@@ -97,7 +100,7 @@ def kill_now(spawn: Spawn, exempt: Exempt, *, within: float = 1.0) -> None:
 
 def _left_behind(spawn: Spawn, exempt: Exempt) -> list[Process]:
     """Usually nothing, and then this is cheap."""
-    if not adoption.adopt_orphans():
+    if spawn.keeper or not adoption.adopt_orphans():
         return _living(spawn, exempt)
     # Whatever outlived the root has become our child, or the descendant of one.
     if not adoption.has_children():
@@ -141,7 +144,8 @@ def _family(spawn: Spawn, table: Mapping[int, Process]) -> dict[int, Process]:
         for process in table.values()
         if spawn.pid in (process.pid, process.session, process.group)
         or process.identity in spawn.seen
-        or _is_orphan_of(spawn, process, others)
+        or (spawn.keeper and process.parent == spawn.keeper)
+        or _is_orphan_of(spawn, process, others, table)
     ]
     family = _with_descendants(heads, table)
     for other in others:
@@ -151,7 +155,9 @@ def _family(spawn: Spawn, table: Mapping[int, Process]) -> dict[int, Process]:
     return family
 
 
-def _is_orphan_of(spawn: Spawn, process: Process, others: Iterable[Spawn]) -> bool:
+def _is_orphan_of(
+    spawn: Spawn, process: Process, others: Iterable[Spawn], table: Mapping[int, Process]
+) -> bool:
     if process.is_zombie:
         return False
     if not adoption.adopt_orphans():
@@ -159,14 +165,19 @@ def _is_orphan_of(spawn: Spawn, process: Process, others: Iterable[Spawn]) -> bo
         return (LINUX or process.parent == 1) and variable(process.pid, SPAWN_VARIABLE) == spawn.id
     if not adoption.is_adopted(process):
         return False
-    ids_of_others = {other.id for other in others}
+    has_others = any(not _is_kept(other, table) for other in others)
     mark = variable(process.pid, SPAWN_VARIABLE)
-    if mark is None and ids_of_others:
+    if mark is None and has_others:
         mark = _mark_after_exec(process.pid)
     if mark == spawn.id:
         return True
-    # Without a mark, or with that of no live spawn.
-    return not ids_of_others and adoption.may_be_from_a_spawn(process)
+    # Without a mark, or with that of no live spawn: of someone whose keeper would not have it.
+    return not has_others and not _is_kept(spawn, table) and adoption.may_be_from_a_spawn(process)
+
+
+def _is_kept(spawn: Spawn, table: Mapping[int, Process]) -> bool:
+    keeper = table.get(spawn.keeper)
+    return keeper is not None and not keeper.is_zombie
 
 
 def _mark_after_exec(pid: int) -> str | None:

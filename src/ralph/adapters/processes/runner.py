@@ -19,12 +19,14 @@ from ralph.adapters.processes.ladder import QUICK, USUAL, Ladder
 from ralph.adapters.processes.output import LogFile, Sink
 from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.spawn import PIPE_SIZE, CannotStart, Started, start
+from ralph.adapters.processes.watcher import Watcher
 from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, Exit, Running, Timeouts
 from ralph.errors import RalphError
 
 _READ_SIZE = PIPE_SIZE
 _REAP_EVERY = 5.0
+_KEEPER_SECONDS = 2.0
 LOOK_AGAIN = 0.05
 _NO_LIMITS = Timeouts()
 
@@ -33,7 +35,8 @@ class PosixProcessRunner:
     """The ``ProcessRunner`` of Linux and macOS.
 
     ``exempt`` tells which pids are registered child runs: they and their descendants are left alone. ``linger`` is how
-    long to wait for output after the exit while a grandchild holds the pipe.
+    long to wait for output after the exit while a grandchild holds the pipe. With a ``watcher`` each process gets a keeper
+    that adopts what it leaves behind: what runs the agent's code, or the agent, needs one.
 
     If the log cannot be written (a full disk), or ``on_lines`` raises, the process tree is ended and ``run`` raises the
     exception (``StoreError`` for the log).
@@ -48,6 +51,7 @@ class PosixProcessRunner:
         ladder: Ladder = USUAL,
         exempt: Exempt | None = None,
         linger: float = 1.0,
+        watcher: Watcher | None = None,
     ) -> None:
         if os.name != "posix":
             message = f"running agents is not supported on this system ({os.name})"
@@ -58,6 +62,7 @@ class PosixProcessRunner:
         self._ladder = ladder
         self._exempt = exempt if exempt is not None else lambda pid: False
         self._linger = linger
+        self._watcher = watcher
 
     async def run(
         self,
@@ -83,7 +88,9 @@ class PosixProcessRunner:
                 log_file.open()
             born = asyncio.get_running_loop().time()
             try:
-                started = start(command, run_id=self._run_id, environment=self._environment)
+                started = await start(
+                    command, run_id=self._run_id, environment=self._environment, watcher=self._watcher
+                )
             except CannotStart as error:
                 return Exit(Ending.NOT_STARTED, None, 0.0, error=self._redactor.redact(str(error)))
             sinks = (stdout_sink, stderr_sink)
@@ -164,7 +171,7 @@ class _Living:
         self.error = ""
         self.failure: BaseException | None = None
         self.is_over = False
-        self._process = started.process
+        self._child = started.child
         self._ladder = ladder
         self._exempt = exempt
         self._linger = linger
@@ -235,8 +242,9 @@ class _Living:
         self._stop_watching()
         for stream in tuple(self._streams):
             self._close(stream)
-        if self._process.returncode is None:
-            self._process.returncode = -signal.SIGKILL  # given up: keep Popen from complaining
+        if (keeper := self._child.keeper) is not None:
+            self._loop.remove_reader(keeper.control)
+            keeper.release()
         adoption.unregister(self.spawn)
 
     # --- output ---
@@ -285,12 +293,43 @@ class _Living:
     # --- exit ---
 
     def _watch_for_exit(self) -> None:
+        keeper = self._child.keeper
+        if keeper is not None:
+            self._loop.add_reader(keeper.control, self._told)
         try:
             self._pidfd = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):  # macOS, or a kernel before 5.3
-            threading.Thread(target=self._wait_in_thread, daemon=True).start()
+        except (AttributeError, OSError):  # macOS, or a kernel before 5.3; or its keeper has reaped it
+            if keeper is None:
+                threading.Thread(target=self._wait_in_thread, daemon=True).start()
         else:
-            self._loop.add_reader(self._pidfd, self._exited)
+            self._loop.add_reader(self._pidfd, self._exited if keeper is None else self._wait_for_keeper)
+
+    def _told(self) -> None:
+        """The keeper says how the program ended; or it was killed, and the program is our child now."""
+        keeper = self._child.keeper
+        assert keeper is not None
+        try:
+            heard = keeper.heard()
+        except ConnectionError:
+            self._loop.remove_reader(keeper.control)
+            keeper.abandon()
+            self._child.keeper = None
+            self._stop_watching_pid()
+            self._watch_for_exit()
+            return
+        if heard is not None:
+            status, others_are_left = heard
+            self.spawn.is_alone = not others_are_left
+            self._child.is_reaped = True
+            self.code = os.waitstatus_to_exitcode(status)
+            self._exited()
+
+    def _wait_for_keeper(self) -> None:
+        """The program has ended, and its keeper says so at once unless someone stopped it."""
+        self._stop_watching_pid()
+        keeper = self._child.keeper
+        if keeper is not None and not self._has_exited:
+            self._later("keeper", _KEEPER_SECONDS, _kill, keeper.pid)
 
     def _wait_in_thread(self) -> None:
         self._take_exit_status(0)
@@ -298,17 +337,18 @@ class _Living:
             self._loop.call_soon_threadsafe(self._exited)
 
     def _take_exit_status(self, flags: int) -> None:
-        if self._process.returncode is not None:
+        if self._child.is_reaped or self._child.keeper is not None:
             return
         try:
             pid, status = os.waitpid(self.pid, flags)
         except ChildProcessError:
-            # Popen would call this 0. A success that nobody saw is none.
+            # A success that nobody saw is none.
             self.error = "its exit status was lost: something else in this process took it"
-            self._process.returncode = -1
+            self._child.is_reaped = True
             return
         if pid:
-            self.code = self._process.returncode = os.waitstatus_to_exitcode(status)
+            self._child.is_reaped = True
+            self.code = os.waitstatus_to_exitcode(status)
 
     def _exited(self) -> None:
         if self._has_exited:
@@ -324,6 +364,9 @@ class _Living:
     def _stop_watching(self) -> None:
         for name in tuple(self._timers):
             self._cancel(name)
+        self._stop_watching_pid()
+
+    def _stop_watching_pid(self) -> None:
         if self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
@@ -382,3 +425,8 @@ class _Living:
     def _cancel(self, name: str) -> None:
         if (timer := self._timers.pop(name, None)) is not None:
             timer.cancel()
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)

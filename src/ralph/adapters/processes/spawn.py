@@ -11,10 +11,14 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from ralph.adapters.processes import adoption
 from ralph.adapters.processes.adoption import Spawn
 from ralph.adapters.processes.descendants import RUN_VARIABLE, SPAWN_VARIABLE
+from ralph.adapters.processes.keeper import Keeper
+from ralph.adapters.processes.process_table import LINUX
+from ralph.adapters.processes.watcher import Watcher
 from ralph.engine.ports import Command
 
 if sys.platform != "win32":
@@ -24,11 +28,32 @@ PIPE_SIZE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class Birth:
+    """What is known before there is a process. ``stdin``, ``stdout`` and ``stderr`` are its own ends."""
+
+    program: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: Path
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+@dataclass(eq=False, slots=True)
+class Child:
+    """Who tells how the process ended: its keeper, or the system if it is our own child."""
+
+    keeper: Keeper | None = None
+    is_reaped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
     """``stdout`` and ``stderr`` are the ends we read from, not blocking; ``stderr`` is None when merged."""
 
     spawn: Spawn
-    process: subprocess.Popen[bytes]
+    child: Child
     stdout: int
     stderr: int | None
 
@@ -37,8 +62,10 @@ class CannotStart(Exception):
     """Never leaves this folder: the runner turns it into an Exit."""
 
 
-def start(command: Command, *, run_id: str, environment: Mapping[str, str]) -> Started:
-    """In a session of its own, marked, its output on enlarged pipes."""
+async def start(
+    command: Command, *, run_id: str, environment: Mapping[str, str], watcher: Watcher | None
+) -> Started:
+    """In a session of its own, marked, its output on enlarged pipes; by the ``watcher`` if there is one."""
     if not command.argv:
         message = "cannot run an empty command"
         raise CannotStart(message)
@@ -48,28 +75,59 @@ def start(command: Command, *, run_id: str, environment: Mapping[str, str]) -> S
             program = _find_program(command.argv[0], environment)
             stdin = _open_stdin(command, theirs)
             stdout, stdout_end = _pipe(ours, theirs)
-            stderr, stderr_end = (None, subprocess.STDOUT) if command.merge_stderr else _pipe(ours, theirs)
-            with adoption.birth_lock:
-                adoption.adopt_orphans()
-                adoption.expect_birth()
-                spawn_id = adoption.next_spawn_id(run_id)
-                pwd = os.fspath(command.cwd.absolute())
-                process = subprocess.Popen(
-                    command.argv,
-                    executable=program,
-                    stdin=stdin,
-                    stdout=stdout_end,
-                    stderr=stderr_end,
-                    cwd=command.cwd,
-                    env={**environment, "PWD": pwd, RUN_VARIABLE: run_id, SPAWN_VARIABLE: spawn_id},
-                    start_new_session=True,
-                )
-                spawn = Spawn(spawn_id, process.pid, time.monotonic())
-                adoption.register(spawn)
+            stderr, stderr_end = (None, stdout_end) if command.merge_stderr else _pipe(ours, theirs)
+            spawn_id = adoption.next_spawn_id(run_id)
+            marks = {"PWD": os.fspath(command.cwd.absolute()), RUN_VARIABLE: run_id, SPAWN_VARIABLE: spawn_id}
+            birth = Birth(
+                program, command.argv, {**environment, **marks}, command.cwd, stdin, stdout_end, stderr_end
+            )
+            if watcher is not None and LINUX:
+                spawn, child = await _start_kept(birth, spawn_id, watcher)
+            else:
+                spawn, child = _start_directly(birth, spawn_id)
         except (OSError, ValueError) as error:
             raise CannotStart(_why_not(command, error)) from error
         ours.pop_all()
-    return Started(spawn, process, stdout, stderr)
+    return Started(spawn, child, stdout, stderr)
+
+
+def _start_directly(birth: Birth, spawn_id: str) -> tuple[Spawn, Child]:
+    with adoption.birth_lock:
+        adoption.adopt_orphans()
+        adoption.expect_birth()
+        process = subprocess.Popen(
+            birth.argv,
+            executable=birth.program,
+            stdin=birth.stdin,
+            stdout=birth.stdout,
+            stderr=birth.stderr,
+            cwd=birth.folder,
+            env=birth.environment,
+            start_new_session=True,
+        )
+        process.returncode = 0  # its status is taken by us
+        spawn = Spawn(spawn_id, process.pid, time.monotonic())
+        adoption.register(spawn)
+    return spawn, Child()
+
+
+async def _start_kept(birth: Birth, spawn_id: str, watcher: Watcher) -> tuple[Spawn, Child]:
+    adoption.adopt_orphans()  # of a keeper that is killed
+    request = (
+        os.fsencode(birth.program),
+        [os.fsencode(word) for word in birth.argv],
+        {os.fsencode(name): os.fsencode(value) for name, value in birth.environment.items()},
+        os.fsencode(birth.folder.absolute()),
+    )
+    if any(b"\0" in word for word in (request[0], *request[1], *request[2].values())):
+        message = "embedded null byte"
+        raise ValueError(message)
+    with adoption.birth_lock:
+        adoption.expect_birth()
+    keeper = await watcher.start(request, (birth.stdin, birth.stdout, birth.stderr))
+    spawn = Spawn(spawn_id, keeper.root, time.monotonic(), keeper=keeper.pid)
+    adoption.register(spawn)
+    return spawn, Child(keeper)
 
 
 def _find_program(name: str, environment: Mapping[str, str]) -> str:
@@ -85,10 +143,8 @@ def _find_program(name: str, environment: Mapping[str, str]) -> str:
 
 
 def _open_stdin(command: Command, theirs: contextlib.ExitStack) -> int:
-    if command.stdin is None:
-        return subprocess.DEVNULL
     try:
-        descriptor = os.open(command.stdin, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(command.stdin or os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         message = f"cannot run {command.argv[0]}: its input {command.stdin} cannot be read: {error.strerror}"
         raise CannotStart(message) from error

@@ -1,15 +1,19 @@
-"""A small process beside each run that cleans up if ralph is killed."""
+"""A small process beside each run that starts its programs, and cleans up if ralph is killed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 from ralph.adapters.processes import adoption, watcher_main
+from ralph.adapters.processes.keeper import Keeper, NoKeeper, Request, ask_for_keeper
+from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher_main import end_run_processes
 from ralph.errors import RalphError
 
@@ -19,25 +23,55 @@ __all__ = ["Watcher", "end_run_processes", "start_watcher"]
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
 
-class Watcher:
-    """Holds the pipe whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished."""
+ANSWER_SECONDS = 10.0
+"""A watcher that takes longer to start a program was stopped or killed; there will be another one."""
 
-    def __init__(self, process: subprocess.Popen[bytes], pipe: int) -> None:
-        self._process = process
-        self._pipe: int | None = pipe
+
+class Watcher:
+    """Holds the socket whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished."""
+
+    def __init__(self, run_id: str) -> None:
+        """Returns before the watcher is ready: the socket keeps what it is asked and watches for."""
+        self._run_id = run_id
+        self._process, self._channel = _start(run_id)
+        self._is_open = True
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
+    async def start(self, request: Request, standard: Sequence[int]) -> Keeper:
+        """The program that ``ask_for_keeper`` describes, started. Raises OSError if it cannot be."""
+        try:
+            return await self._started(request, standard)
+        except NoKeeper:  # an agent may kill what it finds
+            self._leave()
+            self._process, self._channel = _start(self._run_id)
+        try:
+            return await self._started(request, standard)
+        except NoKeeper as error:
+            message = "the process that is to watch over it is killed again and again"
+            raise OSError(0, message) from error
+
+    async def _started(self, request: Request, standard: Sequence[int]) -> Keeper:
+        keeper = ask_for_keeper(self._channel, request, standard)
+        try:
+            await keeper.started(within=ANSWER_SECONDS)
+        except BaseException:
+            keeper.abandon()
+            raise
+        return keeper
+
     def close(self) -> None:
         """Does not wait: the watcher may still be starting."""
-        if self._pipe is None:
-            return
+        if self._is_open:
+            self._is_open = False
+            self._leave()
+
+    def _leave(self) -> None:
         with contextlib.suppress(OSError):  # it was killed
-            os.write(self._pipe, b"b")
-        os.close(self._pipe)
-        self._pipe = None
+            self._channel.send(b"b")
+        self._channel.close()
         if self._process.poll() is None:
             self._process.returncode = 0  # reaped with the orphans, or by init after us
         adoption.release_other(self.pid)
@@ -50,16 +84,20 @@ class Watcher:
 
 
 def start_watcher(run_id: str) -> Watcher:
-    """Returns before the watcher is ready: the pipe keeps what it watches for."""
     if os.name != "posix":
         message = f"the watcher is not supported on this system ({os.name})"
         raise RalphError(message, hint="use Linux, macOS or the Windows Subsystem for Linux")
-    reading, writing = os.pipe()  # neither is inherited by any other child
+    return Watcher(run_id)
+
+
+def _start(run_id: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    # Neither end is inherited by any other child. Only Linux has sockets that keep messages apart and say when they end.
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
     try:
-        with adoption.birth_lock:
+        with theirs, adoption.birth_lock:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", os.fspath(Path(watcher_main.__file__).resolve()), run_id],
-                stdin=reading,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
@@ -68,9 +106,8 @@ def start_watcher(run_id: str) -> Watcher:
             )
             adoption.register_other(process.pid)
     except OSError as error:
-        os.close(writing)
+        ours.close()
         message = f"cannot start the watcher with {sys.executable or 'an unknown Python'}: {error.strerror}"
         raise RalphError(message) from error
-    finally:
-        os.close(reading)
-    return Watcher(process, writing)
+    ours.setblocking(False)
+    return process, ours

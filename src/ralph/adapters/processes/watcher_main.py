@@ -1,18 +1,30 @@
-"""The watcher's program: waits for ralph's end, and if it was killed ends what the run left. Standard library only.
+"""The watcher's program: starts what ralph asks for, and if ralph is killed ends what the run left. Standard library only.
 
-Started as ``python -I -S watcher_main.py <run id>`` with the read end of a pipe as standard input. A byte means that
-ralph has finished. End of file without one means that it was killed.
+Started as ``python -I -S watcher_main.py <run id>`` with a socket to ralph as standard input. A message with descriptors
+asks for a program. ``b`` means that ralph has finished. The end of the socket without it means that ralph was killed.
+
+Each program gets a *keeper*: a fork of this process that adopts whatever the program leaves behind, also what cleared its
+environment, so that it is known to whom it belongs. The keeper is there before the program is, and ends all of it if ralph
+is killed. Only Linux lets a process adopt; elsewhere ralph starts its programs itself.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterable
+from typing import NoReturn
 
 _POLL = 0.02
+_OFTEN_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+_PR_SET_CHILD_SUBREAPER = 36
+DESCRIPTORS = 5
+"""That come with a request: the keeper's own socket, what to start, and standard input, output and error."""
 
 
 def end_run_processes(
@@ -23,11 +35,18 @@ def end_run_processes(
     TERM, ``grace`` seconds, KILL, until none is left or ``within`` seconds are over. Never this process, its
     ancestors, or the ``spared`` and what they started.
     """
+    return _end_all(lambda known: _members(run_id, known, spared), grace=grace, within=within)
+
+
+def _end_all(
+    find: Callable[[set[tuple[int, str]]], list[tuple[int, str]]], *, grace: float = 1.0, within: float = 10.0
+) -> list[int]:
+    """``find`` is asked again and again: what dies may leave children."""
     began = time.monotonic()
     found: dict[tuple[int, str], signal.Signals] = {}  # who, and the last signal it got
     clean_looks = 0
     while time.monotonic() - began < within:
-        members = _members(run_id, set(found), spared)
+        members = find(set(found))
         # Twice, because a process in the middle of exec shows no environment.
         clean_looks = 0 if members else clean_looks + 1
         if clean_looks == 2:
@@ -43,11 +62,145 @@ def end_run_processes(
 
 
 def main(run_id: str) -> None:
+    # What our children inherit as ignored, they must not be given back.
+    usual = [number for number in _OFTEN_IGNORED if signal.getsignal(number) is not signal.SIG_IGN]
     # The watcher must survive the end of a terminal or a group: that is when it is needed.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    for number in _OFTEN_IGNORED:
         signal.signal(number, signal.SIG_IGN)
-    if not os.read(0, 1):
+    # Before the first fork, so that no keeper does it again.
+    import gc
+    import marshal  # noqa: F401
+    import select  # noqa: F401
+    import socket
+
+    gc.disable()
+    channel = socket.socket(fileno=0)
+    become_reaper = _become_reaper()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a keeper that has ended leaves nothing behind
+    while True:
+        message, descriptors, *_ = socket.recv_fds(channel, 16, DESCRIPTORS)
+        if len(descriptors) < DESCRIPTORS:
+            break
+        if os.fork() == 0:
+            try:
+                for descriptor in descriptors:
+                    os.set_inheritable(descriptor, False)
+                os.dup2(1, 0)  # the watcher's own socket must end with the watcher
+                become_reaper()
+                keep(socket.socket(fileno=descriptors[0]), descriptors[1:], [*usual, *_IGNORED_BY_PYTHON])
+            finally:
+                os._exit(1)
+        for descriptor in descriptors:
+            os.close(descriptor)
+    if not message:
         end_run_processes(run_id)
+
+
+# --- the keeper of one program ---
+
+
+def keep(control, descriptors: list[int], usual_signals: Iterable[int]) -> NoReturn:  # type: ignore[no-untyped-def]
+    """Start the program that is asked for, and stay until ralph has no more use for it, or is gone.
+
+    ralph is told ``start <keeper> <pid>`` before the program can do anything, ``up`` or ``error <errno>`` when it has
+    begun or cannot, and ``exit <status> <whether others are left>``.
+    """
+    os.setsid()
+    deaths, woken = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(deaths, False)
+    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    gate, opened = os.pipe()
+    failure, failed = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(opened)
+            os.read(gate, 1)
+            _become_program(descriptors, usual_signals)
+        except (OSError, ValueError) as error:
+            os.write(failed, b"%d" % (getattr(error, "errno", 0) or errno.EINVAL))
+        finally:
+            os._exit(255)
+    for descriptor in (gate, failed, *descriptors):
+        os.close(descriptor)
+    with contextlib.suppress(OSError):  # then ralph is gone, which is noticed below
+        control.send(b"start %d %d" % (os.getpid(), pid))
+        os.close(opened)
+        why_not = os.read(failure, 16)
+        control.send(b"error %s" % why_not if why_not else b"up")
+    import select
+
+    is_told = False
+    while True:
+        ready, _, _ = select.select((control, deaths), (), ())
+        if deaths in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(deaths, 4096)
+        status, is_alone = _reap(pid)
+        if status is not None and not is_told:
+            is_told = True
+            with contextlib.suppress(OSError):
+                control.send(b"exit %d %d" % (status, not is_alone))
+        if control in ready:
+            try:
+                is_released = control.recv(16) == b"b"
+            except OSError:
+                is_released = False
+            if not is_released:
+                _end_all(lambda _: _below(os.getpid()))
+            _reap(pid)
+            os._exit(0)
+
+
+def _become_program(descriptors: list[int], usual_signals: Iterable[int]) -> NoReturn:
+    import marshal
+
+    request, *standard = descriptors
+    with open(request, "rb") as file:  # noqa: PTH123
+        program, argv, environment, folder = marshal.load(file)  # noqa: S302 - from ralph itself
+    os.setsid()
+    os.chdir(folder)
+    for place, each in enumerate(standard):
+        os.dup2(each, place)
+    for number in (*usual_signals, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    os.execve(program, argv, environment)  # noqa: S606 - as it was asked for
+
+
+def _reap(root: int) -> tuple[int | None, bool]:
+    """The root's status, if it has just ended, and whether no child is left."""
+    status = None
+    while True:
+        try:
+            pid, ended = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return status, True
+        if not pid:
+            return status, False
+        if pid == root:
+            status = ended
+
+
+def _become_reaper() -> Callable[[], object]:
+    """Loaded before the first program is asked for; a fork does not inherit it, so each keeper calls it."""
+    if sys.platform != "linux":
+        return lambda: None
+    import ctypes
+
+    prctl = ctypes.CDLL(None).prctl
+    arguments = [ctypes.c_ulong(each) for each in (1, 0, 0, 0)]
+    return lambda: prctl(_PR_SET_CHILD_SUBREAPER, *arguments)
+
+
+def _below(top: int) -> list[tuple[int, str]]:
+    table = _read_proc("")
+    below = _with_descendants([top], table, set()) - {top}
+    return [(pid, table[pid][1]) for pid in below]
+
+
+# --- the process table ---
 
 
 def _members(
@@ -60,23 +213,25 @@ def _members(
     while ancestor in table and ancestor not in untouchable:
         untouchable.add(ancestor)
         ancestor = table[ancestor][0]
+    untouchable |= _with_descendants(spared, table, untouchable)
+    heads = [pid for pid, (_, started, is_marked) in table.items() if is_marked or (pid, started) in known]
+    return [(pid, table[pid][1]) for pid in _with_descendants(heads, table, untouchable)]
+
+
+def _with_descendants(
+    heads: Iterable[int], table: dict[int, tuple[int, str, bool]], untouchable: set[int]
+) -> set[int]:
     children: dict[int, list[int]] = {}
     for pid, (parent, _, _) in table.items():
         children.setdefault(parent, []).append(pid)
-    waiting = list(spared)
+    found: set[int] = set()
+    waiting = list(heads)
     while waiting:
         pid = waiting.pop()
-        if pid not in untouchable:
-            untouchable.add(pid)
+        if pid not in found and pid not in untouchable:
+            found.add(pid)
             waiting += children.get(pid, ())
-    members: set[int] = set()
-    waiting = [pid for pid, (_, started, is_marked) in table.items() if is_marked or (pid, started) in known]
-    while waiting:
-        pid = waiting.pop()
-        if pid not in members and pid not in untouchable:
-            members.add(pid)
-            waiting += children.get(pid, ())
-    return [(pid, table[pid][1]) for pid in members]
+    return found
 
 
 def _read_proc(run_id: str) -> dict[int, tuple[int, str, bool]]:
