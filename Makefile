@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start ralph thousands of times: without bytecode files they would mostly compile it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-again test-core test-core-again check static crash-test test-agents test-agents-again test-runners bench pictures fix docs clean
+.PHONY: demo test test-again test-core test-core-again check static faults faults-again crash-test test-agents test-agents-again test-runners bench pictures fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
@@ -32,8 +32,15 @@ static: $(VENV)/dev ## check format, lint, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-crash-test: $(VENV)/dev ## kill ralph at hundreds of random moments; takes 15 minutes
-	@CRASH_ROUNDS=300 $(BIN)/python -m pytest -n auto tests/acceptance/test_resume.py -k random
+# Most of these wait rather than work, so there are more of them at a time than cores.
+faults: $(VENV)/dev ## run hostile agents against every promise, in every kind of loop; MATRIX=FILE writes the table as JSON
+	@$(BIN)/python -m pytest -n 4 tests/faults $(if $(MATRIX),--matrix '$(MATRIX)')
+
+faults-again: $(VENV)/dev ## run the cells that just failed again, one at a time
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/faults
+
+crash-test: $(VENV)/dev ## kill ralph at 300 random moments, in every kind of loop; takes 10 minutes
+	@CRASH_KILLS=300 $(BIN)/python -m pytest -n auto tests/faults/test_random_kills.py
 
 AGENTS ?= claude,codex,gemini,opencode,qwen,copilot
 test-agents: $(VENV)/dev ## run real agents on a scripted model; AGENTS=claude,codex chooses; needs npm, no account

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import sqlite3
-import subprocess
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
 from .conftest import DONE, PROMPT, Project
-from .running import ended, kinds, running, wait_for
+from .running import ended, running, wait_for
 
 
 def interrupt(project: Project, *arguments: str, when: str = "started", command: str = "run") -> None:
@@ -264,62 +261,3 @@ def test_a_damaged_request_is_told(project: Project, content: str) -> None:
     request.write_text(content)
     ran = project.ralph("resume", check=4)
     assert "request.json" in ran.stderr
-
-
-def is_on_record(project: Project) -> bool:
-    """It is before its first event is, and from then on `ralph resume` goes on with it."""
-    try:
-        return bool(project.rows("SELECT id FROM runs"))
-    except sqlite3.OperationalError:
-        return False
-
-
-def marked(run_id: str) -> list[str]:
-    """Processes that carry the run's mark."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                if f"RALPH_RUN_ID={run_id}".encode() in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append((folder / "cmdline").read_bytes().decode(errors="replace"))
-            except OSError:
-                continue
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(int(os.environ.get("CRASH_ROUNDS", "12"))))
-def test_killed_at_a_random_instant_nothing_is_lost_or_counted_twice(project: Project, seed: int) -> None:
-    """Six sessions that each leave a line; ralph is killed again and again on the way."""
-    chance = random.Random(seed)
-    project.settings(agent={"command": "./agent.sh"}, guardrails=[{"command": "true"}])
-    agent = project.root / "agent.sh"
-    agent.write_text(
-        "#!/bin/sh\ncat >/dev/null\nsetsid sleep 30 >/dev/null 2>&1 &\n"
-        "echo $RALPH_ITERATION >> sessions\nsleep 0.1\n"
-        f'[ "$RALPH_ITERATION" -lt 6 ] || echo "{DONE}"\n'
-    )
-    agent.chmod(0o755)
-    kills = 8
-    begun = False
-    while "run_ended" not in kinds(project):
-        arguments = [] if begun else ["-p", PROMPT, "-m", "6"]
-        with running(project, *arguments, command="resume" if begun else "run") as process:
-            try:
-                process.wait(timeout=chance.uniform(0.2, 0.8) if kills else 40)
-            except subprocess.TimeoutExpired:
-                kills -= 1
-                os.kill(process.pid, signal.SIGKILL)
-                process.wait(timeout=60)
-        begun = is_on_record(project)
-    ((run_id, outcome, state),) = project.rows("SELECT id, outcome, state FROM runs")
-
-    assert outcome == "completed"
-    assert json.loads(state)["iteration"] == 6
-    judged = project.rows("SELECT iteration FROM iterations WHERE decision IS NOT NULL ORDER BY iteration")
-    assert judged == [(number,) for number in range(1, 7)], "each iteration was judged exactly once"
-    with sqlite3.connect(project.root / ".ralph" / "ralph.db") as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    database.close()
-    wait_for(lambda: not marked(run_id), "the end of all its processes")
-    assert kinds(project)[-1] == "run_ended"
