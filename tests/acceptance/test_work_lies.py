@@ -120,8 +120,8 @@ LIES = {
     ),
     "the settings are changed in the worktree": (
         "./check.sh",
-        "mkdir -p .ralph; echo '{}' > .ralph/settings.json; git add -f .ralph; git commit -qm settings",
-        ".ralph/settings.json: was",
+        "mkdir -p .ralph; echo '{\"guardrails\": []}' > .ralph/settings.json; git add -f .ralph; git commit -qm settings",
+        ".ralph/settings.json: decides what is verified, and was changed: guardrails",
     ),
     "the runner is replaced": (
         f"{PYTHON} -m pytest -q",

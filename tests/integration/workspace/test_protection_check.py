@@ -48,12 +48,14 @@ def root(tmp_path: Path) -> Path:
     return repository(tmp_path / "a project")
 
 
-def checked(root: Path, base: str = "", **protection: tuple[str, ...]) -> CheckResult:
+def checked(
+    root: Path, base: str = "", may_change: tuple[str, ...] = (), protect: tuple[str, ...] = ()
+) -> CheckResult:
     async def run() -> CheckResult:
         runner = PosixProcessRunner(run_id="t", base_environment=os.environ)
         commit = base or git(root, "rev-list", "--max-parents=0", "HEAD")
         check = ProtectionCheck(
-            Protection.of([("pytest", ".")], **protection),
+            Protection.of([("pytest", ".")], may_change=may_change, protect=protect),
             BaseTree(Git(root, runner), commit),
             root=root,
             base=commit,
@@ -134,7 +136,7 @@ def test_tricks_are_seen(root: Path, lie: Callable[[Path], None]) -> None:
     lie(root)
     found = checked(root, base)
     assert found.verdict is Verdict.FAILED
-    assert "tests/" in found.reason
+    assert "tests" in found.reason
 
 
 def test_ignored_files_are_looked_at_and_installed_programs_are_not(root: Path) -> None:

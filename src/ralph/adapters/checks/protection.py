@@ -12,15 +12,8 @@ from ralph.adapters.files import read_whole
 from ralph.adapters.git import BaseTree
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.proof.protection import (
-    FOREIGN,
-    FileState,
-    Protection,
-    findings,
-    is_test,
-    summary,
-    tell_agent,
-)
+from ralph.domain.proof.comparison import FileState, findings, summary, tell_agent
+from ralph.domain.proof.protection import FOREIGN, Protection
 from ralph.engine.ports import Judging, When
 from ralph.errors import GitFailed
 
@@ -58,7 +51,7 @@ class ProtectionCheck:
             return CheckResult(
                 self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
             )
-        found = findings(self._protection, states, had_tests=any(map(is_test, before)))
+        found = findings(self._protection, states, known=before.keys())
         reason = summary(found, [state.path for state in states])
         concern = self._changed_settings()
         if not found:
@@ -111,7 +104,7 @@ def _files(root: Path) -> Iterable[str]:
         folders[:] = [name for name in folders if name not in FOREIGN]
         start = os.path.relpath(folder, root)
         prefix = "" if start == "." else f"{start}{os.sep}"
-        for name in files:
+        for name in (*files, *(name for name in folders if Path(folder, name).is_symlink())):
             yield f"{prefix}{name}".replace(os.sep, "/")
 
 

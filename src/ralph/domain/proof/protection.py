@@ -1,16 +1,18 @@
-"""Which files prove the work, and so are not the worker's to change; and what became of them."""
+"""Which files decide whether work is proven, and so are not the worker's to change."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from ralph.domain.proof.build_files import changed_sections, is_makefile, scripts_in, targets_in
+from ralph.domain.proof.build_files import LINTERS, Scope
+from ralph.domain.proof.makefiles import is_makefile, targets_in
+from ralph.domain.proof.scripts import Read, reach, scripts_in
 from ralph.domain.proof.tests_ran import runs_tests
-from ralph.domain.proof.weakened_tests import weaknesses
 
 
 class Guard(StrEnum):
@@ -19,32 +21,58 @@ class Guard(StrEnum):
     WHOLE = "whole"  #: not changed, made or deleted
     RUNNER = "runner"  #: the same, but where there are no tests yet it may be made
     KEPT = "kept"  #: may be made, but what is there stays
+    NOT_MADE = "not made"  #: what is there is the project's own, but a new one would take another's place
     SECTIONS = "sections"  #: only what decides about verification stays
     TESTS = "tests"  #: may be made and extended
 
 
 _TESTS = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|testdata|__snapshots__|e2e)/|(?:^|/)spec/.*\.(?:rb|[cm]?[jt]sx?)$"
+    r"(?:^|/)(?:tests?|__tests__|testdata|__snapshots__|__mocks__|e2e)(?:/|$)|(?:^|/)spec/.*\.(?:rb|[cm]?[jt]sx?)$"
     r"|(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.(?:py|go|rs|rb|exs|dart|cc|cpp|c)|tests?\.(?:py|rs)"
-    r"|[^/]*\.(?:test|spec)\.[cm]?[jt]sx?|[^/]*_spec\.rb|[^/]*Tests?\.(?:java|kt|cs|php|swift)|[^/]*\.bats)$"
+    r"|[^/]*[.-](?:test|spec)\.[cm]?[jt]sx?|[^/]*_spec\.rb|[^/]*Tests?\.(?:java|kt|cs|php|swift)|[^/]*\.bats)$"
+)
+# Names by which runners find tests: a test that loses such a name is no longer run.
+_FOUND_BY_NAME = re.compile(
+    r"(?:^|/)(?:test[^/]*\.py|[^/]*_test\.(?:py|go|rs|rb|exs|dart|cc|cpp|c)|[^/]*_spec\.rb|[^/]*\.bats"
+    r"|[^/]*[._-](?:test|spec)\.[cm]?[jt]sx?|test[._-][^/]*\.[cm]?[jt]sx?|[^/]*(?:Tests?|TestCase|IT)\.(?:java|kt|cs|php|swift))$"
 )
 # Whatever of these appears decides what a test runner runs, from wherever it lies.
 _RUNNERS_OWN = re.compile(
-    r"(?:^|/)(?:\.?pytest\.ini|tox\.(?:ini|toml)|\.coveragerc|(?:jest|vitest|playwright|karma|cypress)\.conf(?:ig)?"
-    r"\.[cm]?[jt]s(?:on)?|\.mocharc[^/]*|mypy\.ini|\.mypy\.ini|\.?ruff\.toml|\.flake8|\.pylintrc|\.?eslint\.config\.[^/]*"
-    r"|\.eslintrc[^/]*|\.cargo/config(?:\.toml)?|nextest\.toml)$"
+    r"(?:^|/)(?:\.?pytest\.(?:ini|toml)|tox\.(?:ini|toml)|\.coveragerc|nextest\.toml|phpunit\.xml(?:\.dist)?|\.rspec"
+    r"|(?:jest|vitest|vite|playwright|karma|cypress|ava|babel|wdio|web-test-runner|tap)\.(?:conf|config|setup|workspace)"
+    r"\.[cm]?[jt]s(?:on)?|\.mocharc[^/]*|\.babelrc[^/]*|\.swcrc|\.nycrc[^/]*|\.c8rc[^/]*|\.taprc|mocha\.opts"
+    r"|\.npmrc|\.yarnrc[^/]*|\.pnpmfile\.cjs|pnpm-workspace\.yaml|bunfig\.toml|\.cargo/config(?:\.toml)?"
+    r"|gradle\.properties|settings\.gradle(?:\.kts)?|junit-platform\.properties|[^/]*\.runsettings|noxfile\.py)$"
+    r"|(?:^|/)(?:\.mvn|gradle/wrapper|node_modules/\.bin)/"
 )
-# Python imports these before anything else, or in place of the runner.
-_SHADOWS = re.compile(
-    r"(?:^|/)(?:site|user)customize\.pyc?$|^(?:src/)?(?:pytest|_pytest|unittest|pluggy)(?:\.(?:py|pyc|so)|/__init__\.pyc?)$"
+_LINT = re.compile(
+    r"(?:^|/)\.?(mypy|ruff|flake8|pylint|eslint|stylelint|pyright)(?:rc|config)?[^/]*\.?(?:ini|toml|json|rc|[cm]?js|ya?ml|ts)?$"
 )
-_ALWAYS = re.compile(r"^\.ralph/|(?:^|/)\.gitattributes$|^\.gitmodules$")
+# Python and its installers load these by themselves.
+_LOADED = re.compile(
+    r"(?:^|/)(?:(?:site|user)customize\.(?:pyc?|so)|[^/]*\.pth|[^/]*\.egg-link)$|\.(?:egg|dist)-info/"
+)
+_MODULE = re.compile(r"^(?:src/|lib/)?([A-Za-z_]\w*)(?:\.(?:py|pyc|so|pyd)$|\.cpython-[^/]*$|/)")
+_ALWAYS = re.compile(
+    r"^\.gitmodules$|(?:^|/)\.gitattributes$|^\.ralph/(?!runs/|worktrees/)[^/]*(?:/|\.(?:json|toml|md|ya?ml)$)"
+)
 _KEPT = re.compile(
-    r"^\.github/workflows/|^\.gitlab-ci\.yml$|^\.circleci/|^azure-pipelines\.yml$|^Jenkinsfile$|^\.travis\.yml$|^\.ci/"
+    r"^\.github/(?:workflows|actions)/|^\.gitlab-ci\.yml$|^\.circleci/|^azure-pipelines\.yml$|^Jenkinsfile$|^\.travis\.yml$|^\.ci/"
     r"|^\.pre-commit-config\.yaml$|^\.buildkite/"
 )
-_SECTIONS = re.compile(r"(?:^|/)(?:pyproject\.toml|setup\.cfg|package\.json|Cargo\.toml)$")
-_TASK_RUNNERS = re.compile(r"(?:^|/)(?:[Jj]ustfile|Taskfile\.ya?ml|Rakefile|noxfile\.py)$")
+_SECTIONS = re.compile(
+    r"(?:^|/)(?:pyproject\.toml|setup\.cfg|package\.json|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?)$"
+    r"|^\.ralph/settings[^/]*\.json$"
+)
+_TASK_RUNNERS = re.compile(r"(?:^|/)(?:[Jj]ustfile|Taskfile\.ya?ml|Rakefile)$")
+_OPAQUE = re.compile(r"\b(?:tox|nox|pre-commit|just|task|rake|invoke|inv|poe|pdm|hatch|bazel)\b")
+# A module of the project by one of these names is taken for Python's own, or for a part of the runner.
+_MODULES = (
+    frozenset(sys.stdlib_module_names) | {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "exceptiongroup", "py", "nose"}
+) - {
+    "test", "profile", "statistics", "secrets", "resource", "trace", "sched", "wave", "chunk", "http", "this", "turtle",
+    "cgi", "crypt", "mailbox", "graphlib", "venv", "lib2to3",
+}  # fmt: skip
 FOREIGN = frozenset(
     (
         ".git", "node_modules", ".venv", "venv", "site-packages", ".tox", ".nox", "__pycache__", ".mypy_cache",
@@ -56,13 +84,18 @@ FOREIGN = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """``protect`` and ``may_change`` are patterns of the user; ``scripts`` are what the commands run."""
+    """``protect`` and ``may_change`` are patterns of the user; ``scripts`` are what the commands run.
+
+    Paths are relative to the top of the repository; ``prefix`` is where the workspace lies in it, with a ``/`` at its end.
+    """
 
     protect: tuple[str, ...] = ()
     may_change: tuple[str, ...] = ()
     scripts: frozenset[str] = frozenset()
-    targets: frozenset[str] = frozenset()  # of make
+    scope: Scope = Scope()
     tests: bool = False
+    prefix: str = ""
+    commands: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(
@@ -71,6 +104,7 @@ class Protection:
         *,
         protect: Iterable[str] = (),
         may_change: Iterable[str] = (),
+        prefix: str = "",
     ) -> Protection:
         """From all commands that verify the work, each with the folder it is run in."""
         pairs = tuple(commands)
@@ -79,28 +113,66 @@ class Protection:
             may_change=tuple(may_change),
             scripts=frozenset().union(*(scripts_in(command, folder) for command, folder in pairs)),
             tests=any(runs_tests(command) for command, _ in pairs),
-            targets=frozenset().union(*(targets_in(command) for command, _ in pairs)),
+            scope=Scope(targets=frozenset().union(*(targets_in(command) for command, _ in pairs))),
+            prefix=prefix,
+            commands=pairs,
+        )
+
+    def following(self, read: Read) -> Protection:
+        """With whatever the commands run in turn: scripts of scripts, of make targets and of package.json."""
+        found = reach(self.commands, read)
+        text = "\n".join(found.texts)
+        is_known = not _OPAQUE.search(text)
+        scope = Scope(
+            targets=self.scope.targets | found.targets,
+            package_scripts=frozenset(found.package_scripts) if is_known else None,
+            linters=frozenset(tool for tool in LINTERS if tool in text) if is_known else None,
+        )
+        return replace(
+            self,
+            scripts=self.scripts | found.scripts,
+            tests=self.tests or any(map(runs_tests, found.texts)),
+            scope=scope,
         )
 
     def guard(self, path: str) -> Guard | None:
         """None: anyone may change it."""
-        if matches_any(path, self.may_change):
+        own = path.removeprefix(self.prefix)
+        if matches_any(own, self.may_change):
             return None
-        if matches_any(path, self.protect) or _ALWAYS.search(path) or _SHADOWS.search(path):
+        if matches_any(own, self.protect) or _LOADED.search(path):
+            return Guard.WHOLE
+        if _SECTIONS.search(own) or (self.scope.targets and is_makefile(path)):
+            return Guard.SECTIONS
+        if _ALWAYS.search(own):
             return Guard.WHOLE
         if path in self.scripts or _KEPT.search(path) or _TASK_RUNNERS.search(path):
             return Guard.KEPT
-        if _SECTIONS.search(path) or (self.targets and is_makefile(path)):
-            return Guard.SECTIONS
-        if _RUNNERS_OWN.search(path):
+        if _RUNNERS_OWN.search(path) or ((lint := _LINT.search(path)) and self.scope.counts(lint[1])):
             return Guard.RUNNER
-        if path.rsplit("/", 1)[-1] == "conftest.py" or (self.tests and _TESTS.search(path)):
+        if path.rsplit("/", 1)[-1] == "conftest.py" or (self.tests and is_test(own)):
             return Guard.TESTS
-        return None
+        return Guard.NOT_MADE if (module := _MODULE.match(own)) and module[1] in _MODULES else None
+
+    def puts_back(self, path: str) -> bool:
+        """Whether it is put back to judge new code by the old proof. What is compared by its sections is not: its
+        dependencies may have changed. Neither is a test of Rust that is a part of the code, which declares it."""
+        guard = self.guard(path)
+        if guard is Guard.SECTIONS:
+            return is_makefile(path)
+        is_code = path.endswith(".rs") and "src" in path.split("/")
+        return guard is not None and not is_code
 
 
 def is_test(path: str) -> bool:
     return _TESTS.search(path) is not None
+
+
+def is_found_alike(path: str, other: str) -> bool:
+    """Whether test runners find two files by the same rules: both by name, or neither."""
+    return path.rpartition(".")[2] == other.rpartition(".")[2] and bool(_FOUND_BY_NAME.search(path)) == bool(
+        _FOUND_BY_NAME.search(other)
+    )
 
 
 # --- patterns ---
@@ -134,107 +206,3 @@ def _translate(part: str) -> str:
         inside = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
         return f"[{'^' + inside[1:] if inside[0] == '!' else inside}]"
     return _SPECIAL.get(part) or re.escape(part)
-
-
-# --- what became of them ---
-
-SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """One file then and now; None: it was not there. Content as bytes: not every test file is text."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """``path`` was changed in a way that is not the worker's to choose."""
-
-    path: str
-    what: str
-
-
-def findings(protection: Protection, states: Sequence[FileState], *, had_tests: bool) -> tuple[Finding, ...]:
-    """``states`` are the files that differ; ``had_tests``: the project had tests where the task began."""
-    return tuple(
-        Finding(state.path, what)
-        for state in states
-        if (guard := protection.guard(state.path)) is not None
-        for what in _wrong_with(guard, state, protection, had_tests=had_tests)
-    )
-
-
-def _wrong_with(guard: Guard, state: FileState, protection: Protection, *, had_tests: bool) -> list[str]:
-    before, after = _text(state.before), _text(state.after)
-    if state.before is not None and state.after is not None and before is not None and before == after:
-        return []  # only its line ends differ
-    match guard:
-        case Guard.SECTIONS:
-            if state.before is None and not had_tests:
-                return []
-            if (state.before is not None and before is None) or (state.after is not None and after is None):
-                return ["can no longer be read as text"]
-            changed = changed_sections(state.path, before or "", after, protection.targets)
-            return [f"decides what is verified, and was changed: {', '.join(changed)}"] if changed else []
-        case Guard.TESTS:
-            return _tests(state, before, after, had_tests=had_tests)
-        case Guard.KEPT if state.before is None:
-            return []
-        case Guard.RUNNER if state.before is None and not had_tests:
-            return []
-        case _:
-            return [_what_happened(state)]
-
-
-def _tests(state: FileState, before: str | None, after: str | None, *, had_tests: bool) -> list[str]:
-    if state.after is None:
-        return [_what_happened(state)]
-    if state.before is None:
-        is_hooks = state.path.rsplit("/", 1)[-1] == "conftest.py" and had_tests and after is not None
-        return weaknesses(state.path, "", after or "") if is_hooks else []
-    if before is None or after is None:
-        return ["was changed"]
-    return weaknesses(state.path, before, after)
-
-
-def _what_happened(state: FileState) -> str:
-    if state.after is None:
-        return "was deleted, or moved away"
-    return "was added" if state.before is None else "was changed"
-
-
-def tell_agent(found: Sequence[Finding], base: str) -> str:
-    """What the agent is told: what is wrong, and how to undo it."""
-    listed = "\n".join(f"- {one.path}: {one.what}" for one in found[:SHOWN])
-    more = f"\n- … and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return (
-        "Verification failed: files that prove the work were changed. Tests may be added, but those that are there "
-        "must stay as they were, and so must whatever decides what is verified:\n"
-        f"{listed}{more}\n"
-        f"Put them back with `git checkout {base[:12]} -- FILE` (delete what was added), and fix the code instead. If "
-        "the task cannot be done without such a change, say so and why; a person must allow it (mayChange)."
-    )
-
-
-def summary(found: Sequence[Finding], extended: Sequence[str]) -> str:
-    if found:
-        names = ", ".join(dict.fromkeys(one.path for one in found))
-        return f"changed what proves the work: {names[:300]}"
-    tests = [path for path in extended if is_test(path)]
-    if not tests:
-        return "what proves the work is unchanged"
-    return f"{len(tests)} test {'file' if len(tests) == 1 else 'files'} added or extended"
-
-
-def _text(content: bytes | None) -> str | None:
-    """None if there is none, or if it is no text."""
-    if content is None or b"\0" in content[:8_000]:
-        return None
-    try:
-        return content.decode().replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        return None

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.proof.build_files import FIRST, rules_of, scripts_in, targets_in
+from ralph.domain.proof.makefiles import FIRST, rules_of, targets_in
 from ralph.domain.proof.protection import Guard, Protection, matches
+from ralph.domain.proof.scripts import scripts_in
 
 PROVEN = Protection.of([("pytest -q", "."), ("scripts/verify.sh", "."), ("make test", ".")])
 NOTHING_RUN = Protection.of([("test -f x", ".")])
@@ -33,10 +34,21 @@ NOTHING_RUN = Protection.of([("test -f x", ".")])
         ("scripts/verify.sh", Guard.KEPT),
         ("scripts/other.sh", None),
         (".github/workflows/ci.yml", Guard.KEPT),
-        (".ralph/settings.json", Guard.WHOLE),
+        (".ralph/settings.json", Guard.SECTIONS),
+        (".ralph/roles/coder.md", Guard.WHOLE),
+        (".ralph/runs/1/request.json", None),
         (".gitattributes", Guard.WHOLE),
         ("deep/sitecustomize.py", Guard.WHOLE),
-        ("pytest.py", Guard.WHOLE),
+        ("pytest.py", Guard.NOT_MADE),
+        ("src/argparse.py", Guard.NOT_MADE),
+        ("shop/argparse.py", None),
+        ("shop.egg-info/entry_points.txt", Guard.WHOLE),
+        ("x/more.pth", Guard.WHOLE),
+        (".npmrc", Guard.RUNNER),
+        ("babel.config.js", Guard.RUNNER),
+        ("pom.xml", Guard.SECTIONS),
+        ("app/build.gradle.kts", Guard.SECTIONS),
+        ("tests", Guard.TESTS),
         ("tests/unittest/__init__.py", Guard.TESTS),
         ("README.md", None),
         ("src/main.py", None),
@@ -49,7 +61,7 @@ def test_paths_are_guarded_by_what_they_are(path: str, guard: Guard | None) -> N
 def test_tests_are_free_where_no_verification_runs_them() -> None:
     assert NOTHING_RUN.guard("tests/test_a.py") is None
     assert NOTHING_RUN.guard("Makefile") is None
-    assert NOTHING_RUN.guard(".ralph/settings.json") is Guard.WHOLE
+    assert NOTHING_RUN.guard(".ralph/settings.json") is Guard.SECTIONS
 
 
 def test_the_users_patterns_add_and_take_away() -> None:

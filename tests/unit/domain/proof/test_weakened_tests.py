@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.proof.protection import FileState, Protection, findings, summary, tell_agent
+from ralph.domain.proof.comparison import FileState, findings, summary, tell_agent
+from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.weakened_tests import weaknesses, without_comments
 
 PYTHON = '''"""Tests."""
@@ -159,7 +160,9 @@ def found(path: str, before: str | None, after: str | None, *, had_tests: bool =
     state = FileState(
         path, None if before is None else before.encode(), None if after is None else after.encode()
     )
-    return "; ".join(one.what for one in findings(PROTECTION, [state], had_tests=had_tests))
+    return "; ".join(
+        one.what for one in findings(PROTECTION, [state], known=["tests/test_x.py"] if had_tests else [])
+    )
 
 
 @pytest.mark.parametrize(
@@ -216,7 +219,7 @@ def test_where_there_were_no_tests_their_settings_may_be_made() -> None:
 
 def test_what_is_told_says_how_to_undo_it() -> None:
     state = FileState("tests/test_a.py", b"x = 1\n", None)
-    text = tell_agent(findings(PROTECTION, [state], had_tests=True), "0123456789abcdef")
+    text = tell_agent(findings(PROTECTION, [state], known=[]), "0123456789abcdef")
 
     assert "- tests/test_a.py: was deleted, or moved away" in text
     assert "git checkout 0123456789ab -- FILE" in text
@@ -225,7 +228,7 @@ def test_what_is_told_says_how_to_undo_it() -> None:
 
 def test_the_summary_names_the_files_once() -> None:
     states = [FileState(f"tests/test_{name}.py", b"x = 1\n", None) for name in "ab"]
-    assert summary(findings(PROTECTION, states, had_tests=True), []) == (
+    assert summary(findings(PROTECTION, states, known=[]), []) == (
         "changed what proves the work: tests/test_a.py, tests/test_b.py"
     )
     assert summary((), ["tests/test_c.py", "README.md"]) == "1 test file added or extended"
