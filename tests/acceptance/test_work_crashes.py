@@ -305,3 +305,30 @@ def test_the_work_of_a_killed_ralph_is_ended_by_its_watcher(tasks: TaskProject) 
         process.wait(timeout=60)
     for pid in (far, tasks.programs / "pid"):
         wait_for(lambda pid=pid: not alive(Path(pid)), "it is gone")  # type: ignore[misc]
+
+
+def test_the_budget_of_all_tasks_survives_kills(tasks: TaskProject) -> None:
+    """$2 a session, $5 for all: a kill in the second and in the third gives none of it back."""
+    result = {"type": "result", "subtype": "success", "is_error": False, "result": "", "total_cost_usd": 2}
+    tasks.project.program(
+        "claude",
+        f"here='{tasks.programs}'\n"
+        'cat > /dev/null; echo "$RALPH_TASK_ID $RALPH_ROLE" >> "$here/launches"\n'
+        'number=$(grep -c . "$here/launches")\necho "$number" > work.txt\n'
+        f'if [ "$number" = 2 ] || [ "$number" = 3 ]; then rm -f "$here/waits"; {WAIT}fi\n'
+        f"echo '{json.dumps(result)}'\n",
+    )
+    tasks.project.settings(agent={"command": "claude"}, profiles={"verified": {"stages": ["coder"]}})
+    tasks.verified("false")
+    for arguments in (("work", "--max-cost", "5"), ("resume",)):
+        with running(tasks.project, *arguments[1:], command=arguments[0]) as process:
+            begun(tasks)
+            process.send_signal(signal.SIGKILL)
+            assert process.wait(timeout=60) == -signal.SIGKILL
+        (tasks.programs / "waits").unlink()
+    go(tasks)
+
+    said = tasks.project.ralph("resume", check=1).stderr
+
+    assert "budget reached: $6.00 of $5.00" in said
+    assert len(tasks.launches()) == 5  # two of them were killed before they cost anything

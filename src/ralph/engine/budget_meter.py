@@ -23,13 +23,17 @@ class Meter:
     def __call__(self, event: LoopEvent, at: float) -> None:
         if not isinstance(event, AgentEnded):
             return
-        self._spent += event.spend
+        self.add(event.spend)
         if event.spend.is_partly_unknown and self._budget.cost_usd is not None and not self._has_warned:
             self._has_warned = True
             self._warn(
                 "the agent does not report its cost, and there is no price for its model:"
                 " the cost limit cannot be enforced (see the setting `prices`)"
             )
+
+    def add(self, spend: Spend) -> None:
+        """What no session of this process has used, but counts."""
+        self._spent += spend
 
     def watch(self, transcript: Transcript) -> str | None:
         """Why the session must end now, or None."""

@@ -22,6 +22,7 @@ from ralph.adapters.storage.earlier_runs import interrupted_run
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_files import save_flags, save_request
 from ralph.domain.holder import Mode
+from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import Clock
 from ralph.errors import RalphError
@@ -33,6 +34,7 @@ from ralph.wiring.requirements import pricing
 class Record:
     """``state`` is where the run stands; ``was_cut``: a session was under way when an earlier process of it ended.
 
+    ``uncounted``: what an earlier process of it, under the same parent, had spent and not saved.
     ``interrupted``: another run that was left behind in this workspace; empty: none.
     """
 
@@ -44,6 +46,7 @@ class Record:
     watcher: Watcher
     state: LoopState = LoopState()
     was_cut: bool = False
+    uncounted: Spend = Spend()
     interrupted: str = ""
 
     @property
@@ -113,7 +116,9 @@ def _take_up(launch: Launch, record: Record, options: Mapping[str, object]) -> R
     )
     if launch.loaded.flags:
         save_flags(record.folder, launch.loaded.flags)
-    return replace(record, state=taken_up.state, was_cut=taken_up.was_cut)
+    is_same = taken_up.parent_id == launch.parent_id  # else another run has to account for it
+    uncounted = taken_up.uncounted if is_same else Spend()
+    return replace(record, state=taken_up.state, was_cut=taken_up.was_cut, uncounted=uncounted)
 
 
 def _begin(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Self
@@ -19,6 +19,7 @@ from ralph.domain.agent.transcript import PriceOf, unpriced
 from ralph.domain.holder import Owner
 from ralph.domain.loop.decision import was_cut_short
 from ralph.domain.loop.events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded, Warned
+from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import SessionFiles
 from ralph.errors import StoreError
@@ -27,7 +28,7 @@ START_RUN = """INSERT INTO runs
     (id, profile, agent, root, options, state, started_at, updated_at,
      pid, process_started, boot_id, host, parent_id)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-READ_STATE = """SELECT state, updated_at, state_seq,
+READ_STATE = """SELECT state, updated_at, state_seq, parent_id,
     (SELECT at FROM events WHERE run_id = runs.id ORDER BY seq DESC LIMIT 1) FROM runs WHERE id = ?"""
 FORGET_REQUESTS = (
     "UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'"
@@ -58,10 +59,15 @@ FLUSH_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """Where a run was. ``was_cut``: its last session ended before it was judged."""
+    """Where a run was. ``was_cut``: its last session ended before it was judged.
+
+    ``uncounted``: what it had spent since it was last saved; ``parent_id``: the run that it was a part of.
+    """
 
     state: LoopState
     was_cut: bool
+    uncounted: Spend = Spend()
+    parent_id: str = ""
 
 
 class SqliteJournal:
@@ -81,6 +87,7 @@ class SqliteJournal:
         self._has_warned = False
         self._held: tuple[int, int] | None = None  # events and statements before the end of an iteration
         self._statements: list[Statement] = []
+        self._accompanying: Callable[[LoopState], Iterable[Statement]] = lambda _: ()
         self._last_at = now
         self._owner = owner
         self._database = database
@@ -115,7 +122,7 @@ class SqliteJournal:
             if row is None:
                 message = f"run {self._run_id} was removed"
                 raise StoreError(message, hint="start a new one with `ralph run`")
-            state, saved_at, saved_seq, heard_of = row
+            state, saved_at, saved_seq, parent, heard_of = row
             uncounted = spend_after(self._database, self._run_id, saved_seq, price=price)
             unsaved = (heard_of or 0.0) - saved_at
             resumed = decode_state(state).resumed(uncounted, unsaved_seconds=unsaved)
@@ -126,7 +133,7 @@ class SqliteJournal:
             self._database.execute(TAKE_UP, (json.dumps(options), *owner, parent_id or None, self._run_id))
             self._database.execute(SAVE_STATE, (encode_state(resumed), self._last_at, self._run_id))
         self._iteration = resumed.iteration
-        return TakenUp(resumed, was_cut=was_cut)
+        return TakenUp(resumed, was_cut=was_cut, uncounted=uncounted, parent_id=parent or "")
 
     def _was_cut_short(self) -> bool:
         last = self._database.execute(LAST_DECISION, (self._run_id,)).fetchone()
@@ -208,13 +215,21 @@ class SqliteJournal:
         """Statements that must be recorded together with the next state, or not at all."""
         self._statements += statements
 
+    def accompany(self, saving: Callable[[LoopState], Iterable[Statement]]) -> None:
+        """With every state that is saved from now on, ``saving`` says what else is recorded: all of it or nothing."""
+        self._accompanying = saving
+
+    def saving(self, state: LoopState) -> Statement:
+        """What records this run's state, for the transaction of another run that is a part of it."""
+        return SAVE_STATE, (encode_state(state), self._last_at, self._run_id)
+
     def flush(self) -> None:
         if self._held is None:
             self._write()
 
     def commit(self, state: LoopState) -> None:
         self._require_file()
-        self._statements.append((SAVE_STATE, (encode_state(state), self._last_at, self._run_id)))
+        self._statements += [self.saving(state), *self._accompanying(state)]
         self._held = None
         self._write(durably=True)
 

@@ -16,6 +16,7 @@ from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.engine.ports import Agent, Commands, Journal, Judging, ProcessRunner
 
 if TYPE_CHECKING:
+    from ralph.domain.loop.state import LoopState
     from ralph.domain.tasks.pipeline import MergeResult
     from ralph.engine.loop import RunResult
     from ralph.engine.recording import Listener
@@ -203,7 +204,14 @@ class TaskRuns(Protocol):
     """Starts the run of one task, or resumes the one that an earlier process left behind."""
 
     async def run(
-        self, task: Task, worktree: Worktree, *, exceeded: Callable[[], str | None], listen: Listener
+        self,
+        task: Task,
+        worktree: Worktree,
+        *,
+        exceeded: Callable[[], str | None],
+        listen: Listener,
+        spent: Callable[[Spend], LoopState],
     ) -> RunResult:
-        """Until the task is accepted or cannot be. ``exceeded``: a limit of the whole work is reached."""
+        """Until the task is accepted or cannot be. ``exceeded``: a limit of the whole work is reached. ``spent`` takes
+        what the run has spent more, and gives the state of the whole: both are on record together, or neither is."""
         ...

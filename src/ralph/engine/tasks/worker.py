@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import JUDGED, Outcome
-from ralph.domain.loop.events import AgentEnded, IterationEnded, LoopEvent, RunEnded, Warned
+from ralph.domain.loop.events import IterationEnded, LoopEvent, RunEnded, Warned
+from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
 from ralph.domain.tasks.work_result import (
@@ -152,7 +153,9 @@ class Worker:
                 return TaskResult(name, Outcome.CANCELLED, why, is_stopped=True)
 
     async def _run(self, task: Task, worktree: Worktree) -> RunResult:
-        result = await self.runs.run(task, worktree, exceeded=self._exceeded, listen=self._listen)
+        result = await self.runs.run(
+            task, worktree, exceeded=self._exceeded, listen=self._listen, spent=self._spent
+        )
         self._concerns += [f"{task.id}: {concern}" for concern in result.concerns]
         return result
 
@@ -167,11 +170,14 @@ class Worker:
     # --- the whole ---
 
     def _listen(self, event: LoopEvent, at: float) -> None:
-        """The whole pays for its parts, and counts what they count."""
-        if isinstance(event, AgentEnded):
-            self.state = replace(self.state, spend=self.state.spend + event.spend)
-        elif isinstance(event, IterationEnded) and event.decision in JUDGED:
+        """The whole counts what its parts count."""
+        if isinstance(event, IterationEnded) and event.decision in JUDGED:
             self.state = replace(self.state, iteration=self.state.iteration + 1)
+
+    def _spent(self, more: Spend) -> LoopState:
+        """And it pays for them."""
+        self.state = self.state.spending(more)
+        return self._now()
 
     def _now(self) -> LoopState:
         return self.state.timed(self.clock.monotonic() - self._began)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ralph.adapters.control.run_control import PartControl, RunControl
 from ralph.adapters.git import Git
 from ralph.adapters.processes.process_table import started_of, this_process
+from ralph.adapters.storage.database import Statement
 from ralph.adapters.storage.earlier_runs import run_to_resume, used_before
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.integration import Integration
@@ -16,6 +17,8 @@ from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.config.loading import Loaded
 from ralph.config.root import Root, git_top
 from ralph.domain.loop.profile import Profile
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task
 from ralph.domain.tasks.work_result import TaskResult
@@ -129,7 +132,13 @@ class RunsOfTasks:
     pipeline: Pipeline
 
     async def run(
-        self, task: Task, worktree: Worktree, *, exceeded: Callable[[], str | None], listen: Listener
+        self,
+        task: Task,
+        worktree: Worktree,
+        *,
+        exceeded: Callable[[], str | None],
+        listen: Listener,
+        spent: Callable[[Spend], LoopState],
     ) -> RunResult:
         kit = self.kit
         path = kit.launch.state_folder / "ralph.db"
@@ -153,7 +162,22 @@ class RunsOfTasks:
             complain=kit.complain,
         ) as part:
             self.store.claim(task.id, run_id=part.record.run_id, at=kit.clock.now())
+            self._account(part, spent)
             return await drive(part)
+
+    def _account(self, part: Kit, spent: Callable[[Spend], LoopState]) -> None:
+        """Whenever the part saves what it has spent, so does the whole, and a kill cannot come in between."""
+        whole = self.kit.record.journal
+        self.kit.meter.add(part.record.uncounted)
+        whole.commit(spent(part.record.uncounted))
+        counted = part.record.state.spend
+
+        def save_whole(state: LoopState) -> Iterator[Statement]:
+            nonlocal counted
+            more, counted = state.spend - counted, state.spend
+            yield whole.saving(spent(more))
+
+        part.record.journal.accompany(save_whole)
 
 
 def prepare_work(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import Outcome
-from ralph.domain.loop.events import AgentEnded, IterationEnded, LoopEvent, RunEnded, Warned
+from ralph.domain.loop.events import IterationEnded, LoopEvent, RunEnded, Warned
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.history import TaskEvent
@@ -164,7 +164,13 @@ class Runs:
     most: int = 0
 
     async def run(
-        self, task: Task, worktree: Worktree, *, exceeded: Callable[[], str | None], listen: Listener
+        self,
+        task: Task,
+        worktree: Worktree,
+        *,
+        exceeded: Callable[[], str | None],
+        listen: Listener,
+        spent: Callable[[Spend], LoopState],
     ) -> RunResult:
         self.began.append(task.id)
         self.under_way += 1
@@ -174,7 +180,7 @@ class Runs:
             outcome = await self.scripts.get(task.id, accepts)(self.world, task)
         finally:
             self.under_way -= 1
-        listen(AgentEnded("exited", 0, 1.0, Spend(cost_usd=1.0)), 0.0)
+        spent(Spend(cost_usd=1.0))
         if outcome is not None:
             return RunResult(outcome, "as the script says", LoopState())
         listen(IterationEnded(1, 1, "accept", "", claimed=True, proven=True, spend=Spend(), seconds=1.0), 0.0)
