@@ -146,7 +146,7 @@ def test_duplicate_guardrails_have_a_log_each(project: Project) -> None:
     project.settings(agent={"command": "claude"}, guardrails=[{"command": "true"}, {"command": "true"}])
     project.agent([{"say": DONE}])
     project.ralph("run", "-p", PROMPT, check=0)
-    logs = sorted(path.name for path in (project.root / ".ralph").glob("guardrail_*"))
+    logs = sorted(path.name for path in (project.root / ".ralph").glob("guardrail_*_true*"))
     assert logs == ["guardrail_001_true.log", "guardrail_001_true_1.log"]
 
 
@@ -390,8 +390,7 @@ def test_json_lines_tell_the_whole_run(project: Project) -> None:
         "iteration_started",
         "agent_started",
         "agent_ended",
-        "check_started",
-        "check_ended",
+        *("check_started", "check_ended") * 3,  # the guardrail, the clean checkout, the old proof
         "claims_sought",
         "iteration_ended",
         "run_ended",

@@ -30,6 +30,7 @@ from ralph.config.kinds import (
 from ralph.config.profile_settings import ProfilesSettings
 from ralph.config.sandbox_settings import SandboxSettings
 from ralph.domain.loop.feedback import Placement
+from ralph.domain.proof.strength import Proof
 from ralph.domain.text.excerpt import Keep
 from ralph.guard.judgement import PACKS
 
@@ -232,6 +233,12 @@ class Settings:
         Limit(zero_is_off=True),
         1800.0,
         "Seconds without any output after which a guardrail is ended and fails; null or 0: never.",
+    )
+    proof: Proof = setting(
+        Choice(*Proof),
+        Proof.GUARDED,
+        "How a claim is proven besides the guardrails: `strict`: all of it on every claim; `guarded`: in throw-away"
+        " checkouts before work is finally accepted; `trusting`: by the guardrails alone. See docs/verification.md.",
     )
     truncation: TruncationSettings = setting(
         Table(TruncationSettings), TruncationSettings(), "How long output is shortened for the agent."

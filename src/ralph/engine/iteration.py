@@ -138,6 +138,10 @@ async def _judge(
         signals += await probe.look(judging)
     evidence = replace(evidence, signals=tuple(signals))
     for check in (*parts.checks, *parts.checks_of(judging.assignment)):
+        if check.when is When.BEFORE_ACCEPT and not isinstance(
+            _decide(parts, judging, state, evidence), Accept
+        ):
+            continue
         result = await _run_check(check, judging, claimed=evidence.claimed)
         evidence = replace(evidence, results=(*evidence.results, result))
         state = _add_spend(state, result.spend, save)

@@ -191,6 +191,7 @@ class Probe(Protocol):
 class When(StrEnum):
     ALWAYS = "always"
     ON_CLAIM = "on_claim"
+    BEFORE_ACCEPT = "before_accept"  #: only when the work would be accepted without it
 
 
 class Check(Protocol):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import localtime, time
 from typing import TYPE_CHECKING
 
 from ralph.adapters.processes.redaction import redact_argv
-from ralph.config.root import git_top
+from ralph.config.root import Root, git_top
 from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted, Warned
 from ralph.engine.budget_meter import Meter
-from ralph.engine.ports import Agent, Check, Clock, Control, Timeouts
+from ralph.engine.ports import Agent, Check, Clock, Control, ProcessRunner, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
 from ralph.errors import RalphError
@@ -138,6 +138,34 @@ class Kit:
         from ralph.adapters.checks.commands import ShellCommands
 
         return ShellCommands(self.runners.checks, self.workspace)
+
+    @asynccontextmanager
+    async def runner_at(self, path: Path) -> AsyncIterator[ProcessRunner]:
+        """For checks in a place of their own: if the run is confined, in a sandbox that may write only there."""
+        runners = self.runners
+        if not runners.is_confined or not self.launch.settings.sandbox_checks:
+            yield runners.checks
+            return
+        from ralph.adapters.processes.runner import PosixProcessRunner
+        from ralph.wiring.confinement import confinement_of, open_sandbox
+
+        run_id = self.record.run_id
+        own = PosixProcessRunner(
+            run_id=run_id,
+            base_environment=runners.environment,
+            redactor=runners.redactor,
+            watcher=self.record.watcher,
+        )
+        confinement = await confinement_of(
+            replace(self.launch, root=Root(self.launch.root.state, path)),
+            own,
+            run_id=run_id,
+            run_folder=self.record.folder,
+            environment=runners.agent_environment,
+            report=self.warn,
+        )
+        async with open_sandbox(confinement, own):
+            yield confinement.around(own)
 
     def scm(self, agent: Agent, *, completion: str) -> ScmAction | None:
         """What the settings want to happen with proven changes; ``prepare`` it before the first session."""

@@ -114,6 +114,12 @@ def test_a_workspace_below_the_top_is_found_in_the_checkout(project: Path) -> No
     assert in_checkout(store, lambda found: (found.top / "a.txt").read_text()) == "one\n"
 
 
+def test_an_empty_folder_is_a_tree_too(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    assert store.base == Tree()
+    assert in_checkout(store, names) == set()
+
+
 @pytest.mark.parametrize("hide", ["skip-worktree", "assume-unchanged", "exclude", "filter", "racy"])
 def test_what_hides_a_change_from_the_users_git_hides_nothing(project: Path, hide: str) -> None:
     store = opened(project)

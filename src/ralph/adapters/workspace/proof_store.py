@@ -84,7 +84,6 @@ class GitProofStore:
     async def remember_base(self, base: Tree) -> None:
         """From now on, whatever is judged is compared with this; a resumed run knows it too."""
         unfinished = self._folder / "base.index.new"
-        unfinished.unlink(missing_ok=True)
         await self._write_index(unfinished, base)
         unfinished.replace(self._folder / "base.index")
         self.base = base
@@ -256,7 +255,9 @@ class GitProofStore:
     async def _write_index(self, index: Path, tree: Tree) -> None:
         lines = (f"{entry.mode} {entry.object_id}\t{path}" for path, entry in tree.files.items())
         listing = self._listing("entries", lines)
-        await self._private(index=index).must("update-index", "-z", "--index-info", stdin=listing)
+        git = self._private(index=index)
+        await git.must("read-tree", "--empty")
+        await git.must("update-index", "-z", "--index-info", stdin=listing)
 
     def _listing(self, name: str, lines: Iterable[str]) -> Path:
         file = self._folder / name

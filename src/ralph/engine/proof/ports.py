@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from ralph.domain.proof.tree import Entry, Tree
+from ralph.engine.ports import Commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +41,7 @@ class ProofStore(Protocol):
     def checkout(self, tree: Tree) -> AbstractAsyncContextManager[Checkout]:
         """A folder with exactly these files, and what commands need besides; gone when the block ends."""
         ...
+
+
+CommandsAt = Callable[[Checkout], AbstractAsyncContextManager[Commands]]
+"""Runs commands in a checkout, confined as those of the run are."""

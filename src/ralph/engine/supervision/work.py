@@ -18,7 +18,7 @@ from ralph.domain.loop.session_report import AgentReport
 from ralph.domain.loop.state import LoopState
 from ralph.domain.supervision.rules import Supervision, completed_line, exhausted_line, restart_lines, span
 from ralph.engine.patience import read_patiently
-from ralph.engine.ports import Check, Clock, Control, Judging, Publish
+from ralph.engine.ports import Check, Clock, Control, Judging, Publish, When
 
 KEY = "root agent"
 SHOWN_CHILDREN = 10
@@ -134,6 +134,8 @@ class SupervisedWork:
         )
         evidence = Evidence(judging.report)
         for check in self._checks:
+            if check.when is When.BEFORE_ACCEPT and not evidence.proven:
+                continue
             self._publish(CheckStarted(check.name, check.command))
             result = await check.run(judging)
             self._publish(CheckEnded(result))

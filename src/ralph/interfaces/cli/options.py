@@ -174,6 +174,14 @@ def guardrail_option(text: str) -> Decorator:
     )
 
 
+proof_option = setting_option(
+    "proof",
+    "--proof",
+    type=click.Choice(("strict", "guarded", "trusting")),
+    help="How a claim is proven besides the guardrails.  [default: guarded]",
+)
+
+
 def prompt_options(each: str) -> Decorator:
     """``each``: what the file is read again for."""
     return all_of(

@@ -27,6 +27,7 @@ from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import known_profiles, load_profile
+from ralph.wiring.proof import proof_checks
 from ralph.wiring.requirements import (
     guardrails_of,
     require_runnable,
@@ -118,7 +119,7 @@ class PromptComposition:
             work=PromptWork(self.prompt.read),
             agent=agent,
             probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
-            checks=kit.guardrails(),
+            checks=[*kit.guardrails(), *await proof_checks(kit)],
             actions=actions,
             prompt=self.style(),
             rules=kit.launch.rules(),

@@ -26,6 +26,7 @@ from ralph.interfaces.cli.options import (
     notify_option,
     project_dir_option,
     prompt_options,
+    proof_option,
     sandbox_options,
     setting_option,
     sources_of,
@@ -93,6 +94,7 @@ Examples:
     help="End a session that prints nothing for SECONDS seconds; 0: never.  [default: 1800]",
 )
 @guardrail_option("Another command that must pass after every session")
+@proof_option
 @limit_options
 @notify_option
 @setting_option(

@@ -1,0 +1,104 @@
+"""The layers of proof before a claim is accepted: each is an ordinary check, with its own result and time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.proof.protection import Protection
+from ralph.domain.proof.tree import Tree
+from ralph.engine.ports import Judging, When
+from ralph.engine.proof.proving import Proving, Ran, named
+from ralph.errors import GitFailed
+
+
+class Layer:
+    """One that cannot run is an error, never a pass; and whatever it proves must still be there afterwards."""
+
+    name = ""
+    command = ""
+    when = When.BEFORE_ACCEPT
+
+    def __init__(self, proving: Proving) -> None:
+        self._proving = proving
+
+    async def run(self, judging: Judging) -> CheckResult:
+        try:
+            result = await self._prove(await self._proving.judged(judging), judging)
+            is_same = await self._proving.is_still_judged(judging)
+        except GitFailed as error:
+            told = f"{error.message} ({error.hint})" if error.hint else error.message
+            return CheckResult(self.name, Verdict.ERRORED, feedback=Feedback(told), reason=told)
+        if result.holds and not is_same:
+            return replace(result, verdict=Verdict.FAILED, feedback=Feedback(CHANGED), reason=CHANGED)
+        return result
+
+    async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
+        raise NotImplementedError
+
+    def _result(self, ran: Ran, passed: str, failed: str) -> CheckResult:
+        """``passed`` and ``failed`` say what that means."""
+        if ran.verdict is None:
+            return CheckResult(self.name, Verdict.PASSED, seconds=ran.seconds, reason=passed)
+        verdict = ran.verdict
+        output = f"\n\nOutput:\n{verdict.excerpt}" if verdict.excerpt else ""
+        return CheckResult(
+            self.name,
+            Verdict.ERRORED if verdict.errored else Verdict.FAILED,
+            feedback=Feedback(f"{failed}\n`{ran.command}`: {verdict.reason}{output}"),
+            command=ran.command,
+            exit_code=verdict.exit_code,
+            seconds=ran.seconds,
+            log_file=str(ran.log or ""),
+            output_sha256=verdict.output_sha256,
+            reason=f"{ran.command}: {verdict.reason}",
+            last_lines=verdict.last_lines,
+        )
+
+
+class CleanCheckout(Layer):
+    """What would be accepted must pass without anything that is only in the working folder."""
+
+    name = "clean checkout"
+
+    async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
+        ran = await self._proving.run(tree, judging, "clean")
+        missing = f" Not in the checkout: {named(ran.left_out)}." if ran.left_out else ""
+        failed = (
+            "What you claim passes in the working folder, but not in a fresh checkout of the same files. Whatever "
+            "a check needs must be part of the project: compiled files, files that .gitignore names and links that "
+            f"lead outside are not.{missing}"
+        )
+        return self._result(ran, "passes without anything that is only in the working folder", failed)
+
+
+class OldProof(Layer):
+    """The new code must pass the checks as they were when the work began."""
+
+    name = "old proof"
+
+    def __init__(self, proving: Proving, protection: Protection) -> None:
+        super().__init__(proving)
+        self._protection = protection
+
+    async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
+        base = self._proving.store.base
+        changed = [path for path in tree.differing(base) if self._protection.puts_back(path)]
+        if not changed:
+            reason = "nothing that decides the checks was changed"
+            return CheckResult(self.name, Verdict.PASSED, reason=reason)
+        ran = await self._proving.run(tree.putting_back(changed, base), judging, "old_proof")
+        failed = (
+            "Your work does not pass the tests and scripts as they were before you began. They were put back, and new "
+            f"ones left out: {named(changed)}. Make the code pass them as they were; if the task demands that they "
+            "change, say which and why, for a person must allow it."
+        )
+        passed = f"passes with {named(changed)} as before the work"
+        return self._result(ran, passed, failed)
+
+
+CHANGED = (
+    "the files changed while they were judged: something was still running that writes to them. End what you start "
+    "before you say that you are done"
+)

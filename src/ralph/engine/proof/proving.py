@@ -1,0 +1,84 @@
+"""Running what must pass in throw-away checkouts: the ground that the layers of proof share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
+from ralph.domain.proof.tree import Tree
+from ralph.engine.ports import Journal, Judging
+from ralph.engine.proof.ports import CommandsAt, ProofStore
+
+SHOWN_FILES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What became of the commands in one checkout: all passed, or ``command`` did not."""
+
+    seconds: float = 0.0
+    command: str = ""
+    verdict: CommandVerdict | None = None
+    log: Path | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict is None
+
+
+class Proving:
+    """``required`` must pass. The same files are not tried twice in a run: whatever passed once is known."""
+
+    def __init__(
+        self,
+        store: ProofStore,
+        required: Sequence[RequiredCommand],
+        *,
+        commands_at: CommandsAt,
+        journal: Journal,
+    ) -> None:
+        self.store = store
+        self.required = tuple(required)
+        self._commands_at = commands_at
+        self._journal = journal
+        self._passed: set[str] = set()
+        self._judged: tuple[Judging | None, Tree] = (None, Tree())
+
+    async def judged(self, judging: Judging) -> Tree:
+        """The files that this claim is about: those that the first layer found."""
+        if self._judged[0] is not judging:
+            self._judged = (judging, await self.store.snapshot())
+        return self._judged[1]
+
+    async def is_still_judged(self, judging: Judging) -> bool:
+        """What would be accepted is what was judged."""
+        return await self.store.snapshot() == await self.judged(judging)
+
+    def is_proven(self, tree: Tree) -> bool:
+        return tree.digest in self._passed
+
+    async def run(self, tree: Tree, judging: Judging, slug: str) -> Ran:
+        """All commands on these files, until one fails."""
+        if self.is_proven(tree):
+            return Ran()
+        seconds = 0.0
+        async with self.store.checkout(tree) as checkout, self._commands_at(checkout) as commands:
+            for number, required in enumerate(self.required, 1):
+                log = self._journal.check_log(judging.iteration, f"{slug}_{number}")
+                verdict = await commands.run(
+                    required, log=log, control=judging.control, publish=judging.publish, rerun=True
+                )
+                seconds += verdict.seconds
+                if not verdict.passed:
+                    return Ran(seconds, required.command, verdict, log, checkout.left_out)
+        self._passed.add(tree.digest)
+        return Ran(seconds)
+
+
+def named(paths: Sequence[str]) -> str:
+    """Some of them, by name."""
+    more = f" and {len(paths) - SHOWN_FILES} more" if len(paths) > SHOWN_FILES else ""
+    return ", ".join(sorted(paths)[:SHOWN_FILES]) + more
