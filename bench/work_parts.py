@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.domain.tasks.pipeline import Merged
@@ -64,8 +65,9 @@ def bare(root: Path, number: int) -> dict[str, float]:
 
 async def ours(root: Path, number: int) -> dict[str, float]:
     main = Git(root, PosixProcessRunner(run_id="bench", base_environment=os.environ))
-    trees = Worktrees(main, root / ".ralph")
-    integration = Integration(main, trees, target="main")
+    state = root / ".ralph"
+    trees = Worktrees(main, state, kept=state / "kept")
+    integration = Integration(main, trees, FastForward(main, state), target="main", run_folder=state)
 
     async def holds(path: Path) -> str:
         return ""
@@ -78,7 +80,7 @@ async def ours(root: Path, number: int) -> dict[str, float]:
     began = time.perf_counter()
     for tree in opened:
         assert isinstance(await integration.merge(tree, message="merge", verify=holds), Merged)
-        assert await trees.close(tree, merged_into="main")
+        assert (await trees.close(tree, merged_into="main")).is_removed
     return {"open": took / number, "merge": (time.perf_counter() - began) / number}
 
 

@@ -80,7 +80,9 @@ def test_a_conflict_that_was_not_resolved_is_not_merged(tasks: TaskProject, reso
     tasks.settings(
         maxParallel=2,
         others={
-            "guardrails": [{"command": f"case $PWD in *_integration) touch '{tasks.programs}/merged';; esac"}]
+            "guardrails": [
+                {"command": f"case $PWD in *_integration*) touch '{tasks.programs}/merged';; esac"}
+            ]
         },
     )
     tasks.tasks(

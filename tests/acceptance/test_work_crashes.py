@@ -186,7 +186,7 @@ def test_a_cancelled_task_ends_at_once_and_the_others_go_on(tasks: TaskProject) 
 def test_a_task_that_is_cancelled_while_its_merge_is_verified_is_not_merged(tasks: TaskProject) -> None:
     here = f"here='{tasks.programs}'"
     tasks.settings(
-        others={"guardrails": [{"command": f"case $PWD in *_integration) {here};\n{WAIT};; esac"}]},
+        others={"guardrails": [{"command": f"case $PWD in *_integration*) {here};\n{WAIT};; esac"}]},
     )
     tasks.verified("test -f T-1.txt")
     with running(tasks.project, command="work") as process:

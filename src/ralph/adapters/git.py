@@ -10,7 +10,7 @@ from time import monotonic
 
 from ralph.adapters.own_output import not_own
 from ralph.domain.loop.session_report import Ending
-from ralph.domain.sandbox.own_git import ENVIRONMENT, own_git
+from ralph.domain.sandbox.own_git import ENVIRONMENT, OWN, own_git
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 from ralph.errors import GitFailed
@@ -67,6 +67,7 @@ class Git:
     """Git commands in one working tree.
 
     ``is_top``: ``root`` has a ``.git`` of its own. If a worktree has lost it, git must not find the user's above it.
+    ``folder``: where the project is in its repository, and so in each worktree; empty: at the top.
     ``environment``: more variables for every command.
     """
 
@@ -76,18 +77,21 @@ class Git:
         runner: ProcessRunner,
         *,
         is_top: bool = False,
+        folder: str = "",
         seconds: float = SECONDS,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.root = root
-        self.not_own = not_own(root)  # pathspecs: everything but what ralph itself writes
+        self._folder = folder
+        inner = tuple(f":(exclude){folder}/{name}" for name in OWN) if is_top and folder else ()
+        self.not_own = (*not_own(root), *inner)  # pathspecs: everything but what ralph itself writes
         self._runner = runner
         self._environment = {**ENVIRONMENT, **(not_above(root) if is_top else {}), **(environment or {})}
         self._seconds = seconds
 
     def at(self, root: Path) -> Git:
         """In another worktree."""
-        return Git(root, self._runner, is_top=True, seconds=self._seconds)
+        return Git(root, self._runner, is_top=True, folder=self._folder, seconds=self._seconds)
 
     async def run(
         self,

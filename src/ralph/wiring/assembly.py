@@ -90,6 +90,11 @@ async def open_run(
                 end_unbegun(publish, record, error)
                 raise
             stack.callback(record.write_receipt)
+            try:
+                finished = await _finish_merge(launch, runners.outside)
+            except RalphError as error:
+                end_unbegun(publish, record, error)
+                raise
             await stack.enter_async_context(listening(control, record.controls, publish, complain))
             yield Kit(
                 launch=launch,
@@ -101,6 +106,7 @@ async def open_run(
                 meter=meter,
                 complain=complain,
                 listeners_for=listeners_for,
+                finished=finished,
             )
 
 
@@ -170,6 +176,16 @@ async def drive(kit: Kit) -> RunResult:
             kit.end_unbegun(error)
             raise
         return await run_loop(parts)
+
+
+async def _finish_merge(launch: Launch, runner: ProcessRunner) -> str:
+    """What a killed `ralph work` left half merged in this tree: no run begins on half of it."""
+    if launch.parent_id:
+        return ""
+    from ralph.adapters.git import Git
+    from ralph.adapters.workspace.fast_forward import FastForward
+
+    return await FastForward(Git(launch.root.workspace, runner), launch.state_folder).finish()
 
 
 def _notifying(

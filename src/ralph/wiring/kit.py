@@ -46,6 +46,7 @@ class Kit:
     meter: Meter
     complain: Callable[[str], None]
     listeners_for: Callable[[str], Sequence[Listener]]  # of a run that is a part of this one, by its title
+    finished: str = ""  # what an earlier run had left half done here
 
     @property
     def workspace(self) -> Path:
@@ -74,6 +75,8 @@ class Kit:
         )
         for warning in (*launch.warnings(), *warnings):
             self.warn(warning)
+        if self.finished:
+            self.warn(self.finished)
         if self.record.interrupted:
             then = "`ralph resume` resumes it, this is a new one"
             if isinstance(launch.composition, Driven):

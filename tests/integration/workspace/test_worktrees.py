@@ -13,10 +13,11 @@ import pytest
 
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.domain.tasks.pipeline import Conflict, Merged, MergeResult, NotMerged, Unverified
-from ralph.engine.tasks.ports import Worktree
+from ralph.engine.tasks.ports import Removal, Worktree
 from ralph.errors import GitFailed
 
 T = TypeVar("T")
@@ -53,8 +54,14 @@ class Place:
     def __init__(self, main: Path) -> None:
         self.main = main
         self.git = Git(main, PosixProcessRunner(run_id="t", base_environment=os.environ))
-        self.trees = Worktrees(self.git, main / ".ralph", now=lambda: 7.0)
-        self.integration = Integration(self.git, self.trees, target="main")
+        self.kept = main / ".ralph" / "kept"
+        self.run_folder = main / ".ralph" / "runs" / "r"
+        self.run_folder.mkdir(parents=True, exist_ok=True)
+        self.trees = Worktrees(self.git, main / ".ralph", kept=self.kept, now=lambda: 7.0)
+        self.forward = FastForward(self.git, main / ".ralph")
+        self.integration = Integration(
+            self.git, self.trees, self.forward, target="main", run_folder=self.run_folder
+        )
 
     def run(self, what: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(what)
@@ -65,6 +72,9 @@ class Place:
     def commit(self, tree: Worktree, **files: str) -> None:
         write(tree.path, **files)
         assert self.run(self.git.at(tree.path).commit_all("work"))
+
+    def close(self, tree: Worktree) -> Removal:
+        return self.run(self.trees.close(tree, merged_into="main"))
 
     def merge(self, tree: Worktree, wrong: str = "") -> MergeResult:
         async def verify(path: Path) -> str:
@@ -132,7 +142,7 @@ def test_accepted_work_is_merged_and_the_tree_is_removed(place: Place) -> None:
     assert (place.main / "b.txt").read_text() == "new"
     assert git(place.main, "log", "-1", "--format=%s") == "Merge T-1"
     assert git(place.main, "status", "--porcelain") == ""
-    assert place.run(place.trees.close(tree, merged_into="main"))
+    assert place.close(tree).is_removed
     assert not tree.path.exists()
     assert git(place.main, "branch", "--list", "ralph/*") == ""
     assert isinstance(place.merge(tree), NotMerged | Merged)
@@ -222,7 +232,7 @@ def test_a_tree_whose_head_is_not_merged_is_not_removed(place: Place) -> None:
     git(tree.path, "checkout", "-q", "--detach")
     place.commit(tree, b_txt="work\n")
 
-    assert place.run(place.trees.close(tree, merged_into="main")) is False
+    assert not place.close(tree).is_removed
     assert (tree.path / "b.txt").exists()
 
 
@@ -238,10 +248,10 @@ def test_a_folder_without_git_does_not_find_the_users_above_it(place: Place) -> 
 def test_a_tree_with_work_that_is_not_merged_is_not_removed(place: Place) -> None:
     tree = place.open()
     place.commit(tree, b_txt="new")
-    assert not place.run(place.trees.close(tree, merged_into="main"))
+    assert not place.close(tree).is_removed
     place.merge(tree)
     write(tree.path, c_txt="more")
-    assert not place.run(place.trees.close(tree, merged_into="main"))
+    assert not place.close(tree).is_removed
     assert (tree.path / "c.txt").exists()
 
 
@@ -261,7 +271,6 @@ def test_changed_files_are_named_whatever_they_are_called(place: Place) -> None:
     for name in names:
         (place.main / name).touch()
     git(place.main, "mv", "a.txt", "renamed.txt")
-    (place.main / ".ralph").mkdir()
     (place.main / ".ralph" / "own").touch()
     assert set(place.run(place.git.changed())) == {*names, "renamed.txt"}
 

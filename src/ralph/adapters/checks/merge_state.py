@@ -1,9 +1,9 @@
-"""Finds merge conflicts that were never resolved, before any work is accepted."""
+"""Finds what a merge would lose or break, before any work is accepted."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from ralph.adapters.git import Git
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -18,31 +18,44 @@ MOST_NAMED = 20
 
 
 class MergeCheck:
-    """Fails while a merge is not resolved, also if the conflict marks were committed as they are."""
+    """Fails while a merge is not resolved, also if the conflict marks were committed as they are; and while work lies in
+    a repository of its own, whose files no merge would bring along. ``nested`` finds those."""
 
     name = "merge"
     command = ""
     when = When.ON_CLAIM
 
-    def __init__(self, git: Git, *, base: str) -> None:
+    def __init__(self, git: Git, *, base: str, nested: Callable[[], Awaitable[Iterable[str]]]) -> None:
         self._git = git
         self._base = base
+        self._nested = nested
 
     async def run(self, judging: Judging) -> CheckResult:
         try:
             files = set(await self._git.conflicts())
             files |= set(marked_files(await self._git.tracked_diff(self._base)))
+            nested = await self._nested()
         except GitFailed as error:
             return CheckResult(
                 self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
             )
-        if not files:
-            return CheckResult(self.name, Verdict.PASSED)
-        named = ", ".join(sorted(files)[:MOST_NAMED])
-        told = f"The merge conflict in {named} is not resolved: edit the files, remove the marks, and commit."
-        return CheckResult(
-            self.name, Verdict.FAILED, feedback=Feedback(told), reason=f"not resolved: {named}"
-        )
+        if named := ", ".join(sorted(files)[:MOST_NAMED]):
+            told = f"The merge conflict in {named} is not resolved: edit the files, remove the marks, and commit."
+            return self._failed(told, f"not resolved: {named}")
+        if found := sorted(nested)[:MOST_NAMED]:
+            return self._failed("\n".join(map(_about, found)), f"a repository of its own: {', '.join(found)}")
+        return CheckResult(self.name, Verdict.PASSED)
+
+    def _failed(self, told: str, reason: str) -> CheckResult:
+        return CheckResult(self.name, Verdict.FAILED, feedback=Feedback(told), reason=reason)
+
+
+def _about(path: str) -> str:
+    return (
+        f"{path} is a git repository of its own inside this one, so its files would not be merged. "
+        f"Delete {path}/.git, so that they belong to this repository (after `git rm -r --cached {path}`, if you "
+        f"added it), or remove {path}."
+    )
 
 
 def marked_files(diff: str) -> Iterable[str]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from pathlib import Path
+
 from ralph.adapters.git import Git
+from ralph.adapters.workspace.fast_forward import FastForward
+from ralph.adapters.workspace.repository_lock import lock_folder
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.domain.sandbox.own_git import OWN
 from ralph.domain.tasks.pipeline import Conflict, Merged, MergeResult, NotMerged, Unverified
@@ -11,15 +17,32 @@ from ralph.engine.tasks.ports import Verify, Worktree
 PLACE = "_integration"
 TRIES = 5
 """The target may move while a merge is verified; then it is merged again, on the new tip."""
+MOST_NAMED = 5
 
 
 class Integration:
-    """Merges into one branch. One at a time: callers take turns."""
+    """Merges into one branch. One at a time: callers take turns. Each run has a tree of its own for it."""
 
-    def __init__(self, git: Git, worktrees: Worktrees, *, target: str) -> None:
+    def __init__(
+        self, git: Git, worktrees: Worktrees, forward: FastForward, *, target: str, run_folder: Path
+    ) -> None:
         self._git = git  # of the main checkout
         self._worktrees = worktrees
+        self._fast_forward = forward
         self._target = target
+        self._place = f"{PLACE}-{run_folder.name}"
+        self._index = run_folder / "merge.index"
+        self._held: int | None = None
+
+    async def prepare(self) -> None:
+        """Remove what killed runs left: nobody else will."""
+        await self._worktrees.discard_abandoned(PLACE)
+
+    async def finish(self) -> None:
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+        await self._worktrees.discard(self._place)
 
     async def return_to_branch(self, worktree: Worktree) -> bool:
         """What was verified is what the worktree holds: a branch that an agent left behind follows it there."""
@@ -49,22 +72,44 @@ class Integration:
         is_new = bool(tip) and not await self._git.is_ancestor(tip, worktree.base)
         return is_new and await self._git.is_ancestor(tip, f"refs/heads/{self._target}")
 
+    async def moved_by_others(self) -> str:
+        """What the user does in the tree is in its own reflog; what `git update-ref` does from another tree is not."""
+        if await self._git.branch() != self._target:
+            return ""
+        tip = await self._git.commit_of(f"refs/heads/{self._target}")
+        seen = (await self._git.run("log", "--walk-reflogs", "-1", "--format=%H", "HEAD", "--")).text
+        if not tip or not seen or tip == seen:
+            return ""
+        names = ("--name-only", "-z", "--no-renames", "--no-relative")
+        changed = (await self._git.run("diff", *names, seen, tip)).names
+        staged = (await self._git.run("diff", "--cached", *names, seen)).names
+        if not changed or not set(staged).isdisjoint(changed):
+            return ""
+        return (
+            f"{self._target} was moved to {tip[:12]} behind your working tree, which still has the files of "
+            f"{seen[:12]}: `git diff {seen[:12]} {tip[:12]}` shows the change, "
+            f"`git update-ref refs/heads/{self._target} {seen[:12]}` undoes it, and then `git merge {tip[:12]}` takes it over"
+        )
+
     async def merge(self, worktree: Worktree, *, message: str, verify: Verify) -> MergeResult:
         """What is merged already is not merged again, but still verified: an agent may have merged it."""
         for _ in range(TRIES):
             tip = await self._git.commit_of(f"refs/heads/{self._target}")
             if not tip:
                 return NotMerged(f"there is no branch {self._target} any more")
-            if await self._git.is_ancestor(f"refs/heads/{worktree.branch}", tip):
-                return await self._merged_already(tip, verify)
-            if own := await self._changes_of_ours(worktree, tip):
+            if moved := await self.moved_by_others():
+                return NotMerged(moved)
+            is_merged = await self._git.is_ancestor(f"refs/heads/{worktree.branch}", tip)
+            if not is_merged and (own := await self._changes_of_ours(worktree, tip)):
                 return Unverified(f"it changes what is ralph's own, and not part of the work: {own}", tip)
-            merged = await self._merge(worktree, tip, message)
+            merged = tip if is_merged else await self._merge(worktree, tip, message)
             if isinstance(merged, Conflict | NotMerged):
                 return merged
-            if wrong := await verify(self._worktrees.place(PLACE)):
+            if wrong := await self._verify(worktree, merged, verify):
                 return Unverified(wrong, tip)
             # What a verification wrote into the tree is not part of the merge.
+            if is_merged:
+                return Merged(tip)
             if (result := await self._forward(merged, tip)) is not None:
                 return result
         return NotMerged(f"{self._target} moves faster than its merges can be verified")
@@ -75,13 +120,41 @@ class Integration:
         changed = await self._git.run("diff", "--name-only", work, "--", *OWN)
         return ", ".join(changed.text.splitlines())
 
-    async def _merged_already(self, tip: str, verify: Verify) -> Merged | Unverified:
-        wrong = await verify(await self._worktrees.detached(PLACE, tip))
-        return Unverified(wrong, tip) if wrong else Merged(tip)
+    async def _open(self, commit: str) -> Path:
+        path = await self._worktrees.detached(self._place, commit)
+        if self._held is None:
+            self._held = lock_folder(path)
+        return path
+
+    async def _verify(self, worktree: Worktree, commit: str, verify: Verify) -> str:
+        """What is merged must be what was seen: nobody may have written to the merged files meanwhile."""
+        path = await self._open(commit)
+        (path / worktree.folder).mkdir(parents=True, exist_ok=True)
+        git = self._git.at(path)
+        index = git.root / (await git.must("rev-parse", "--git-path", "index")).out.rstrip("\n")
+        shutil.copyfile(index, self._index)
+        try:
+            if wrong := await verify(path / worktree.folder):
+                return wrong
+            own_index = {"GIT_INDEX_FILE": str(self._index.absolute())}
+            await git.run("update-index", "-q", "--refresh", environment=own_index)
+            ran = await git.run("diff-files", "--name-only", "-z", environment=own_index)
+        finally:
+            self._index.unlink(missing_ok=True)
+        if not ran.ok:
+            return (
+                f"git could not tell whether the merged files were changed while they were checked: {ran.why}"
+            )
+        if not (names := ran.names):
+            return ""
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        return (
+            f"{', '.join(names[:MOST_NAMED])}{more} changed while the merge was checked, so what was checked is not what "
+            "would be merged: commit files as the checks leave them, and leave nothing running that edits them"
+        )
 
     async def _merge(self, worktree: Worktree, tip: str, message: str) -> str | Conflict | NotMerged:
-        path = await self._worktrees.detached(PLACE, tip)
-        git = self._git.at(path)
+        git = self._git.at(await self._open(tip))
         ran = await git.run("merge", "--no-ff", "--no-verify", "-m", message, f"refs/heads/{worktree.branch}")
         if ran.ok:
             return await git.commit_of("HEAD")
@@ -96,13 +169,13 @@ class Integration:
             return None
         is_here = await self._git.branch() == self._target
         if is_here:
-            ran = await self._git.run("merge", "--ff-only", "--quiet", "--no-autostash", commit)
+            ran = await self._fast_forward.run(self._target, tip=tip, commit=commit)
         else:  # like `update-ref`, but refused where another worktree has the branch checked out or rebases it
             move = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", ".", f"{commit}:{branch}")
             ran = await self._git.run(*move)
         if ran.ok:
             return Merged(commit)
-        if await self._git.commit_of(branch) != tip:
-            return None
+        if (now := await self._git.commit_of(branch)) != tip:
+            return Merged(commit) if now == commit else None
         why = "your working tree is in the way" if is_here else f"{self._target} cannot be moved"
         return NotMerged(f"{why}: {ran.why}")

@@ -98,16 +98,27 @@ MergeResult = Merged | Conflict | Unverified | NotMerged
 
 @dataclass(frozen=True, slots=True)
 class SentBack:
-    """The first role must work on it again. ``base``: what its work is compared with from now on."""
+    """The first role must work on it again. ``base``: what its work is compared with from now on.
+
+    ``is_fault``: it counts as one of the times that a task may come back. Being merged after another one does not.
+    """
 
     remark: str
     base: str
+    is_fault: bool = True
 
 
 def judge_merge(
-    merge: MergeResult, task: str, *, target: str, is_unchanged: bool, is_stopping_now: bool
+    merge: MergeResult,
+    task: str,
+    *,
+    target: str,
+    is_unchanged: bool,
+    is_stopping_now: bool,
+    is_late: bool = False,
 ) -> TaskResult | SentBack:
-    """``is_unchanged``: the work has no change of its own. A check that a stop ended has judged nothing."""
+    """``is_unchanged``: the work has no change of its own. ``is_late``: other work was merged since it was told what to
+    build on. A check that a stop ended has judged nothing."""
     match merge:
         case Merged(commit):
             reason = NOTHING_CHANGED if is_unchanged else f"merged as {commit[:12]}"
@@ -116,12 +127,12 @@ def judge_merge(
             return TaskResult(task, Outcome.WAITING, f"accepted, but not merged: {reason}")
         case Conflict(files, tip):
             conflict = f"merge conflict with {target} in {', '.join(files)}"
-            return SentBack(f"{conflict}: resolve it in your worktree and commit the merge", tip)
+            return SentBack(f"{conflict}: resolve it in your worktree and commit the merge", tip, not is_late)
         case Unverified() if is_stopping_now:
             reason = "stopped while its merge was verified"
             return TaskResult(task, Outcome.CANCELLED, reason, is_stopped=True)
         case Unverified(reason, tip):
-            return SentBack(f"after merging with {target}: {reason}", tip)
+            return SentBack(f"after merging with {target}: {reason}", tip, not is_late)
 
 
 def off_branch(task: Task, branch: str) -> SentBack:
@@ -135,7 +146,8 @@ def send_back(task: Task, back: SentBack, pipeline: Pipeline) -> Task:
     if task.status is not TaskStatus.ACCEPTED:
         return task
     first = pipeline.roles[0]
-    if task.rejections >= pipeline.max_rejections:
+    if back.is_fault and task.rejections >= pipeline.max_rejections:
         return replace(task, status=TaskStatus.FAILED, reason=back.remark, stage=first)
-    task = replace(task, rejections=task.rejections + 1, remarks=(*task.remarks, f"merge: {back.remark}"))
+    rejections = task.rejections + back.is_fault
+    task = replace(task, rejections=rejections, remarks=(*task.remarks, f"merge: {back.remark}"))
     return replace(task, status=TaskStatus.OPEN, stage=first, used=0, base_commit=back.base)

@@ -10,13 +10,16 @@ from pathlib import Path
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import Warned
 from ralph.domain.tasks.history import TaskEvent
+from ralph.domain.tasks.leftovers import kept_words
 from ralph.domain.tasks.pipeline import (
     NOTHING_CHANGED,
+    Conflict,
     Merged,
     MergeResult,
     NotMerged,
     Pipeline,
     SentBack,
+    Unverified,
     judge_merge,
     off_branch,
     send_back,
@@ -41,6 +44,7 @@ class TaskMerge:
     control: Control
     publish: Publish
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _made: set[str] = field(default_factory=set, init=False)  # the merges of this run
 
     async def run(self, task: Task, worktree: Worktree) -> TaskResult | Task:
         """What became of the task; or the task itself, if it must be worked on again."""
@@ -54,7 +58,12 @@ class TaskMerge:
             )
             stopping = self.control.stopping_now
             judged = judge_merge(
-                merge, task.id, target=self.target, is_unchanged=is_unchanged, is_stopping_now=stopping
+                merge,
+                task.id,
+                target=self.target,
+                is_unchanged=is_unchanged,
+                is_stopping_now=stopping,
+                is_late=self._is_late(task, merge),
             )
             if isinstance(judged, SentBack):
                 return self._send_back(task, judged)
@@ -62,6 +71,12 @@ class TaskMerge:
             if judged.reason == NOTHING_CHANGED:
                 self.publish(Warned(f"{task.id}: {NOTHING_CHANGED}"))
             return judged
+
+    def _is_late(self, task: Task, merge: MergeResult) -> bool:
+        """Another task was merged first. Only merges of ours count, so an agent cannot be late for ever."""
+        if not isinstance(merge, Conflict | Unverified):
+            return False
+        return merge.target in self._made and merge.target != task.base_commit
 
     def _verify_wanted(self, task: Task) -> Verify:
         """A task that was cancelled while its merge was verified is not merged."""
@@ -76,11 +91,22 @@ class TaskMerge:
     async def _settle(self, task: Task, worktree: Worktree, merge: MergeResult) -> None:
         now = self.clock.now()
         if isinstance(merge, Merged):
+            self._made.add(merge.commit)
             self.tasks.change(task.id, mark_merged, at=now)
             self.tasks.note(task.id, TaskEvent("merged", f"into {self.target} as {merge.commit[:12]}", now))
-            await self.worktrees.close(worktree, merged_into=self.target)
+            if why := await self.remove_worktree(task.id, worktree):
+                self.publish(Warned(f"{task.id}: {worktree.path} is kept: {why}"))
         elif isinstance(merge, NotMerged):
             self.tasks.note(task.id, TaskEvent("not merged", merge.reason, now))
+
+    async def remove_worktree(self, task_id: str, worktree: Worktree) -> str:
+        """Of merged work; returns why it could not be. The user is told what of it was not merged."""
+        removal = await self.worktrees.close(worktree, merged_into=self.target)
+        if removal.kept:
+            told = kept_words(task_id, removal.kept, str(removal.place))
+            self.publish(Warned(told))
+            self.tasks.note(task_id, TaskEvent("kept", told, self.clock.now()))
+        return removal.why
 
     def _send_back(self, task: Task, back: SentBack) -> TaskResult | Task:
         now = self.tasks.change(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ralph.domain.loop.decision import Decision
@@ -149,17 +149,46 @@ class TaskQueue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """Where a task is worked on. ``base`` is the commit that its work is compared with."""
+    """Where a task is worked on. ``base`` is the commit that its work is compared with; ``folder`` is where the
+    project is in its repository, empty if it is all of it."""
 
     path: Path
     branch: str
     base: str
+    folder: str = ""
+
+    @property
+    def workspace(self) -> Path:
+        """Where agents work and commands run: the same folder as in the user's checkout."""
+        return self.path / self.folder
+
+    def from_top(self, path: str) -> str:
+        """A path of the project, as seen from the top of the worktree."""
+        return str(PurePosixPath(self.folder, path)) if self.folder else path
+
+    def pattern_from_top(self, pattern: str) -> str:
+        """The same for a pattern. One without a slash fits at any depth."""
+        is_anchored = "/" in pattern.rstrip("/")
+        return self.from_top(pattern if is_anchored else f"**/{pattern}") if self.folder else pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What became of a worktree that is no longer needed. ``why``: it still is, or could not be removed.
+
+    ``kept``: files that git ignores, and so were not merged. They are in ``place`` now.
+    """
+
+    is_removed: bool = False
+    why: str = ""
+    kept: tuple[str, ...] = ()
+    place: Path = Path()
 
 
 class Worktrees(Protocol):
-    """One for each task. Nothing in one is ever discarded."""
+    """One for each task. Nothing of the work in one is ever discarded."""
 
-    def names(self) -> list[str]: ...
+    async def names(self) -> list[str]: ...
 
     def place(self, name: str) -> Path: ...
 
@@ -167,13 +196,21 @@ class Worktrees(Protocol):
         """Made from ``start`` unless the task has one already."""
         ...
 
-    async def close(self, worktree: Worktree, *, merged_into: str) -> bool:
-        """Remove worktree and branch; False if something in it is not merged."""
+    async def close(self, worktree: Worktree, *, merged_into: str) -> Removal:
+        """Remove worktree and branch, unless something in it is not merged."""
         ...
 
 
 class Merges(Protocol):
     """Into one target branch, the user's."""
+
+    async def prepare(self) -> None:
+        """Before the first merge: remove what killed runs left."""
+        ...
+
+    async def finish(self) -> None:
+        """After the last merge: leave nothing behind."""
+        ...
 
     async def return_to_branch(self, worktree: Worktree) -> bool:
         """The worktree is on its branch, or is put back onto it. False: what it has checked out does not follow from it."""
@@ -197,6 +234,10 @@ class Merges(Protocol):
 
     async def is_in_target(self, worktree: Worktree) -> bool:
         """Commits of the work are in the target branch already."""
+        ...
+
+    async def moved_by_others(self) -> str:
+        """Somebody has moved the target branch, but not the user's tree along with it: what to tell; empty: nobody."""
         ...
 
 

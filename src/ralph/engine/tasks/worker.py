@@ -60,6 +60,7 @@ class Worker:
         active: dict[asyncio.Task[TaskResult], str] = {}
         limit = ""
         self._accepted = self._wanted_in(TaskStatus.ACCEPTED)
+        await self.merges.prepare()
         await self._remove_merged_worktrees()
         try:
             while True:
@@ -78,6 +79,7 @@ class Worker:
             await asyncio.gather(*active, return_exceptions=True)
             for name in self._begun:
                 self.tasks.release(name)
+            await self.merges.finish()
         return self._end(limit)
 
     # --- which task is next ---
@@ -107,11 +109,11 @@ class Worker:
 
     async def _remove_merged_worktrees(self) -> None:
         """Those of merged tasks that an earlier process could not remove."""
-        for name in self.worktrees.names():
+        for name in await self.worktrees.names():
             task = self.tasks.find(name)
             if task is not None and task.status is TaskStatus.DONE and task.branch:
                 left = Worktree(self.worktrees.place(name), task.branch, task.base_commit)
-                await self.worktrees.close(left, merged_into=self.target)
+                await self.merge.remove_worktree(name, left)
 
     # --- one task ---
 
@@ -160,10 +162,10 @@ class Worker:
         return result
 
     async def _warn_if_merged_by_others(self, name: str, worktree: Worktree) -> None:
+        told = [await self.merges.moved_by_others()]
         if await self.merges.is_in_target(worktree):
-            warning = (
-                f"{name}: commits that were not accepted are in {self.target}, and ralph did not merge them"
-            )
+            told.append(f"commits that were not accepted are in {self.target}, and ralph did not merge them")
+        for warning in (f"{name}: {one}" for one in told if one):
             self.publish(Warned(warning))
             self._concerns.append(warning)
 

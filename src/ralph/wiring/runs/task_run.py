@@ -15,6 +15,7 @@ from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.signals.probes import RejectProbe, TagProbe
 from ralph.adapters.storage.task_history import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
+from ralph.adapters.workspace.nested_repositories import new_repositories
 from ralph.config.root import Root
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import PartBudget
@@ -102,7 +103,7 @@ class TaskComposition:
             probes=[TagProbe("promise", "", first=False), RejectProbe(but=self.pipeline.roles[0])],
             checks=kit.guardrails(),
             checks_of=checks_of,
-            actions=[CommitLeftovers(Git(kit.workspace, kit.runners.outside, is_top=True))],
+            actions=[CommitLeftovers(self._git(kit))],
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
             rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
@@ -117,12 +118,16 @@ class TaskComposition:
 
         return fingerprint
 
+    def _git(self, kit: Kit) -> Git:
+        """Of the whole worktree: the project may be a folder of its repository, but a task is merged as a whole."""
+        return Git(self.worktree.path, kit.runners.outside, is_top=True, folder=self.worktree.folder)
+
     def _objective(self, task: Task, role: str) -> str:
         return objective(self.pipeline.templates[role], task, role=role, branch=self.worktree.branch)
 
     def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
         own = kit.launch.settings.profiles.verified
-        git = Git(kit.workspace, kit.runners.outside, is_top=True)
+        git = self._git(kit)
         tools = VerificationTools(
             runner=kit.runners.checks,
             commands=kit.commands,
@@ -140,11 +145,12 @@ class TaskComposition:
         protection = ProtectionCheck(
             self._protection(kit, role),
             BaseTree(git, self.worktree.base),
-            root=kit.workspace,
+            root=self.worktree.path,
             base=self.worktree.base,
             settings=[kit.launch.state_folder / name for name in SETTINGS],
         )
-        merge = MergeCheck(git, base=self.worktree.base)
+        base = self.worktree.base
+        merge = MergeCheck(git, base=base, nested=lambda: new_repositories(git, base))
         # First that the proof is still the proof.
         return [merge, protection, VerificationCheck(criteria, task=self.task, role=role, tools=tools)]
 
@@ -162,7 +168,12 @@ class TaskComposition:
             may_change += _texts(criteria[name].verification_config, "may_change", "mayChange")
             if settings := own.roles.get(name):
                 may_change += settings.may_change
-        return Protection.of(commands, protect=protect, may_change=may_change)
+        tree = self.worktree
+        return Protection.of(
+            [(command, tree.from_top(folder)) for command, folder in commands],
+            protect=map(tree.pattern_from_top, protect),
+            may_change=map(tree.pattern_from_top, may_change),
+        )
 
 
 def _texts(config: Mapping[str, object], *keys: str) -> list[str]:
@@ -193,9 +204,9 @@ def prepare_task(
         profile=whole.profile,
         loaded=whole.loaded,
         settings=settings,
-        root=Root(whole.root.state, worktree.path),
-        agents=chosen_agents(settings, worktree.path),
-        composition=TaskComposition(task, worktree, pipeline, agents_of_roles(settings, worktree.path)),
+        root=Root(whole.root.state, worktree.workspace),
+        agents=chosen_agents(settings, worktree.workspace),
+        composition=TaskComposition(task, worktree, pipeline, agents_of_roles(settings, worktree.workspace)),
         programs=whole.programs,
         maximum=None,
         guardrails=whole.guardrails,

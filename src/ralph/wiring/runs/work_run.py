@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ralph.adapters.control.run_control import PartControl, RunControl
 from ralph.adapters.git import Git
@@ -12,6 +13,7 @@ from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.database import Statement
 from ralph.adapters.storage.earlier_runs import run_to_resume, used_before
 from ralph.adapters.storage.tasks import TaskStore
+from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.config.loading import Loaded
@@ -62,6 +64,7 @@ class WorkComposition:
         store = TaskStore(kit.record.database, me=this_process(), started_of=started_of)
         try:
             target = self.target or await _current_branch(kit)
+            await _require_identity(kit)
             wanted = _known(store, self.tasks)
         except RalphError as error:
             kit.end_unbegun(error)
@@ -69,9 +72,12 @@ class WorkComposition:
         return await self._worker(kit, store, target, wanted).run()
 
     def _worker(self, kit: Kit, store: TaskStore, target: str, wanted: tuple[str, ...]) -> Worker:
-        git = Git(kit.workspace, kit.runners.outside)
-        worktrees = Worktrees(git, kit.launch.state_folder)
-        merges = Integration(git, worktrees, target=target)
+        state_folder = kit.launch.state_folder
+        folder = _folder_in_repository(kit.workspace)
+        git = Git(kit.workspace, kit.runners.outside, folder=folder)
+        worktrees = Worktrees(git, state_folder, kept=kit.record.folder / "kept", folder=folder)
+        forward = FastForward(git, state_folder)
+        merges = Integration(git, worktrees, forward, target=target, run_folder=kit.record.folder)
         return Worker(
             tasks=store,
             worktrees=worktrees,
@@ -121,6 +127,23 @@ async def _current_branch(kit: Kit) -> str:
         message = f"branch {branch} has no commit yet"
         raise UsageError(message, hint="make a first commit: each task gets its own branch")
     return branch
+
+
+async def _require_identity(kit: Kit) -> None:
+    """Before a session is spent: git must be able to commit and merge what comes of it."""
+    git = Git(kit.workspace, kit.runners.outside)
+    for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+        ran = await git.run("var", who)
+        if not ran.ok:
+            reason = ran.why.splitlines()[-1]
+            message = f"git cannot commit in {kit.workspace}: {reason}"
+            raise ConfigError(message, hint='set user.name and user.email with "git config"')
+
+
+def _folder_in_repository(workspace: Path) -> str:
+    """Where the project is in its repository; empty: at the top."""
+    top = git_top(workspace)
+    return "" if top is None or top == workspace else workspace.relative_to(top).as_posix()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from ralph.engine.loop import RunResult
 from ralph.engine.recording import Listener
 from ralph.engine.stop_token import StopToken
 from ralph.engine.tasks.merge import TaskMerge
-from ralph.engine.tasks.ports import Verify, Worktree
+from ralph.engine.tasks.ports import Removal, Verify, Worktree
 from ralph.engine.tasks.worker import Worker
 from ralph.errors import GitFailed, UsageError
 from ralph.testing.fake_clock import FakeClock
@@ -84,8 +84,9 @@ class Trees:
     there: dict[str, Worktree] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     closed: list[str] = field(default_factory=list)
+    removals: dict[str, Removal] = field(default_factory=dict)
 
-    def names(self) -> list[str]:
+    async def names(self) -> list[str]:
         return sorted(self.there)
 
     def place(self, name: str) -> Path:
@@ -97,9 +98,9 @@ class Trees:
             raise GitFailed(message)
         return self.there.setdefault(name, Worktree(self.place(name), f"ralph/{name}", base or BASE))
 
-    async def close(self, worktree: Worktree, *, merged_into: str) -> bool:
+    async def close(self, worktree: Worktree, *, merged_into: str) -> Removal:
         self.closed.append(worktree.path.name)
-        return True
+        return self.removals.get(worktree.path.name, Removal(is_removed=True))
 
 
 @dataclass
@@ -114,6 +115,16 @@ class Branch:
     caught_up: list[tuple[str, str]] = field(default_factory=list)
     under_way: int = 0
     most: int = 0
+    moved: str = ""
+    left: bool = False
+
+    async def prepare(self) -> None: ...
+
+    async def finish(self) -> None:
+        self.left = True
+
+    async def moved_by_others(self) -> str:
+        return self.moved
 
     async def return_to_branch(self, worktree: Worktree) -> bool:
         return worktree.path.name not in self.off_branch
