@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from .conftest import Project
+from .running import ended, running, wait_for
 from .task_project import TaskProject
 
 PYTHON = shlex.quote(sys.executable)
@@ -307,6 +308,69 @@ def test_a_record_that_an_agent_wrote_to_is_put_back(tasks: TaskProject, change:
     assert tasks.git("rev-list", "--count", "main") == "2"
     if "used" not in change:
         assert "was changed in the record during the work on it; that was undone" in said
+
+
+OUTSIDE = {
+    "its command is made to pass": ("UPDATE tasks SET completion_spec = NULL WHERE id = 'T-2'", "T-2"),
+    "it is marked as done": ("UPDATE tasks SET status = 'done' WHERE id = 'T-2'", "T-2"),
+    "it is removed": ("DELETE FROM tasks WHERE id = 'T-2'", "T-2"),
+    "it waits for nothing": ("UPDATE tasks SET waits_for = 0, dependencies = '[]' WHERE id = 'T-3'", "T-3"),
+}
+
+
+@pytest.mark.parametrize(("change", "name"), OUTSIDE.values(), ids=OUTSIDE.keys())
+def test_another_task_that_an_agent_wrote_to_is_put_back(tasks: TaskProject, change: str, name: str) -> None:
+    tasks.settings(roles={"coder": {"maxIterations": 1}})
+    tasks.verified("true")
+    tasks.verified("./check.sh", "T-2")
+    tasks.tasks({"id": "T-3", "dependencies": ["T-2"]})
+    tasks.write(
+        "../cheat.py",
+        f"import sqlite3; d = sqlite3.connect('../../ralph.db'); d.execute({change!r}); d.commit()",
+    )
+    tasks.role("coder", f'if [ "$RALPH_TASK_ID" = T-1 ]; then touch x; {PYTHON} ../../../../cheat.py; fi')
+
+    said = tasks.work(check=1)
+
+    assert f"{name} was " in said
+    assert "around ralph" in said.rpartition("Not completed")[2]  # also at the end
+    assert tasks.shown("T-2")["status"] == "failed"
+    assert tasks.shown("T-3")["status"] == "open"
+    assert tasks.launches() == ["T-1 coder", "T-2 coder"]
+
+
+def test_no_disguise_lets_an_agent_change_tasks(tasks: TaskProject) -> None:
+    tasks.verified("true")
+    tasks.verified("./check.sh", "T-2")
+    disguise = "env -u RALPH_RUN_ID -u RALPH_TASK_ID -u RALPH_ROLE"
+    root, out = shlex.quote(str(tasks.root)), shlex.quote(str(tasks.programs / "out"))
+    tasks.role(
+        "coder",
+        f"touch x; {disguise} {PYTHON} -m ralph task edit T-2 --coder-verify-cmd true --project-dir {root} 2>> {out}",
+    )
+
+    tasks.work("T-1", check=0)
+
+    assert "this is inside the work on task T-1" in (tasks.programs / "out").read_text()
+    assert tasks.shown("T-2")["completion_spec"]["coder"]["verification_config"]["command"] == "./check.sh"
+
+
+def test_the_user_may_change_other_tasks_meanwhile_and_that_is_told(tasks: TaskProject) -> None:
+    tasks.tasks({"id": "T-1", "priority": 1}, {"id": "T-2"}, {"id": "T-3"})
+    wait = 'touch "$here/waits"; while [ ! -e "$here/go" ]; do sleep 0.05; done'
+    tasks.role("coder", f'echo x > "$RALPH_TASK_ID"; if [ "$RALPH_TASK_ID" = T-1 ]; then {wait}; fi')
+    with running(tasks.project, command="work") as process:
+        wait_for((tasks.programs / "waits").exists, "the first session has begun", 100)
+        tasks.project.ralph("task", "edit", "T-2", "--coder-verify-cmd", "test -f T-2", check=0)
+        tasks.project.ralph("task", "rm", "T-3", "--yes", check=0)
+        (tasks.programs / "go").touch()
+        code, said = ended(process)
+
+    assert code == 0
+    assert "T-2 was changed during the work (edited: completion_spec)" in said
+    assert "T-3 was removed during the work" in said
+    assert "around ralph" not in said
+    assert "verification of coder: test -f T-2 (task T-2)" in said
 
 
 def test_settings_that_change_meanwhile_are_told_and_do_nothing(tasks: TaskProject) -> None:

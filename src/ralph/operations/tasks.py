@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
-from ralph.adapters.processes.process_table import started_of, this_process
+from ralph.adapters.processes.process_table import is_ancestor, started_of, this_process
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.task_history import TaskHistory
 from ralph.adapters.storage.tasks import TaskStore
@@ -256,7 +256,15 @@ def _open(folder: Path, *, create: bool = False) -> Iterator[_Record]:
 def _open_for_change(folder: Path, *, create: bool = False) -> Iterator[_Record]:
     """Raises UsageError inside an agent that works on a task: it must not redefine the work."""
     if task := os.environ.get("RALPH_TASK_ID"):
-        message = f"this is inside the work on task {clean_line(task)}, which may not change tasks"
-        raise UsageError(message, hint="say in your final message what should change; a person decides")
+        raise _inside(task)
     with _open(folder, create=create) as record:
+        if inside := next(
+            (claim for claim in record.store.claims().values() if is_ancestor(claim.owner)), None
+        ):
+            raise _inside(inside.task_id)
         yield record
+
+
+def _inside(task: str) -> UsageError:
+    message = f"this is inside the work on task {clean_line(task)}, which may not change tasks"
+    return UsageError(message, hint="say in your final message what should change; a person decides")

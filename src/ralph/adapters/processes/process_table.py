@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.domain.holder import Owner
@@ -167,6 +167,17 @@ def started_of(pid: int) -> str | None:
     if process is None or process.is_zombie:
         return None
     return f"{process.started:.6f}".rstrip("0").rstrip(".")
+
+
+def is_ancestor(owner: Owner) -> bool:
+    """Whether this process was started by ``owner``, through however many others: whatever its environment says."""
+    here = this_process()
+    pid = here.pid
+    while (process := read_process(pid)) is not None and process.parent > 0:
+        pid = process.parent
+        if replace(here, pid=pid, process_started=started_of(pid) or "") == owner:
+            return True
+    return False
 
 
 def _boot_id() -> str:

@@ -27,6 +27,7 @@ CLAIMS = "SELECT task_id, run_id, pid, process_started, boot_id, host, since FRO
 TAKE = "INSERT OR REPLACE INTO task_claims VALUES (?, ?, ?, ?, ?, ?, ?)"
 RELEASE = """DELETE FROM task_claims
     WHERE task_id = ? AND pid = ? AND process_started = ? AND boot_id = ? AND host = ?"""
+REMOVED = "INSERT INTO task_removals (task_id, at) VALUES (?, ?)"
 EVENT = "INSERT INTO task_events (task_id, at, kind, text) VALUES (?, ?, ?, ?)"
 
 
@@ -159,6 +160,7 @@ class TaskStore:
                 for dependent in self.dependents(name):
                     self._forget_dependency(dependent, name, at)
                 self._database.execute("DELETE FROM tasks WHERE id = ?", (name,))
+                self._database.execute(REMOVED, (name, at))
 
     # --- who works on what ---
 
@@ -177,7 +179,8 @@ class TaskStore:
     def claim_next(self, *, run_id: str, at: float) -> Task | None:
         """The most urgent ready task, claimed; None if there is none now."""
         with self._writing():
-            task = next(self._ready(1), None)
+            # Asked twice: how many it waits for is a count that whoever writes to the record can change.
+            task = next((one for one in self._ready(None) if not self.waiting_for(one.id)), None)
             if task is not None:
                 self._take(task.id, run_id, at)
         return task

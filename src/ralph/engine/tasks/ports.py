@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
@@ -144,6 +144,18 @@ class TaskQueue(Protocol):
 
     def note(self, task_id: str, event: TaskEvent) -> None:
         """For its history: what no change of the task says by itself."""
+        ...
+
+
+class OutsideWatch(Protocol):
+    """Compares the tasks with how they were seen last: an agent has a shell, and could write to the record."""
+
+    def look(self, own: Collection[str]) -> Sequence[str]:
+        """Put back what no command of ralph did; gives what the user should know at the end. ``own``: worked on here."""
+        ...
+
+    def settled(self, task_id: str) -> None:
+        """The work on it has ended."""
         ...
 
 

@@ -23,7 +23,7 @@ from ralph.domain.tasks.work_result import (
 from ralph.engine.loop import RunResult
 from ralph.engine.ports import Clock, Control, Journal, Publish
 from ralph.engine.tasks.merge import TaskMerge
-from ralph.engine.tasks.ports import Merges, TaskQueue, TaskRuns, Worktree, Worktrees
+from ralph.engine.tasks.ports import Merges, OutsideWatch, TaskQueue, TaskRuns, Worktree, Worktrees
 from ralph.errors import RalphError
 
 
@@ -32,6 +32,7 @@ class Worker:
     """``wanted``: only these tasks; empty: whatever is ready. ``state``: where an earlier process left this run."""
 
     tasks: TaskQueue
+    watch: OutsideWatch
     worktrees: Worktrees
     merges: Merges
     merge: TaskMerge
@@ -66,6 +67,7 @@ class Worker:
             while True:
                 stopping = await self.control.checkpoint()
                 limit = limit or self._exceeded() or ""
+                self._concerns += self.watch.look(tuple(active.values()))
                 if not stopping and not limit:
                     self._start_ready(active)
                 if not active:
@@ -189,6 +191,7 @@ class Worker:
         return self.budget.exceeded(self._now())
 
     def _take_result(self, name: str, result: TaskResult) -> None:
+        self.watch.settled(name)
         task = self.tasks.get(name)
         result = replace(result, iterations=task.iteration, rejections=task.rejections)
         self._results[name] = result

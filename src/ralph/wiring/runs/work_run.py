@@ -12,6 +12,7 @@ from ralph.adapters.git import Git
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.database import Statement
 from ralph.adapters.storage.earlier_runs import run_to_resume, used_before
+from ralph.adapters.storage.task_watch import TaskWatch
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.integration import Integration
@@ -80,6 +81,7 @@ class WorkComposition:
         merges = Integration(git, worktrees, forward, target=target, run_folder=kit.record.folder)
         return Worker(
             tasks=store,
+            watch=TaskWatch(store, kit.record.database, kit.warn, kit.clock.now),
             worktrees=worktrees,
             merges=merges,
             merge=TaskMerge(

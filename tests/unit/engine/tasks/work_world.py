@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -75,6 +75,15 @@ class Tasks:
 
     def note(self, task_id: str, event: TaskEvent) -> None:
         self.notes.append((task_id, event.kind, event.text))
+
+
+class Unwatched:
+    """Nobody else is there."""
+
+    def look(self, own: Collection[str]) -> Sequence[str]:
+        return ()
+
+    def settled(self, task_id: str) -> None: ...
 
 
 @dataclass
@@ -244,6 +253,7 @@ class World:
     ) -> RunResult:
         return await Worker(
             tasks=self.tasks,
+            watch=Unwatched(),
             worktrees=self.trees,
             merges=self.branch,
             merge=self.merge(),
