@@ -358,6 +358,16 @@ def ralph_domain_loop_feedback():
             case _:
                 return None
 
+    def remark_on_promise(tags: Sequence[Tag], promise: str) -> Feedback | None:
+        """For a session that gave another promise than its stage's, and so claimed nothing."""
+        said = [tag.content for tag in tags if tag.name == "promise"]
+        if not promise or not said or promise in said:
+            return None
+        return Feedback(
+            f"You said <promise>{said[-1][:80]}</promise>. That is not the promise of this stage, so nothing was verified."
+            f" When the work is done, say exactly <promise>{promise}</promise>."
+        )
+
     def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:
         """A fixed format that prompts and scripts rely on. ``output`` is truncated already; the hint never is."""
         hint_line = f"Hint: {hint}\n" if hint else ""
@@ -663,28 +673,28 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
     LONGEST_LINE = 8_000_000
     """Bytes; a longer line of a transcript is no message of the model."""
 
-    NOTICE = (
-        "Be mindful of remaining space. Plan to finish your current task within this session. If you discover "
-        "follow-up work, add new stories to tasks.json — the next iteration will pick them up."
-    )
-    WARNING = (
-        "Finish your current task and commit soon. Do not start additional tasks. If work remains, create new stories "
-        "in tasks.json for the next iteration and capture any implementation details or insights in progress.txt so "
-        "the next iteration has full context."
-    )
-    CRITICAL = (
-        "Wrap up immediately. Do NOT start new work. Instead: (1) create tasks in tasks.json for any remaining work, "
-        "(2) write implementation details, insights, and handoff notes to progress.txt, (3) commit all changes, "
-        "(4) stop. The next iteration will continue from where you left off."
-    )
-    THRESHOLDS = {
-        50: ("NOTICE", NOTICE),
-        60: ("NOTICE", NOTICE),
-        70: ("WARNING", WARNING),
-        80: ("WARNING", WARNING),
-        90: ("CRITICAL", CRITICAL),
+    NOTICE, WARNING, CRITICAL = "NOTICE", "WARNING", "CRITICAL"
+    THRESHOLDS = {50: NOTICE, 60: NOTICE, 70: WARNING, 80: WARNING, 90: CRITICAL}
+    """Percent of the window → how serious it is."""
+
+    IN_A_PLAN = {
+        NOTICE: "Be mindful of remaining space. Plan to finish your current task within this session. If you discover "
+        "follow-up work, add new stories to tasks.json — the next iteration will pick them up.",
+        WARNING: "Finish your current task and commit soon. Do not start additional tasks. If work remains, create new "
+        "stories in tasks.json for the next iteration and capture any implementation details or insights in progress.txt "
+        "so the next iteration has full context.",
+        CRITICAL: "Wrap up immediately. Do NOT start new work. Instead: (1) create tasks in tasks.json for any remaining "
+        "work, (2) write implementation details, insights, and handoff notes to progress.txt, (3) commit all changes, "
+        "(4) stop. The next iteration will continue from where you left off.",
     }
-    """Percent of the window → how serious it is, and what to say."""
+    ELSEWHERE = {
+        NOTICE: "Be mindful of remaining space. Plan to finish your current task within this session.",
+        WARNING: "Finish your current task soon. Do not start additional tasks. If work remains, write down what it is, "
+        "with the details that whoever continues it needs.",
+        CRITICAL: "Wrap up immediately. Do NOT start new work. Instead: (1) leave the files in a working state, (2) write "
+        "down what remains and what you learned, (3) stop.",
+    }
+    """What to say: tasks.json and progress.txt are for sessions of `ralph plan run` only."""
 
     Usage = tuple[int, str]
     """Tokens in the context at the model's last answer, and the model."""
@@ -744,8 +754,9 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
         """Those that are reached and were not told yet. The highest says it all; the others count as told with it."""
         return tuple(threshold for threshold in THRESHOLDS if threshold <= percent and threshold not in told)
 
-    def alert(threshold: int, *, tokens: int, window: int, is_exact: bool) -> str:
-        severity, message = THRESHOLDS[threshold]
+    def alert(threshold: int, *, tokens: int, window: int, is_exact: bool, in_plan: bool) -> str:
+        severity = THRESHOLDS[threshold]
+        message = (IN_A_PLAN if in_plan else ELSEWHERE)[severity]
         about = "" if is_exact else "about "
         return (
             f"[{severity}] Context usage: {about}{min(100, 100 * tokens / window):.0f}% "
@@ -1092,6 +1103,11 @@ Then stop again."""
         "Illegal transition: {change}."
     )
 
+    STALE_FEEDBACK = (
+        'Story {key} still has its reviewFeedback. After you addressed it, set reviewFeedback to "": '
+        "the next review starts with nothing."
+    )
+
     def check_schema(text: str | None) -> tuple[str, ...]:
         """Check 1. ``text`` is None if there is no file."""
         if text is None:
@@ -1152,7 +1168,10 @@ Then stop again."""
                 continue
             else:
                 moved.append(story.id)
-                messages = transition_faults(earlier, story, mode)
+                done = [key for key, state in before.items() if state.passes and state.review is Review.APPROVED]
+                messages = [*transition_faults(earlier, story, mode), *waiting_faults(story, done)]
+                if not messages and mode is IterationMode.REVIEW_FIX and story.review_feedback.strip():
+                    messages = [STALE_FEEDBACK.format(key=story.id)]
             if messages:
                 found[story.id] = messages
         if len(moved) > 1:
@@ -1164,6 +1183,15 @@ Then stop again."""
                 found.setdefault(key, []).append(illegal_review(key, "review must increment reviewCount"))
         missing = "Story {} is gone from tasks.json. Stories may be split or added, never removed."
         return {**found, **{key: [missing.format(key)] for key in before if key not in document.by_id}}
+
+    def waiting_faults(story: Story, done: Sequence[str]) -> list[str]:
+        """``done``: the stories that were done before the session."""
+        missing = [key for key in story.depends_on if key not in done]
+        if not missing:
+            return []
+        return [
+            f"Story {story.id} depends on {', '.join(missing)}, not done yet: it cannot be submitted or reviewed before."
+        ]
 
     def newcomer_faults(story: Story) -> list[str]:
         """New stories are welcome in every mode, in their initial state."""
@@ -1369,17 +1397,17 @@ def ralph_domain_plan_story():
     def mode_for(document: TasksDocument, *, skip_review: bool = False) -> StoryMode | None:
         """review-fix before review before implement; None: complete, or nothing can start.
 
-    The lowest ``priority`` comes first, then the order in the document.
+    In every mode a story waits for those that it depends on. The lowest ``priority`` comes first, then the order in the document.
     """
-        ordered = sorted(document.stories, key=lambda story: story.priority)
+        ready = (story for story in document.stories if not waits_for(document, story, skip_review=skip_review))
+        ordered = sorted(ready, key=lambda story: story.priority)
         reviews = {Review.CHANGES: IterationMode.REVIEW_FIX, Review.NEEDED: IterationMode.REVIEW}
         for review, mode in () if skip_review else reviews.items():
             for story in ordered:
                 if story.review is review and not story.passes:
                     return StoryMode(story, mode)
         for story in ordered:
-            fresh = not story.passes and (skip_review or story.review is None)
-            if fresh and not waits_for(document, story, skip_review=skip_review):
+            if not story.passes and (skip_review or story.review is None):
                 return StoryMode(story, IterationMode.IMPLEMENT)
         return None
 
@@ -1393,12 +1421,12 @@ def ralph_domain_plan_story():
             return "done"
         if story.passes:
             return "not approved"
+        if missing := waits_for(document, story, skip_review=skip_review):
+            return f"waits for {', '.join(missing)}"
         if not skip_review and story.review is Review.CHANGES:
             return "review-fix"
         if not skip_review and story.review is Review.NEEDED:
             return "review"
-        if missing := waits_for(document, story, skip_review=skip_review):
-            return f"waits for {', '.join(missing)}"
         return "implement"
 
     def is_complete(document: TasksDocument, *, skip_review: bool = False) -> bool:
@@ -6887,6 +6915,7 @@ def ralph_interfaces_hooks_context_hook():
     from typing import TYPE_CHECKING
 
     _m = _module("ralph.domain.plan.context_use"); DEFAULT_DIVISOR = _m["DEFAULT_DIVISOR"]; alert = _m["alert"]; estimated_tokens = _m["estimated_tokens"]; last_usage = _m["last_usage"]; thresholds_due = _m["thresholds_due"]; window_of = _m["window_of"]
+    _m = _module("ralph.interfaces.hooks.places"); MARKER = _m["MARKER"]; nearest_with = _m["nearest_with"]
     _m = _module("ralph.interfaces.hooks.protocol"); add_context = _m["add_context"]
     _m = _module("ralph.interfaces.hooks.session_files"); ALERTS = _m["ALERTS"]; BLOCKS = _m["BLOCKS"]; forget = _m["forget"]; locked_numbers = _m["locked_numbers"]; session_file = _m["session_file"]
     _m = _module("ralph.interfaces.hooks.transcript"); Transcript = _m["Transcript"]
@@ -6912,8 +6941,18 @@ def ralph_interfaces_hooks_context_hook():
             thresholds += due
         if not due:
             return None
-        text = alert(due[-1], tokens=tokens, window=window, is_exact=usage is not None)
+        text = alert(
+            due[-1], tokens=tokens, window=window, is_exact=usage is not None, in_plan=_is_in_plan(event)
+        )
         return add_context(event.text("hook_event_name") or "PostToolUse", text)
+
+    def _is_in_plan(event: HookEvent) -> bool:
+        """Whether it is a session of `ralph plan run`; most have no marker, and import nothing more."""
+        if not any(nearest_with(start, MARKER) for start in event.starts):
+            return False
+        _m = _module("ralph.interfaces.hooks.plan_stop"); active_run = _m["active_run"]
+
+        return active_run(event) is not None
 
     def _number(event: HookEvent, variable: str) -> float:
         """0 unless it is set to a sensible number."""
@@ -7090,6 +7129,8 @@ def ralph_interfaces_hooks_places():
     from typing import TYPE_CHECKING
 
     STATE_FOLDER = ".ralph"
+    MARKER = ".ralph-active"
+    """As in domain/plan/active_marker, which a mere look need not import."""
 
     def upwards(start: str) -> Iterator[str]:
         folder, above = os.path.normpath(start), ""
@@ -7409,11 +7450,10 @@ def ralph_interfaces_hooks_stop_hook():
 
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.interfaces.hooks.places"); nearest_with = _m["nearest_with"]
+    _m = _module("ralph.interfaces.hooks.places"); MARKER = _m["MARKER"]; nearest_with = _m["nearest_with"]
     _m = _module("ralph.interfaces.hooks.protocol"); block = _m["block"]; say = _m["say"]
     _m = _module("ralph.interfaces.hooks.session_files"); BLOCKS = _m["BLOCKS"]; locked_numbers = _m["locked_numbers"]; session_file = _m["session_file"]
 
-    MARKER = ".ralph-active"  # as in domain/plan/active_marker, which a mere look need not import
     CAP_VARIABLE = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
     DEFAULT_CAP = 8
     """Claude Code overrides the block after so many in a row without a tool call, and the answer is lost with it."""

@@ -108,6 +108,7 @@ def test_a_story_is_built_reviewed_and_the_figures_are_told(plan: PlanRun) -> No
 
     assert "1 story × ~3 iterations each = ~3 iterations needed" in said  # noqa: RUF001
     assert "1 story approved; reviews: A 1" in said
+    assert "no sandbox and no guard" in said
     assert plan.branch == "ralph/search"
     assert not (plan.project.root / ".ralph-active").exists()
     assert plan.project.git("status", "--porcelain") == ""

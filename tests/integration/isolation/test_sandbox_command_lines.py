@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,29 @@ def test_sbx_makes_a_machine_once_and_enters_it(stand_ins: StandIns) -> None:
     assert "EXTRA" in variables
     assert not {"PATH", "HOME", "ANTHROPIC_API_KEY"} & set(variables)
     assert stopped == ["sbx", "stop", name]
+
+
+def test_sbx_takes_the_users_git_identity_inside(stand_ins: StandIns) -> None:
+    stand_ins.install("sbx")
+    git = shutil.which("git")
+    assert git is not None
+    (stand_ins.folder / "bin" / "git").symlink_to(git)
+    for name in [name for name in stand_ins.environ if name.startswith("GIT_")]:
+        del stand_ins.environ[name]
+    stand_ins.environ.update(
+        GIT_CONFIG_GLOBAL="/dev/null",
+        GIT_CONFIG_COUNT="1",
+        GIT_CONFIG_KEY_0="user.name",
+        GIT_CONFIG_VALUE_0="Who Commits",
+    )
+
+    sandbox = SbxSandbox(stand_ins.site(), SandboxPolicy())
+    run_in(sandbox, stand_ins, Command(("claude", "-p"), stand_ins.workspace))
+
+    (entered,) = (call for call in stand_ins.calls() if call["argv"][1] == "exec")  # type: ignore[index]
+    assert "GIT_AUTHOR_NAME" in entered["argv"]  # type: ignore[operator]
+    assert entered["env"]["GIT_COMMITTER_NAME"] == "Who Commits"  # type: ignore[index]
+    assert "GIT_AUTHOR_EMAIL" not in entered["argv"]  # type: ignore[operator]
 
 
 def test_sbx_gets_keys_by_a_pipe_and_never_on_a_command_line(stand_ins: StandIns) -> None:

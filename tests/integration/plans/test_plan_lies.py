@@ -273,6 +273,23 @@ def test_at_the_cap_a_person_asks_for_one_more_review_and_resumes(planned: PlanP
     assert result.outcome is Outcome.COMPLETED
 
 
+def test_a_second_refusal_beyond_the_cap_says_what_really_helps(planned: PlanProject) -> None:
+    def refused(count: int) -> Turn:
+        return planned.changes(reviewStatus="changes_requested", reviewCount=count, reviewFeedback="bad")
+
+    planned.plan(story_json("A", **NEEDED))
+    assert "set its reviewStatus to needs_review" in planned.run(refused(1), cap=1, block_at_cap=True).reason
+    planned.changes(**NEEDED).does(None)  # type: ignore[arg-type]
+    result = planned.run(refused(2), cap=1, block_at_cap=True)
+    assert "needs_review" not in result.reason
+    assert result.reason.endswith("(raise --review-cap above 2)")
+
+    result = planned.run(
+        planned.changes(**NEEDED), planned.changes(**{**APPROVED, "reviewCount": 3}), cap=3, block_at_cap=True
+    )
+    assert result.outcome is Outcome.COMPLETED
+
+
 def test_a_memory_of_the_plan_that_is_damaged_is_not_replaced_by_what_a_session_says(
     planned: PlanProject,
 ) -> None:

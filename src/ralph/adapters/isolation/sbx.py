@@ -58,6 +58,7 @@ class SbxSandbox:
         self._needs = AgentNeeds(env=site.needs.env)
         # sbx allows no underscores in names.
         self.name = sandbox_name(str(site.workspace.resolve())).replace("_", "-")
+        self._identity: dict[str, str] = {}
         self._keys = {name: service for name, service in _SERVICES.items() if self._has_key(name)}
         project_places(site, policy, self._needs)
 
@@ -91,11 +92,14 @@ class SbxSandbox:
             verdict = "allow" if self._network_is_on else "deny"
             await require(runner, "sbx", "policy", verdict, "network", "--sandbox", self.name, hosts)
         await self._hand_over_keys(runner)
+        self._identity = await self._find_identity(runner)
 
     def wrap(self, command: Command) -> Command:
         names = self._variables_inside(command)
-        environment = {**command.environment, "RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
-        passed = sorted({*names, "RALPH_SANDBOX", "IS_SANDBOX"} - self._keys.keys())
+        own = {"RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
+        identity = {name: value for name, value in self._identity.items() if name not in names}
+        environment = {**identity, **command.environment, **own}
+        passed = sorted({*names, *identity, *own} - self._keys.keys())
         variables = [argument for name in passed for argument in ("--env", name)]
         stdin = ("--interactive",) if command.stdin is not None else ()
         where = ("--workdir", str(command.cwd.resolve()))
@@ -156,6 +160,16 @@ class SbxSandbox:
 
     def _variables_inside(self, command: Command) -> set[str]:
         return variables_inside(self._site, (*self._needs.env, *self._policy.env), command)
+
+    async def _find_identity(self, runner: ProcessRunner) -> dict[str, str]:
+        """Who commits: the user's configuration of git is not inside, and without it no commit can be made."""
+        found: dict[str, str] = {}
+        for what, key in (("NAME", "user.name"), ("EMAIL", "user.email")):
+            asked = ("git", "-C", str(self._site.workspace), "config", "--get", key)
+            code, value, _ = await ask(runner, *asked)
+            if code == 0 and value.strip():
+                found |= {f"GIT_{who}_{what}": value.strip() for who in ("AUTHOR", "COMMITTER")}
+        return found
 
     async def _hand_over_keys(self, runner: ProcessRunner) -> None:
         """From a file that only we can read, not on a command line that everyone can."""

@@ -17,28 +17,28 @@ DEFAULT_DIVISOR = 4.0
 LONGEST_LINE = 8_000_000
 """Bytes; a longer line of a transcript is no message of the model."""
 
-NOTICE = (
-    "Be mindful of remaining space. Plan to finish your current task within this session. If you discover "
-    "follow-up work, add new stories to tasks.json — the next iteration will pick them up."
-)
-WARNING = (
-    "Finish your current task and commit soon. Do not start additional tasks. If work remains, create new stories "
-    "in tasks.json for the next iteration and capture any implementation details or insights in progress.txt so "
-    "the next iteration has full context."
-)
-CRITICAL = (
-    "Wrap up immediately. Do NOT start new work. Instead: (1) create tasks in tasks.json for any remaining work, "
-    "(2) write implementation details, insights, and handoff notes to progress.txt, (3) commit all changes, "
-    "(4) stop. The next iteration will continue from where you left off."
-)
-THRESHOLDS = {
-    50: ("NOTICE", NOTICE),
-    60: ("NOTICE", NOTICE),
-    70: ("WARNING", WARNING),
-    80: ("WARNING", WARNING),
-    90: ("CRITICAL", CRITICAL),
+NOTICE, WARNING, CRITICAL = "NOTICE", "WARNING", "CRITICAL"
+THRESHOLDS = {50: NOTICE, 60: NOTICE, 70: WARNING, 80: WARNING, 90: CRITICAL}
+"""Percent of the window → how serious it is."""
+
+IN_A_PLAN = {
+    NOTICE: "Be mindful of remaining space. Plan to finish your current task within this session. If you discover "
+    "follow-up work, add new stories to tasks.json — the next iteration will pick them up.",
+    WARNING: "Finish your current task and commit soon. Do not start additional tasks. If work remains, create new "
+    "stories in tasks.json for the next iteration and capture any implementation details or insights in progress.txt "
+    "so the next iteration has full context.",
+    CRITICAL: "Wrap up immediately. Do NOT start new work. Instead: (1) create tasks in tasks.json for any remaining "
+    "work, (2) write implementation details, insights, and handoff notes to progress.txt, (3) commit all changes, "
+    "(4) stop. The next iteration will continue from where you left off.",
 }
-"""Percent of the window → how serious it is, and what to say."""
+ELSEWHERE = {
+    NOTICE: "Be mindful of remaining space. Plan to finish your current task within this session.",
+    WARNING: "Finish your current task soon. Do not start additional tasks. If work remains, write down what it is, "
+    "with the details that whoever continues it needs.",
+    CRITICAL: "Wrap up immediately. Do NOT start new work. Instead: (1) leave the files in a working state, (2) write "
+    "down what remains and what you learned, (3) stop.",
+}
+"""What to say: tasks.json and progress.txt are for sessions of `ralph plan run` only."""
 
 Usage = tuple[int, str]
 """Tokens in the context at the model's last answer, and the model."""
@@ -104,8 +104,9 @@ def thresholds_due(percent: float, told: Collection[int]) -> tuple[int, ...]:
     return tuple(threshold for threshold in THRESHOLDS if threshold <= percent and threshold not in told)
 
 
-def alert(threshold: int, *, tokens: int, window: int, is_exact: bool) -> str:
-    severity, message = THRESHOLDS[threshold]
+def alert(threshold: int, *, tokens: int, window: int, is_exact: bool, in_plan: bool) -> str:
+    severity = THRESHOLDS[threshold]
+    message = (IN_A_PLAN if in_plan else ELSEWHERE)[severity]
     about = "" if is_exact else "about "
     return (
         f"[{severity}] Context usage: {about}{min(100, 100 * tokens / window):.0f}% "

@@ -18,8 +18,17 @@ from ralph.domain.plan.stop_checks import (
     illegal_review,
     newcomer_faults,
     transition_faults,
+    waiting_faults,
 )
-from ralph.domain.plan.story import DEFAULT_REVIEW_RULES, IterationMode, Review, ReviewRules, Story, StoryMode
+from ralph.domain.plan.story import (
+    DEFAULT_REVIEW_RULES,
+    IterationMode,
+    Review,
+    ReviewRules,
+    ReviewState,
+    Story,
+    StoryMode,
+)
 from ralph.domain.text.excerpt import Keep, truncate
 
 AT_CAP = "[AUTO-APPROVED AT CAP]"
@@ -61,16 +70,15 @@ def correct(
     """
     violations: list[Violation] = []
     document = _restore_proofs(before, after, violations)
-    moved = [key for key, story in before.by_id.items() if document.by_id[key].state != story.state]
-    kept = _choose_kept(before, document, moved, mode, rules, code_changed=code_changed)
+    kept = _choose_kept(before, document, mode, rules, code_changed=code_changed)
 
     def settle(story: Story) -> Story:
         earlier = before.by_id.get(story.id)
         if earlier is None:
             return _as_newcomer(story, violations)
         if story.id == kept:
-            return _settle(earlier, story, mode, rules)
-        return _undo(earlier, story, mode, rules, violations, code_changed=code_changed, kept=kept)
+            return _settle(earlier, story, mode, rules, code_changed=code_changed)
+        return _undo(before, story, mode, rules, violations, code_changed=code_changed, kept=kept)
 
     document = document.map_stories(settle)
     story_kept = document.by_id.get(kept or "")
@@ -100,7 +108,25 @@ def _restore_proofs(
         message = "Story {} was removed from tasks.json: it was put back."
         violations += [Violation(key, message.format(key)) for key in missing]
         document = document.with_stories(_restore_stories(before, document))
-    return _restore_criteria(before, document, violations)
+    return _restore_criteria(before, _restore_order(before, document, violations), violations)
+
+
+def _restore_order(
+    before: TasksDocument, document: TasksDocument, violations: list[Violation]
+) -> TasksDocument:
+    """What a story waits for decides when it can be proven: if one waits for less, all wait for what they did."""
+    freed = [
+        key
+        for key, story in before.by_id.items()
+        if set(story.depends_on) - set(document.by_id[key].depends_on)
+    ]
+    if not freed:
+        return document
+    message = "dependsOn of story {} may be added to, never removed or changed: it was put back."
+    violations += [Violation(key, message.format(key)) for key in freed]
+    return document.map_stories(
+        lambda story: replace(story, depends_on=before.by_id.get(story.id, story).depends_on)
+    )
 
 
 def _restore_criteria(
@@ -157,29 +183,38 @@ def _restore_stories(before: TasksDocument, after: TasksDocument) -> list[Raw]:
 def _choose_kept(
     before: TasksDocument,
     after: TasksDocument,
-    moved: Sequence[str],
     mode: StoryMode | None,
     rules: ReviewRules,
     *,
     code_changed: bool,
 ) -> str | None:
-    """The one story whose change is kept: the assigned one, else the only one that was legally changed."""
+    """The one story whose change is kept: the assigned one, else the only one that was legally changed.
+
+    Whoever approves one story and moves another as well has shown that their approvals are worth nothing.
+    """
+    moved = [story for story in after.stories if story.state != _state_before(before, story.id)]
     if mode is None:
         return None
     legal = [
-        key
-        for key in moved
-        if not _faults(before.by_id[key], after.by_id[key], mode.mode, rules, code_changed=code_changed)
+        story
+        for story in moved
+        if story.id in before.by_id
+        and not _faults(before, story, mode.mode, rules, code_changed=code_changed)
     ]
-    if mode.story.id in legal:
-        return mode.story.id
-    return legal[0] if len(legal) == 1 else None
+    assigned = [story for story in legal if story.id == mode.story.id]
+    kept = next(iter(assigned or (legal if len(legal) == 1 else [])), None)
+    return None if kept is None or (kept.passes and len(moved) > 1) else kept.id
+
+
+def _state_before(before: TasksDocument, key: str) -> ReviewState:
+    return before.by_id[key].state if key in before.by_id else ReviewState()
 
 
 def _faults(
-    before: Story, after: Story, mode: IterationMode, rules: ReviewRules, *, code_changed: bool
+    document: TasksDocument, after: Story, mode: IterationMode, rules: ReviewRules, *, code_changed: bool
 ) -> list[str]:
-    """Why this change of a story may not be kept, whatever happened to the others."""
+    """Why this change of a story may not be kept, whatever happened to the others. ``document``: before it."""
+    before = document.by_id[after.id]
     if rules.skip:
         found = [
             f"Story {after.id} had illegal transition: {change}. With reviews skipped an iteration sets passes=true "
@@ -194,6 +229,9 @@ def _faults(
         if code_changed and after.review is Review.APPROVED:
             own_code = "the session changed files itself, so what it approved is not what is there"
             found.append(illegal_review(after.id, own_code))
+    found += waiting_faults(
+        after, [story.id for story in document.stories if story.is_done(skip_review=rules.skip)]
+    )
     if after.passes and not after.notes.strip():
         found.append(f"Story {after.id} passes but its notes are empty; write down what was done.")
     return found
@@ -205,7 +243,7 @@ def _as_newcomer(story: Story, violations: list[Violation]) -> Story:
 
 
 def _undo(
-    before: Story,
+    document: TasksDocument,
     after: Story,
     mode: StoryMode | None,
     rules: ReviewRules,
@@ -214,7 +252,8 @@ def _undo(
     code_changed: bool,
     kept: str | None,
 ) -> Story:
-    """The story with its review fields as they were."""
+    """The story with its review fields as they were in ``document``."""
+    before = document.by_id[after.id]
     if before.state != after.state:
         if mode is None:
             what = ", ".join(changes_between(before.state, after.state))
@@ -222,7 +261,7 @@ def _undo(
                 f"Story {after.id} was changed outside of a judged session ({what}): it was put back."
             ]
         else:
-            messages = _faults(before, after, mode.mode, rules, code_changed=code_changed) or [
+            messages = _faults(document, after, mode.mode, rules, code_changed=code_changed) or [
                 f"One story per iteration: the change of story {after.id} was undone"
                 + (f", {kept} was the one that counts." if kept else ".")
             ]
@@ -245,7 +284,9 @@ def _undo(
     )
 
 
-def _settle(before: Story, story: Story, mode: StoryMode | None, rules: ReviewRules) -> Story:
+def _settle(
+    before: Story, story: Story, mode: StoryMode | None, rules: ReviewRules, *, code_changed: bool
+) -> Story:
     """The legally moved story, as the harness leaves it."""
     if rules.skip:
         return replace(story, review_feedback=before.review_feedback)
@@ -253,7 +294,7 @@ def _settle(before: Story, story: Story, mode: StoryMode | None, rules: ReviewRu
         return replace(story, review_feedback="")  # the next review begins with nothing
     if story.review_count < rules.cap:
         return story
-    if story.review is Review.CHANGES and not rules.block_at_cap:
+    if story.review is Review.CHANGES and not rules.block_at_cap and not code_changed:
         return approved_at_cap(story)
     if story.review is Review.APPROVED and story.review_feedback.startswith(AT_CAP) and rules.block_at_cap:
         feedback = without_mark(story) or "The reviewer did not say what is left."

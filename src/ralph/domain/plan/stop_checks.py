@@ -36,6 +36,11 @@ ILLEGAL_FIX = (
     "Illegal transition: {change}."
 )
 
+STALE_FEEDBACK = (
+    'Story {key} still has its reviewFeedback. After you addressed it, set reviewFeedback to "": '
+    "the next review starts with nothing."
+)
+
 
 def check_schema(text: str | None) -> tuple[str, ...]:
     """Check 1. ``text`` is None if there is no file."""
@@ -100,7 +105,10 @@ def check_transitions(
             continue
         else:
             moved.append(story.id)
-            messages = transition_faults(earlier, story, mode)
+            done = [key for key, state in before.items() if state.passes and state.review is Review.APPROVED]
+            messages = [*transition_faults(earlier, story, mode), *waiting_faults(story, done)]
+            if not messages and mode is IterationMode.REVIEW_FIX and story.review_feedback.strip():
+                messages = [STALE_FEEDBACK.format(key=story.id)]
         if messages:
             found[story.id] = messages
     if len(moved) > 1:
@@ -112,6 +120,16 @@ def check_transitions(
             found.setdefault(key, []).append(illegal_review(key, "review must increment reviewCount"))
     missing = "Story {} is gone from tasks.json. Stories may be split or added, never removed."
     return {**found, **{key: [missing.format(key)] for key in before if key not in document.by_id}}
+
+
+def waiting_faults(story: Story, done: Sequence[str]) -> list[str]:
+    """``done``: the stories that were done before the session."""
+    missing = [key for key in story.depends_on if key not in done]
+    if not missing:
+        return []
+    return [
+        f"Story {story.id} depends on {', '.join(missing)}, not done yet: it cannot be submitted or reviewed before."
+    ]
 
 
 def newcomer_faults(story: Story) -> list[str]:

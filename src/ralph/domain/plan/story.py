@@ -90,17 +90,17 @@ DEFAULT_REVIEW_RULES = ReviewRules()
 def mode_for(document: TasksDocument, *, skip_review: bool = False) -> StoryMode | None:
     """review-fix before review before implement; None: complete, or nothing can start.
 
-    The lowest ``priority`` comes first, then the order in the document.
+    In every mode a story waits for those that it depends on. The lowest ``priority`` comes first, then the order in the document.
     """
-    ordered = sorted(document.stories, key=lambda story: story.priority)
+    ready = (story for story in document.stories if not waits_for(document, story, skip_review=skip_review))
+    ordered = sorted(ready, key=lambda story: story.priority)
     reviews = {Review.CHANGES: IterationMode.REVIEW_FIX, Review.NEEDED: IterationMode.REVIEW}
     for review, mode in () if skip_review else reviews.items():
         for story in ordered:
             if story.review is review and not story.passes:
                 return StoryMode(story, mode)
     for story in ordered:
-        fresh = not story.passes and (skip_review or story.review is None)
-        if fresh and not waits_for(document, story, skip_review=skip_review):
+        if not story.passes and (skip_review or story.review is None):
             return StoryMode(story, IterationMode.IMPLEMENT)
     return None
 
@@ -116,12 +116,12 @@ def next_step(document: TasksDocument, story: Story, *, skip_review: bool) -> st
         return "done"
     if story.passes:
         return "not approved"
+    if missing := waits_for(document, story, skip_review=skip_review):
+        return f"waits for {', '.join(missing)}"
     if not skip_review and story.review is Review.CHANGES:
         return "review-fix"
     if not skip_review and story.review is Review.NEEDED:
         return "review"
-    if missing := waits_for(document, story, skip_review=skip_review):
-        return f"waits for {', '.join(missing)}"
     return "implement"
 
 

@@ -163,14 +163,6 @@ class Protection:
         is_code = path.endswith(".rs") and "src" in path.split("/")
         return guard is not None and not is_code
 
-    def puts_back(self, path: str) -> bool:
-        """Whether it is put back to judge new code by the old proof. What is compared by its sections is not: its
-        dependencies may have changed. Neither is a test of Rust, which is a part of the code that declares it."""
-        guard = self.guard(path)
-        if guard is Guard.SECTIONS:
-            return is_makefile(path)
-        return guard is not None and not path.endswith(".rs")
-
 
 def is_test(path: str) -> bool:
     return _TESTS.search(path) is not None

@@ -103,9 +103,12 @@ class PlanWork:
         if mode.mode is IterationMode.IMPLEMENT or story.review_count <= allowed:
             return ""
         said = " ".join(story.review_feedback.split())[:FEEDBACK_SHOWN]
+        once_more = (
+            "fix it and set its reviewStatus to needs_review, or " if story.review_count <= cap else ""
+        )
         return (
             f"story {story.id} has had {story.review_count} of {cap} reviews and is not approved{said and f': {said}'}"
-            f" (fix it and set its reviewStatus to needs_review, or raise --review-cap above {cap})"
+            f" ({once_more}raise --review-cap above {story.review_count})"
         )
 
 

@@ -12,6 +12,7 @@ from ralph.domain.plan.context_use import (
     thresholds_due,
     window_of,
 )
+from ralph.interfaces.hooks.places import MARKER, nearest_with
 from ralph.interfaces.hooks.protocol import add_context
 from ralph.interfaces.hooks.session_files import ALERTS, BLOCKS, forget, locked_numbers, session_file
 from ralph.interfaces.hooks.transcript import Transcript
@@ -41,8 +42,19 @@ def watch_context(event: HookEvent) -> Answer | None:
         thresholds += due
     if not due:
         return None
-    text = alert(due[-1], tokens=tokens, window=window, is_exact=usage is not None)
+    text = alert(
+        due[-1], tokens=tokens, window=window, is_exact=usage is not None, in_plan=_is_in_plan(event)
+    )
     return add_context(event.text("hook_event_name") or "PostToolUse", text)
+
+
+def _is_in_plan(event: HookEvent) -> bool:
+    """Whether it is a session of `ralph plan run`; most have no marker, and import nothing more."""
+    if not any(nearest_with(start, MARKER) for start in event.starts):
+        return False
+    from ralph.interfaces.hooks.plan_stop import active_run
+
+    return active_run(event) is not None
 
 
 def _number(event: HookEvent, variable: str) -> float:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 STATE_FOLDER = ".ralph"
+MARKER = ".ralph-active"
+"""As in domain/plan/active_marker, which a mere look need not import."""
 
 
 def upwards(start: str) -> Iterator[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ralph.interfaces.hooks.places import nearest_with
+from ralph.interfaces.hooks.places import MARKER, nearest_with
 from ralph.interfaces.hooks.protocol import block, say
 from ralph.interfaces.hooks.session_files import BLOCKS, locked_numbers, session_file
 
 if TYPE_CHECKING:
     from ralph.interfaces.hooks.protocol import Answer, HookEvent
 
-MARKER = ".ralph-active"  # as in domain/plan/active_marker, which a mere look need not import
 CAP_VARIABLE = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 DEFAULT_CAP = 8
 """Claude Code overrides the block after so many in a row without a tool call, and the answer is lost with it."""

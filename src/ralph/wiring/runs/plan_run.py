@@ -39,6 +39,11 @@ from ralph.wiring.requirements import (
     required_by_guardrail,
 )
 
+UNGUARDED = (
+    "no sandbox and no guard: ralph does not look at a command before it runs "
+    "(`ralph plugin install` adds a guard to Claude Code)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PlanComposition:
@@ -99,6 +104,8 @@ class PlanComposition:
             warnings.append(
                 f"run {memory.run_id} was cut off in a session that was never judged: its changes to the plan are undone"
             )
+        if not (kit.runners.is_confined or _loads_a_plugin(kit.launch)):
+            warnings.append(UNGUARDED)
         repository = (
             GitPlanRepository(root, kit.runners.outside, aside=kit.record.folder / ASIDE) if top else None
         )
@@ -261,6 +268,10 @@ def prepare_reviewed(
         guardrails=guardrails_of(settings),
         resumes=resumes,
     )
+
+
+def _loads_a_plugin(launch: Launch) -> bool:
+    return any(flag.startswith("--plugin-dir") for flag in launch.settings.agent.flags)
 
 
 def estimate_of(launch: Launch) -> str:

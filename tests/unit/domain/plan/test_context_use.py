@@ -115,14 +115,23 @@ def test_what_was_told_is_never_due_again(percent: float, told: set[int]) -> Non
 
 
 def test_alerts_say_how_serious_it_is_how_full_it_is_and_what_to_do() -> None:
-    assert alert(50, tokens=102_000, window=200_000, is_exact=True).startswith(
+    assert alert(50, tokens=102_000, window=200_000, is_exact=True, in_plan=True).startswith(
         "[NOTICE] Context usage: 51% (102,000 of 200,000 tokens). Be mindful of remaining space."
     )
-    assert "[WARNING]" in alert(70, tokens=1, window=2, is_exact=True)
-    assert "Finish your current task and commit soon." in alert(80, tokens=1, window=2, is_exact=True)
-    critical = alert(90, tokens=180_000, window=200_000, is_exact=False)
+    assert "[WARNING]" in alert(70, tokens=1, window=2, is_exact=True, in_plan=False)
+    assert "Finish your current task and commit soon." in alert(
+        80, tokens=1, window=2, is_exact=True, in_plan=True
+    )
+    critical = alert(90, tokens=180_000, window=200_000, is_exact=False, in_plan=True)
     assert critical.startswith("[CRITICAL] Context usage: about 90% (about 180,000 of 200,000 tokens).")
     assert "(1) create tasks in tasks.json for any remaining work" in critical
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_only_a_session_of_a_plan_hears_of_its_files(threshold: int) -> None:
+    for in_plan in (True, False):
+        text = alert(threshold, tokens=1, window=2, is_exact=True, in_plan=in_plan)
+        assert ("tasks.json" in text) is in_plan
 
 
 def test_a_larger_divisor_estimates_fewer_tokens() -> None:

@@ -99,16 +99,50 @@ def test_an_approval_without_notes_does_not_stand() -> None:
     assert "notes are empty" in correction.violations[0].message
 
 
-def test_of_two_reviewed_stories_only_the_assigned_one_counts() -> None:
-    correction = judged(
-        [story_json("B", **NEEDED, priority=2), story_json("A", **NEEDED)],
-        [story_json("B", **APPROVED), story_json("A", **APPROVED)],
-    )
+@pytest.mark.parametrize(
+    ("state", "then"),
+    [(NEEDED, APPROVED), ({}, APPROVED), ({}, NEEDED), (NEEDED, FIXING), (FIXING, NEEDED), (None, APPROVED)],
+)
+def test_an_approval_counts_only_if_no_other_story_was_moved(state: Any, then: dict[str, Any]) -> None:
+    """``state`` None: the other story is a new one."""
+    other = [] if state is None else [story_json("B", priority=2, **state)]
+    before = tasks_document(story_json("A", **NEEDED), *other)
+    review = StoryMode(before.story("A"), IterationMode.REVIEW)
 
-    assert correction.moved == "A"
-    assert fields(correction, "A")[0]
-    assert fields(correction, "B") == (False, Review.NEEDED, 0, "")
-    assert [violation.item for violation in correction.violations] == ["B"]
+    def after(**changes: Any) -> Correction:
+        return correct(
+            before, tasks_document(story_json("A", **changes), story_json("B", priority=2, **then)), review
+        )
+
+    both = after(**APPROVED)
+    assert both.moved is None
+    assert fields(both, "A") == (False, Review.NEEDED, 0, "")
+    assert {violation.item for violation in both.violations} == {"A", "B"}
+    assert after(**FIXING).moved == "A", "its refusal counts"
+
+
+def test_a_story_that_waits_for_another_can_be_neither_submitted_nor_reviewed() -> None:
+    before = [story_json("A"), story_json("B", dependsOn=["A"])]
+    early = judged(before, [story_json("A"), story_json("B", dependsOn=["A"], **NEEDED)])
+    assert early.moved is None
+    assert "depends on A, not done yet" in early.violations[0].message
+
+    freed = judged(before, [story_json("A"), story_json("B", **NEEDED)])
+    assert freed.moved is None
+    assert freed.document.story("B").depends_on == ("A",)
+
+    turned = judged(before, [story_json("A", dependsOn=["B"]), story_json("B")])
+    assert [turned.document.story(key).depends_on for key in "AB"] == [(), ("A",)], "not in a circle"
+
+    split = judged(before, [story_json("A", dependsOn=["C"]), before[1], story_json("C")])
+    assert split.violations == ()
+    assert split.document.story("A").depends_on == ("C",)
+
+
+def test_a_refusal_at_the_cap_by_a_session_that_changed_code_waits_for_a_person() -> None:
+    refused = {**FIXING, "reviewCount": 1}
+    correction = judged([story_json("A", **NEEDED)], [story_json("A", **refused)], code_changed=True, cap=1)
+    assert fields(correction) == (False, Review.CHANGES, 1, "handle empty")
 
 
 def test_another_story_than_the_assigned_may_be_moved_if_it_is_the_only_one() -> None:
@@ -239,7 +273,7 @@ def test_with_reviews_skipped_one_story_may_pass_and_its_review_fields_stay() ->
     assert fields(correction) == (True, None, 0, "")
 
     two = [story_json(key, passes=True, notes="n") for key in "AB"]
-    assert judged(before, two, skip=True).moved == "A"
+    assert judged(before, two, skip=True).moved is None
     approved = judged(before, [story_json("A", **APPROVED), story_json("B")], skip=True)
     assert fields(approved) == (False, None, 0, "")
 

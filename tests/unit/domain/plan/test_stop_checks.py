@@ -171,6 +171,20 @@ def test_two_stories_in_one_review_are_blocked_and_so_are_two_implementations() 
     assert len(found) == 2
 
 
+def test_a_story_that_was_submitted_before_what_it_depends_on_blocks() -> None:
+    before = [story_json("US-001"), story_json("US-002", dependsOn=["US-001"])]
+    (reason,) = reasons(before[0], {**before[1], **NEEDED}, before=before)
+    assert "US-002 depends on US-001, not done yet" in reason
+
+
+def test_a_fix_is_asked_to_clear_the_feedback_that_it_addressed() -> None:
+    fixing = story_json(reviewStatus="changes_requested", reviewCount=1, reviewFeedback="handle empty")
+    fixed = {**fixing, "reviewStatus": "needs_review"}
+    (reason,) = reasons(fixed, before=[fixing], mode="review-fix")
+    assert 'set reviewFeedback to ""' in reason
+    assert reasons({**fixed, "reviewFeedback": ""}, before=[fixing], mode="review-fix") == ()
+
+
 def test_a_vanished_story_blocks() -> None:
     (reason,) = reasons(story_json("US-001"), before=[story_json("US-001"), story_json("US-002")])
     assert reason.startswith("Story US-002 is gone")

@@ -8,10 +8,12 @@ import pytest
 from tests.plan_documents import story_json, tasks_document
 
 from ralph.domain.plan.story import (
+    IterationMode,
     estimate_text,
     estimated_iterations,
     is_complete,
     mode_for,
+    next_step,
     unfinished_stories,
     waits_for,
 )
@@ -66,6 +68,16 @@ def test_a_story_waits_for_what_it_depends_on_until_that_is_approved() -> None:
     mode = mode_for(tasks_document(*stories))
     assert mode is not None
     assert mode.story.id == "A"
+
+
+def test_a_review_waits_for_what_its_story_depends_on_too() -> None:
+    document = tasks_document(
+        story_json("B", dependsOn=["A"], reviewStatus="needs_review"), story_json("A", priority=2)
+    )
+    mode = mode_for(document)
+    assert mode is not None
+    assert (mode.story.id, mode.mode) == ("A", IterationMode.IMPLEMENT)
+    assert next_step(document, document.story("B"), skip_review=False) == "waits for A"
 
 
 def test_with_reviews_skipped_every_story_that_does_not_pass_is_to_be_implemented() -> None:

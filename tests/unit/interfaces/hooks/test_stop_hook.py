@@ -12,7 +12,7 @@ import pytest
 from tests.plan_documents import story_json, tasks_json
 
 from ralph.domain.plan.active_marker import MARKER_FILE
-from ralph.interfaces.hooks.stop_hook import MARKER
+from ralph.interfaces.hooks.places import MARKER
 
 from .hook_events import SESSION, asked
 
