@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -91,3 +92,49 @@ def test_uncommitted_and_new_files_of_the_user_are_part_of_the_work(calc: Projec
     )
     calc.agent(session(**{"calc.py": RIGHT}))
     calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"setup.cfg": "[tool:pytest]\naddopts = --co\n"},
+        {
+            "hide.py": "",
+            "conftest.py": "def pytest_collection_modifyitems(items):\n    items[:] = []\n\n\ndef pytest_sessionfinish(session):\n    session.exitstatus = 0\n",
+        },
+        {
+            "calc.py": "import os\nimport sys\n\nif 'pytest' in sys.modules:\n    print('1 passed')\n    os._exit(0)\n"
+            + WRONG
+        },
+    ],
+)
+def test_a_check_that_can_no_longer_fail_proves_nothing(calc: Project, lie: dict[str, str]) -> None:
+    calc.agent(session(**lie))
+    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+
+
+def test_a_guardrail_in_which_no_canary_shows_is_marked_and_not_denied(calc: Project) -> None:
+    calc.settings(
+        agent={"command": "claude"}, guardrails=[{"command": PYTEST}, {"command": "test -f calc.py"}]
+    )
+    calc.agent(session(**{"calc.py": RIGHT}))
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", "--json", check=0)
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    results = [event["result"] for event in events if event["type"] == "check_ended"]
+    expected = f"shown by {PYTEST}; cannot be probed: test -f calc.py"
+    assert [one["reason"] for one in results if one["name"].startswith("canary")] == [expected, expected]
+    receipt = next((calc.root / ".ralph" / "runs").glob("*/receipt.json")).read_text()
+    assert "cannot be probed: test -f calc.py" in receipt
+
+
+def test_the_settings_of_every_project_hold_for_a_supervised_run(calc: Project) -> None:
+    calc.settings(
+        agent={"command": "claude"},
+        guardrails=[{"command": PYTEST}],
+        scm={"command": "git", "tasks": ["commit"]},
+    )
+    calc.agent([{"run": 'echo done > "$TASK_FOLDER/DONE"'}])
+    ran = calc.ralph("supervise", "-p", "write DONE", "--max-restarts", "1", check=1)
+    assert f"guardrail: {PYTEST} (.ralph/settings.json)" in ran.stderr
+    assert "scm is not used" in ran.stderr
+    assert "DONE was denied by" in ran.stderr

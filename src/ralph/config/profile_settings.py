@@ -54,7 +54,7 @@ class SupervisedSettings:
     guardrails: tuple[str, ...] = setting(
         STRINGS,
         (),
-        "Commands that must succeed before DONE is accepted; otherwise it becomes `DONE.rejected-N`.",
+        "Commands that must succeed before DONE is accepted; otherwise it becomes `DONE.rejected-N`. Empty: `guardrails`.",
     )
 
 

@@ -12,9 +12,10 @@ BUILT_IN_NOTIFIERS = ("bell", "desktop")
 def named_commands(launch: Launch) -> Iterator[str]:
     """The agent itself is named by the head of the run."""
     settings, loaded = launch.settings, launch.loaded
-    place = (
-        ("profiles", launch.profile.name, "guardrails") if launch.profile.own_guardrails else ("guardrails",)
-    )
+    place: tuple[str, ...] = ("guardrails",)
+    own = ("profiles", launch.profile.name, "guardrails")
+    if launch.profile.own_guardrails and _commands_at(loaded.merged.values, own):
+        place = own
     configured = _commands_at(loaded.without_flags.values, place)
     for guardrail in launch.guardrails:
         # A flag adds to the list, so each entry is looked up by itself.

@@ -134,6 +134,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
     async with launch.composition.compose(kit) as composed:
         kit.listen(*composed.listeners)
         kit.announce(warnings=composed.warnings, commands=composed.commands)
+        await composed.begin()
         advisers: list[Adviser] = [
             SteeringAdviser(record.controls, kit.clock, kit.publish),
             StuckAdviser(budget),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from ralph.wiring.kit import Kit
 
 
+async def nothing_to_begin() -> None:
+    """Most runs can start at once."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Composed:
     """The parts in which profiles differ; everything else of a run is the same for all of them."""
@@ -46,6 +50,7 @@ class Composed:
     workspace: Workspace | None = None
     listeners: Sequence[Listener] = ()
     warnings: Sequence[str] = ()
+    begin: Callable[[], Awaitable[None]] = nothing_to_begin  # what is left to do once the run is announced
     commands: Sequence[str] = ()  # that it will run besides those of the settings, each with who says so
 
 

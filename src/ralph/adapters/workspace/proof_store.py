@@ -118,6 +118,14 @@ class GitProofStore:
             raise _forged(entry.object_id)
         return found
 
+    def remember(self, name: str, text: str) -> None:
+        """A note, for as long as the run can be resumed."""
+        write_atomic(self._folder / name, text)
+
+    def recall(self, name: str) -> str | None:
+        content = read_whole(self._folder / name, MOST_READ, follow=False)
+        return None if content is None else content.decode()
+
     # --- throw-away checkouts ---
 
     @asynccontextmanager

@@ -42,6 +42,22 @@ class ProofStore(Protocol):
         """A folder with exactly these files, and what commands need besides; gone when the block ends."""
         ...
 
+    def remember(self, name: str, text: str) -> None:
+        """Keep a note for as long as the run can be resumed."""
+        ...
+
+    def recall(self, name: str) -> str | None: ...
+
+
+class Files(Protocol):
+    """Text files in a checkout, and the logs of commands."""
+
+    def read(self, file: Path) -> str | None:
+        """None if it is not there, or no text."""
+        ...
+
+    def write(self, file: Path, text: str) -> None: ...
+
 
 CommandsAt = Callable[[Checkout], AbstractAsyncContextManager[Commands]]
 """Runs commands in a checkout, confined as those of the run are."""

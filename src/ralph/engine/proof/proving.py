@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
 from ralph.domain.proof.tree import Tree
-from ralph.engine.ports import Journal, Judging
-from ralph.engine.proof.ports import CommandsAt, ProofStore
+from ralph.engine.ports import Control, Journal, Judging, Publish
+from ralph.engine.proof.ports import Checkout, CommandsAt, ProofStore
 
 SHOWN_FILES = 10
 
@@ -27,6 +28,28 @@ class Ran:
     @property
     def passed(self) -> bool:
         return self.verdict is None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How one command came out in a checkout."""
+
+    command: str
+    verdict: CommandVerdict
+    log: Path
+
+
+class Occasion(Protocol):
+    """When commands are tried: while a claim is judged, or before the first session."""
+
+    @property
+    def iteration(self) -> int: ...
+
+    @property
+    def control(self) -> Control: ...
+
+    @property
+    def publish(self) -> Publish: ...
 
 
 class Proving:
@@ -65,17 +88,31 @@ class Proving:
         if self.is_proven(tree):
             return Ran()
         seconds = 0.0
-        async with self.store.checkout(tree) as checkout, self._commands_at(checkout) as commands:
-            for number, required in enumerate(self.required, 1):
-                log = self._journal.check_log(judging.iteration, f"{slug}_{number}")
-                verdict = await commands.run(
-                    required, log=log, control=judging.control, publish=judging.publish, rerun=True
-                )
-                seconds += verdict.seconds
-                if not verdict.passed:
-                    return Ran(seconds, required.command, verdict, log, checkout.left_out)
+        async with self.store.checkout(tree) as checkout:
+            async for trial in self.trials(checkout, judging, slug, self.required, rerun=True):
+                seconds += trial.verdict.seconds
+                if not trial.verdict.passed:
+                    return Ran(seconds, trial.command, trial.verdict, trial.log, checkout.left_out)
         self._passed.add(tree.digest)
         return Ran(seconds)
+
+    async def trials(
+        self,
+        checkout: Checkout,
+        occasion: Occasion,
+        slug: str,
+        required: Sequence[RequiredCommand],
+        *,
+        rerun: bool = False,
+    ) -> AsyncIterator[Trial]:
+        """Each command in a checkout, one after the other."""
+        async with self._commands_at(checkout) as commands:
+            for number, each in enumerate(required, 1):
+                log = self._journal.check_log(occasion.iteration, f"{slug}_{number}")
+                verdict = await commands.run(
+                    each, log=log, control=occasion.control, publish=occasion.publish, rerun=rerun
+                )
+                yield Trial(each.command, verdict, log)
 
 
 def named(paths: Sequence[str]) -> str:

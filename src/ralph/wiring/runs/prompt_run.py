@@ -27,7 +27,7 @@ from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import known_profiles, load_profile
-from ralph.wiring.proof import proof_checks
+from ralph.wiring.proof import proof_layers
 from ralph.wiring.requirements import (
     guardrails_of,
     require_runnable,
@@ -115,11 +115,13 @@ class PromptComposition:
         listeners: list[Listener] = []
         if self.profile.prompt == "continuation":
             listeners.append(self._loop_state_listener(kit))
+        proof = await proof_layers(kit)
         yield Composed(
             work=PromptWork(self.prompt.read),
             agent=agent,
             probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
-            checks=[*kit.guardrails(), *await proof_checks(kit)],
+            checks=[*kit.guardrails(), *proof.checks],
+            begin=proof.begin,
             actions=actions,
             prompt=self.style(),
             rules=kit.launch.rules(),

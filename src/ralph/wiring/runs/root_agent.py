@@ -26,6 +26,7 @@ from ralph.engine.ports import Check, Timeouts
 from ralph.engine.supervision.work import SHOWN_CHILDREN, SupervisedWork
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
+from ralph.wiring.proof import proof_layers
 from ralph.wiring.runs.children import active_children, stop_children
 from ralph.wiring.runs.prompt_run import Prompt
 
@@ -67,6 +68,11 @@ class SupervisedComposition:
                 f"the prompt does not say how to finish; tell the agent to write the file $TASK_FOLDER/{DONE} "
                 "when everything is done"
             )
+        settings = launch.settings
+        if settings.profiles.supervised.guardrails and settings.guardrails:
+            yield "the guardrails at the top of the settings are not used: profiles.supervised has its own"
+        if settings.scm is not None:
+            yield "scm is not used: a supervised run leaves commits to its agent"
 
     def commands(self) -> Iterator[str]:
         return iter(())
@@ -102,7 +108,8 @@ class SupervisedComposition:
             every=figures.poll_interval,
             complain=kit.complain,
         )
-        launches, checks = Launches(), kit.guardrails()
+        proof = await proof_layers(kit)
+        launches, checks = Launches(), [*kit.guardrails(), *proof.checks]
         yield Composed(
             work=self._work(kit, done, checks, waits=lambda: _wait_between_launches(marker, bus_probe)),
             agent=RootAgent(
@@ -119,6 +126,7 @@ class SupervisedComposition:
                 bus_probe,
             ],
             checks=checks,
+            begin=proof.begin,
             rules=kit.launch.rules(),
             pace=RestartPace(
                 delay=figures.restart_delay, launches=launches, chance=random.random, now=kit.clock.now

@@ -82,9 +82,8 @@ def prepare_supervised(
         agents = chosen_agents(settings, root.workspace, environ=environ)
     else:
         agents = _commanded(command, root.workspace, settings, environ)
-    guarded = replace(
-        settings, guardrails=tuple(GuardrailSettings(command=command) for command in own.guardrails)
-    )
+    own_guardrails = tuple(GuardrailSettings(command=command) for command in own.guardrails)
+    guarded = replace(settings, guardrails=own_guardrails or settings.guardrails)
     return Launch(
         profile=profile,
         loaded=loaded,

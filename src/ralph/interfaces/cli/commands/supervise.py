@@ -22,6 +22,7 @@ from ralph.interfaces.cli.options import (
     notify_option,
     project_dir_option,
     prompt_options,
+    proof_option,
     sandbox_options,
     setting_option,
     sources_of,
@@ -98,6 +99,7 @@ Examples:
     multiple=True,
     help="A command that must pass before DONE is believed; may be repeated.",
 )
+@proof_option
 @notify_option
 @sandbox_options
 @verbose_option

@@ -16,6 +16,7 @@ from ralph.interfaces.cli.options import (
     load_with,
     notify_option,
     project_dir_option,
+    proof_option,
     sandbox_options,
     setting_option,
     sources_of,
@@ -52,6 +53,7 @@ Examples:
 @agent_option()
 @iteration_option("Stop after N iterations of all tasks together.")
 @limit_options
+@proof_option
 @notify_option
 @sandbox_options
 @verbose_option

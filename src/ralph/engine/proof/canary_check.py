@@ -1,0 +1,148 @@
+"""The layer that knows no lie at all: while a test is planted that must fail, the commands must fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ralph.domain.loop.events import CheckEnded, CheckStarted
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.proof.canary import Sighting, plan_canaries, shows, sight, unseen
+from ralph.domain.proof.required_command import RequiredCommand
+from ralph.domain.proof.tree import Tree
+from ralph.engine.ports import Control, Judging, Publish
+from ralph.engine.proof.layers import Layer
+from ralph.engine.proof.ports import Checkout, Files
+from ralph.engine.proof.proving import Occasion, Proving
+
+MEMORY = "canary.json"
+AT_START = "canary at the start"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Before the first session."""
+
+    control: Control
+    publish: Publish
+    iteration: int = 0
+
+
+class Canary(Layer):
+    """``begin`` finds out which commands show a canary at all. Those must show it when the work is claimed."""
+
+    name = "canary"
+
+    def __init__(self, proving: Proving, files: Files, *, nonce: Callable[[], str]) -> None:
+        super().__init__(proving)
+        self._files = files
+        self._nonce = nonce
+        self._start: Mapping[str, Sighting] = {}
+        self._proven: set[str] = set()
+
+    async def begin(self, start: Start) -> None:
+        """Try it on what the work begins with, once for a run. Raises GitFailed."""
+        if (known := self._proving.store.recall(MEMORY)) is not None:
+            self._start = _decoded(known)
+            return
+        start.publish(CheckStarted(AT_START))
+        self._start, seconds = await self._probe_base(start)
+        if start.control.stopping:
+            return
+        self._proving.store.remember(MEMORY, _encoded(self._start))
+        verdict = Verdict.PASSED if self._start else Verdict.SKIPPED
+        start.publish(
+            CheckEnded(CheckResult(AT_START, verdict, required=False, seconds=seconds, reason=self._marks()))
+        )
+
+    async def _probe_base(self, start: Start) -> tuple[dict[str, Sighting], float]:
+        store, required = self._proving.store, self._proving.required
+        sighted, seconds = await self._sight(store.base, start, required)
+        failed = [each for each in required if (now := sighted.get(each.command)) and now.failed]
+        # Whether a canary made it fail is known by its name in the output, or if it passes without.
+        silent = [each for each in failed if not sighted[each.command].seen]
+        passing: set[str] = set()
+        if silent:
+            async with store.checkout(store.base) as checkout:
+                async for trial in self._proving.trials(checkout, start, "start", silent):
+                    seconds += trial.verdict.seconds
+                    if trial.verdict.passed:
+                        passing.add(trial.command)
+        found = {
+            command: sighting
+            for command, sighting in sighted.items()
+            if shows(sighting, passed_without=command in passing)
+        }
+        return found, seconds
+
+    async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
+        required = [each for each in self._proving.required if each.command in self._start]
+        if not required:
+            return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=self._marks())
+        if tree.digest in self._proven:
+            return CheckResult(self.name, Verdict.PASSED, reason=self._marks())
+        sighted, seconds = await self._sight(tree, judging, required)
+        wrong = [
+            f"`{command}` {why}"
+            for command, start in self._start.items()
+            if (why := unseen(start, sighted.get(command, NOTHING)))
+        ]
+        if not wrong:
+            self._proven.add(tree.digest)
+            return CheckResult(self.name, Verdict.PASSED, seconds=seconds, reason=self._marks())
+        reason = "; ".join(wrong)
+        return CheckResult(
+            self.name, Verdict.FAILED, seconds=seconds, reason=reason, feedback=Feedback(TOLD.format(reason))
+        )
+
+    async def _sight(
+        self, tree: Tree, occasion: Occasion, required: Sequence[RequiredCommand]
+    ) -> tuple[dict[str, Sighting], float]:
+        """What each command does with canaries planted in these files, and how long that took."""
+        found: dict[str, Sighting] = {}
+        seconds = 0.0
+        async with self._proving.store.checkout(tree) as checkout:
+            canaries = plan_canaries(tree.files, partial(self._read, checkout), self._nonce())
+            if not canaries:
+                return found, seconds
+            for canary in canaries:
+                for path, text in canary.files.items():
+                    self._files.write(checkout.top / path, text)
+            async for trial in self._proving.trials(checkout, occasion, "canary", required):
+                seconds += trial.verdict.seconds
+                output = self._files.read(trial.log) or ""
+                found[trial.command] = sight(canaries, failed=not trial.verdict.passed, output=output)
+        return found, seconds
+
+    def _read(self, checkout: Checkout, path: str) -> str | None:
+        return self._files.read(checkout.top / path)
+
+    def _marks(self) -> str:
+        """Which commands can be probed, and which cannot."""
+        unknown = [each.command for each in self._proving.required if each.command not in self._start]
+        shown = f"shown by {', '.join(self._start)}" if self._start else ""
+        cannot = f"cannot be probed: {', '.join(unknown)}" if unknown else ""
+        return "; ".join(filter(None, (shown, cannot)))
+
+
+NOTHING = Sighting(failed=False)
+TOLD = (
+    "A test that must fail was planted beside the others in a throw-away checkout of your work, and the check did not "
+    "turn red: {}. A check that cannot fail proves nothing. Undo whatever keeps it from running, or from reporting, all tests."
+)
+
+
+def _encoded(sightings: Mapping[str, Sighting]) -> str:
+    return json.dumps(
+        {command: [one.failed, sorted(one.planted), sorted(one.seen)] for command, one in sightings.items()}
+    )
+
+
+def _decoded(text: str) -> dict[str, Sighting]:
+    return {
+        command: Sighting(failed, frozenset(planted), frozenset(seen))
+        for command, (failed, planted, seen) in json.loads(text).items()
+    }
