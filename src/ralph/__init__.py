@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ralph.domain.loop.decision import Acceptance, Outcome, Rules, decide
     from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
     from ralph.domain.loop.feedback import Feedback, Placement
+    from ralph.domain.loop.session_report import AgentReport, Hindrance, Spend
     from ralph.domain.loop.state import LoopState
     from ralph.domain.promise.loop_state import (
         COMPLETION_TAG_PATTERN,
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
         escape_regex,
         increment_iteration,
     )
+    from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec, VerificationMethod
+    from ralph.domain.tasks.task import Task, TaskBudget, TaskStatus
     from ralph.engine.loop import RunResult, run_loop
     from ralph.engine.parts import LoopParts
-    from ralph.engine.ports import Judging, When
+    from ralph.engine.ports import Check, Judging, When
     from ralph.engine.stop_token import StopToken
-    from ralph.engine.tasks.ports import MethodVerdict, Verifying
+    from ralph.engine.tasks.ports import MethodVerdict, VerificationTools, Verifying
     from ralph.errors import RalphError, WorkspaceBusy
     from ralph.operations.modes import can_start_mode, end_mode, start_mode
     from ralph.operations.promise_loop import (
@@ -76,12 +79,15 @@ _HOMES = {
         "build_continuation_prompt detect_completion escape_regex increment_iteration"
     ),
     "ralph.domain.loop.claims": "Claim Signal",
+    "ralph.domain.loop.session_report": "AgentReport Hindrance Spend",
     "ralph.domain.loop.state": "LoopState",
+    "ralph.domain.tasks.completion": "CompletionCriteria TaskCompletionSpec VerificationMethod",
+    "ralph.domain.tasks.task": "Task TaskBudget TaskStatus",
     "ralph.engine.loop": "RunResult run_loop",
     "ralph.engine.parts": "LoopParts",
-    "ralph.engine.ports": "Judging When",
+    "ralph.engine.ports": "Check Judging When",
     "ralph.engine.stop_token": "StopToken",
-    "ralph.engine.tasks.ports": "MethodVerdict Verifying",
+    "ralph.engine.tasks.ports": "MethodVerdict VerificationTools Verifying",
     "ralph.errors": "RalphError WorkspaceBusy",
     "ralph.operations.modes": "can_start_mode end_mode start_mode",
     "ralph.operations.promise_loop": (
@@ -107,14 +113,18 @@ __all__ = [
     "DEFAULT_MAX_ITERATIONS",
     "RALPH_LOOP_STATE_FILE",
     "Acceptance",
+    "AgentReport",
     "Assignment",
     "Blocked",
     "Budget",
+    "Check",
     "CheckResult",
     "Claim",
+    "CompletionCriteria",
     "Drained",
     "Evidence",
     "Feedback",
+    "Hindrance",
     "Judging",
     "Launch",
     "LoopParts",
@@ -131,10 +141,17 @@ __all__ = [
     "Rules",
     "RunResult",
     "Signal",
+    "Spend",
     "StateLocation",
     "StateManager",
     "StopToken",
+    "Task",
+    "TaskBudget",
+    "TaskCompletionSpec",
+    "TaskStatus",
     "Verdict",
+    "VerificationMethod",
+    "VerificationTools",
     "Verifying",
     "When",
     "WorkspaceBusy",

@@ -58,8 +58,10 @@ def test_words_that_are_not_the_models_are_not_believed(claude: Project, records
 def test_a_plain_agent_that_says_done_and_fails_is_not_believed(project: Project, code: str) -> None:
     project.settings(agent={"command": "liar"})
     project.program("liar", f"cat >/dev/null; echo '{DONE}'; exit {code}\n")
-    ran = project.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    ran = project.ralph("run", "-p", PROMPT, "-m", "2", check=1)
     assert f"the agent failed (exit code {code})" in ran.stderr
+    told = f"ended with exit code {code}, so nothing it said was counted, not even {DONE}"
+    assert told in project.prompt(2)
 
 
 @pytest.mark.parametrize("tokens", [2**63 - 1, 10**26, -(10**20)])

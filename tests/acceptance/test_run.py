@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.plan_documents import tasks_json
+
 from .conftest import DONE, PROMPT, Project
 
 
@@ -450,6 +452,33 @@ def test_another_agent_does_not_get_the_flags_meant_for_the_first(project: Proje
     )
     assert "codex e --json --dangerously-bypass-approvals-and-sandbox -m gpt -" in ran.stdout
     assert "opus" not in ran.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "supervise", "work", "plan run --no-sandbox"])
+def test_another_agent_does_not_get_the_model_either_unless_it_is_named(
+    project: Project, command: str
+) -> None:
+    """amp takes no model at all and would be refused."""
+    agent = {"command": "claude", "model": "opus", "maxTurns": 9, "continueSession": True}
+    project.settings(agent=agent, limits={"maxAttempts": 1})
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "start")
+    words = command.split()
+    if words[0] in ("run", "supervise"):
+        words += ["-p", PROMPT]
+    elif words[0] == "plan":
+        project.ralph("plan", "new", "--name", "x", check=0)
+        (project.root / "ralph" / "tasks.json").write_text(json.dumps(tasks_json()))
+        project.git("add", "-A")
+        project.git("commit", "-q", "-m", "plan")
+    else:
+        project.ralph("task", "create", "T-1", "s", "x", "--outcome", "x", "--acceptance", "y", check=0)
+    for name in ("amp", "codex"):
+        project.program(name, 'cat > /dev/null; echo "$@" > "$0.arguments"; exit 9\n')
+    project.ralph(*words, "--agent", "amp", "-n" if "plan" in words else "-m", "1")
+    project.ralph(*words, "--agent", "codex", "--model", "gpt", "-n" if "plan" in words else "-m", "1")
+    assert "opus" not in (project.programs / "amp.arguments").read_text()
+    assert "--model=gpt" in (project.programs / "codex.arguments").read_text()
 
 
 def test_a_relative_agent_resolves_from_the_project_root(project: Project) -> None:

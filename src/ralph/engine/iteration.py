@@ -150,7 +150,7 @@ async def _judge(
         if control.stopping:
             return evidence, _interrupted(), state
     promise = "" if signals else judging.assignment.promise
-    remarks = (remark_on(report.ending), remark_on_promise(report.tags, promise))
+    remarks = (remark_on(report), remark_on_promise(report.tags, promise))
     snapshot = await parts.workspace.snapshot() if parts.workspace is not None else Snapshot()
     evidence = replace(
         evidence,

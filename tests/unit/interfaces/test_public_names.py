@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -13,6 +15,25 @@ import ralph
 @pytest.mark.parametrize("name", ralph.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(ralph, name) is not None
+
+
+@pytest.mark.parametrize("name", ["Task", "TaskCompletionSpec", "CompletionCriteria", "VerificationMethod"])
+def test_what_a_task_is_made_of_is_public(name: str) -> None:
+    assert name in ralph.__all__
+
+
+@pytest.mark.parametrize("value", [ralph.Verifying, ralph.CheckResult, ralph.MethodVerdict, ralph.Task])
+def test_what_a_check_of_ones_own_gets_and_gives_is_public(value: type) -> None:
+    """So that nobody has to look for where it is."""
+    met = {found.__name__ for hint in get_type_hints(value).values() for found in _ours(hint)}
+    assert met <= set(ralph.__all__)
+
+
+def _ours(hint: Any) -> Iterator[type]:
+    if isinstance(hint, type) and hint.__module__.startswith("ralph."):
+        yield hint
+    for part in get_args(hint):
+        yield from _ours(part)
 
 
 @pytest.mark.parametrize(

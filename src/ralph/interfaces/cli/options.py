@@ -143,14 +143,12 @@ class Model(click.ParamType[str]):
         return model
 
 
-model_option = setting_option(
-    "agent.model",
-    "--model",
-    "-m",
-    metavar="MODEL",
-    type=Model(),
-    help="Model for the agent to use (e.g., opus, sonnet).",
-)
+def model_option(*short: str) -> Decorator:
+    """``short``: `-m` where that is not the number of iterations."""
+    text = "Model for the agent to use (e.g., opus, sonnet)."
+    return setting_option("agent.model", "--model", *short, metavar="MODEL", type=Model(), help=text)
+
+
 agent_flag_option: Decorator = click.option(
     "--agent-flag",
     "agent_flags",
@@ -346,10 +344,22 @@ def load_with(sources: Sources, flags: Sequence[Flag]) -> Loaded:
     return loaded
 
 
+_OF_ONE_PROGRAM: dict[str, object] = {
+    "adapter": None,
+    "model": "",
+    "maxTurns": None,
+    "continueSession": False,
+}
+"""What the settings say about one agent and not about another: its own defaults."""
+
+
 def agent_flags_of(
     sources: Sources, agent: str | None, agent_flags: Sequence[str] = (), guardrails: Sequence[str] = ()
 ) -> list[Flag]:
-    """Flags that add to lists in the settings. With ``--agent``, the flags for another program are dropped."""
+    """Flags that add to lists in the settings. With ``--agent``, what is meant for another program is dropped.
+
+    They go before ``given_settings``, which may say for this run what is dropped here.
+    """
     if agent is None and not agent_flags and not guardrails:
         return []
     values = sources.merged.values
@@ -361,7 +371,7 @@ def agent_flags_of(
         flags.append((("agent", "command"), agent, "--agent"))
         flags.append((("agent", "fallbacks"), others, "--agent"))
         if isinstance(configured, dict) and configured.get("command") != agent:
-            flags.append((("agent", "adapter"), None, "--agent"))
+            flags += [(("agent", key), value, "--agent") for key, value in _OF_ONE_PROGRAM.items()]
             kept = []
     if agent is not None or agent_flags:
         flags.append((("agent", "flags"), [*kept, *agent_flags], "--agent-flag"))

@@ -23,6 +23,7 @@ from ralph.interfaces.cli.options import (
     iteration_option,
     limit_options,
     load_with,
+    model_option,
     notify_option,
     project_dir_option,
     prompt_options,
@@ -53,7 +54,7 @@ Exit codes: 0 completed · 1 limit reached · 2 usage or settings · 3 internal 
 Examples:
   ralph run -f PROMPT.md -m 20
   ralph run -p "Make the tests pass, then output <response>DONE</response>." --agent codex
-  ralph run -f PROMPT.md --agent claude --agent-flag "--model opus"
+  ralph run -f PROMPT.md --agent claude --model opus
   ralph run -f PROMPT.md --dry-run
 """
 
@@ -79,6 +80,7 @@ Examples:
     f"Agent to run: {', '.join(named_agents())}, one defined in the settings, or any other command. Separate"
     " fallbacks by commas."
 )
+@model_option()
 @agent_flag_option
 @agent_timeout_option("End a session that takes longer.  [default: none]")
 @setting_option(
@@ -171,7 +173,7 @@ def command(
     flags += [(tuple(key.split(".")), value, flag) for key, value, flag in chosen if value is not None]
     sources = sources_of(root.state)
     added = agent_flags_of(sources, agent, agent_flags, guardrails)
-    loaded = load_with(sources, [*flags, *added])
+    loaded = load_with(sources, [*added, *flags])
     if verbose:
         _say_settings(loaded)
     launch = prepare_prompt_run(loaded, root, given, profile=profile)

@@ -11,6 +11,7 @@ from ralph.errors import UsageError
 from ralph.interfaces.cli.options import (
     PATH,
     Amount,
+    agent_flags_of,
     agent_option,
     agent_timeout_option,
     events_option,
@@ -19,6 +20,7 @@ from ralph.interfaces.cli.options import (
     iteration_option,
     limit_options_of_supervise,
     load_with,
+    model_option,
     notify_option,
     project_dir_option,
     prompt_options,
@@ -58,6 +60,7 @@ Examples:
 @click.option("--task-dir", metavar="DIR", type=PATH, help="Use another directory as the task folder.")
 @prompt_options("launch")
 @agent_option("Agent to run instead of the one in the settings.")
+@model_option()
 @iteration_option("Stop after N launches in all.  [default: 100]", "--max-restarts")
 @limit_options_of_supervise
 @setting_option(
@@ -136,10 +139,8 @@ def command(
     flags = given_settings()
     if max_iterations is not None:
         flags.append((("profiles", "supervised", "maxRestarts"), max_iterations, "--max-restarts"))
-    if agent is not None:  # what the settings say about the agent is about another program
-        values: dict[str, object] = {"command": agent, "adapter": None, "flags": []}
-        flags += [(("agent", key), value, "--agent") for key, value in values.items()]
-    loaded = load_with(sources_of(root.state), flags)
+    sources = sources_of(root.state)
+    loaded = load_with(sources, [*agent_flags_of(sources, agent), *flags])
     launch = prepare_supervised_run(
         loaded,
         root,

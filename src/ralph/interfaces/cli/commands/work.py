@@ -14,6 +14,7 @@ from ralph.interfaces.cli.options import (
     iteration_option,
     limit_options,
     load_with,
+    model_option,
     notify_option,
     project_dir_option,
     proof_option,
@@ -51,6 +52,7 @@ Examples:
     help="Tasks to work on at the same time.",
 )
 @agent_option()
+@model_option()
 @iteration_option("Stop after N iterations of all tasks together.")
 @limit_options
 @proof_option
@@ -80,7 +82,7 @@ def command(
 
         return run_under_ui(root.state / STATE_FOLDER, has_parts=True)
     sources = sources_of(root.state)
-    flags = [*given_settings(), *agent_flags_of(sources, agent)]
+    flags = [*agent_flags_of(sources, agent), *given_settings()]
     if max_iterations is not None:
         flags.append((("profiles", "verified", "maximumIterations"), max_iterations, "--max-iterations"))
     launch = prepare_work_run(load_with(sources, flags), root, tasks)

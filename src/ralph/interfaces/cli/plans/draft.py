@@ -50,7 +50,7 @@ Examples:
     help="Number of sessions after which it gives up.",
 )
 @agent_option()
-@model_option
+@model_option("-m")
 @verbose_option
 @plan_options
 def command(
@@ -74,7 +74,7 @@ def command(
         raise UsageError(message, hint="add --yes to keep the draft once it is valid")
     plan = the_plan(project_dir, ralph_dir)
     sources = sources_of(plan.root.state)
-    loaded = sources.load([*given_settings(), *agent_flags_of(sources, agent)])
+    loaded = sources.load([*agent_flags_of(sources, agent), *given_settings()])
     with drafting(plan, prd=prd) as draft:
         kept, code = _converse(loaded, plan, description, rounds=rounds, ask=not yes, verbose=verbose)
         if kept:

@@ -48,7 +48,7 @@ Examples:
 
 @click.command("run", help=HELP)
 @iteration_option("Stop after N iterations.  [default: 15]", short="-n")
-@model_option
+@model_option("-m")
 @click.option("--skip-review", is_flag=True, help="Skip reviews: a story passes when its verifyCommands do.")
 @click.option(
     "--review-cap",
@@ -99,7 +99,7 @@ def command(
 
         return run_under_ui(root.state / STATE_FOLDER)
     sources = sources_of(root.state)
-    flags = [*given_settings(), *agent_flags_of(sources, agent, agent_flags, guardrails)]
+    flags = [*agent_flags_of(sources, agent, agent_flags, guardrails), *given_settings()]
     if max_iterations is not None:
         flags.append((("profiles", "reviewed", "maximumIterations"), max_iterations, "--max-iterations"))
     launch, estimate = prepare_plan_run(
