@@ -15,6 +15,7 @@ from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.integration import Integration
+from ralph.adapters.workspace.nested_repositories import new_repositories, unsaved_repositories
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.domain.tasks.pipeline import Conflict, Merged, MergeResult, NotMerged, Unverified
 from ralph.engine.tasks.ports import Removal, Worktree
@@ -290,3 +291,79 @@ def test_settings_that_a_task_staged_do_not_reach_the_users_checkout(place: Plac
     assert isinstance(result, Unverified)
     assert ".ralph/settings.json" in result.reason
     assert (place.main / ".ralph" / "settings.json").read_text() == "{}"
+
+
+def test_many_worktrees_are_made_and_removed_at_once(place: Place) -> None:
+    """By several that share nothing but the repository, as two `ralph work` in two worktrees of it do."""
+    others = [Place(place.main) for _ in range(3)]
+
+    async def make(one: Place, number: int) -> None:
+        for each in range(4):
+            tree = await one.trees.open(f"T-{number}-{each}", start="main")
+            assert (await one.trees.close(tree, merged_into="main")).is_removed
+
+    async def run() -> None:
+        await asyncio.gather(*(make(one, number) for number, one in enumerate(others)))
+
+    place.run(run())
+    assert git(place.main, "worktree", "list").count("\n") == 0
+    assert git(place.main, "branch", "--list", "ralph/*") == ""
+
+
+def test_a_worktree_of_the_users_on_a_disk_that_is_away_is_not_forgotten(place: Place) -> None:
+    away = place.main.parent / "away"
+    git(place.main, "worktree", "add", "-q", str(away))
+    away.rename(place.main.parent / "unmounted")
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    assert isinstance(place.merge(tree), Merged)
+    assert place.close(tree).is_removed
+    (place.main.parent / "unmounted").rename(away)
+    assert git(away, "status", "--porcelain") == ""
+
+
+def test_the_tree_of_a_merge_is_of_this_run_and_goes_with_it(place: Place) -> None:
+    other = Integration(
+        place.git, place.trees, place.forward, target="main", run_folder=place.run_folder.with_name("other")
+    )
+    place.run_folder.with_name("other").mkdir()
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    place.merge(tree)
+    place.run(other.prepare())  # of a run beside it
+    assert place.trees.place("_integration-r").is_dir()
+    place.run(place.integration.finish())
+    assert not place.trees.place("_integration-r").exists()
+    assert git(place.main, "worktree", "list").count("\n") == 1
+
+
+def test_the_tree_of_a_killed_merge_is_removed_by_the_next_run(place: Place) -> None:
+    git(place.main, "worktree", "add", "-q", "--detach", str(place.trees.place("_integration-killed")))
+    (place.trees.place(".removed-T-9") / "read only").mkdir(parents=True)
+    (place.trees.place(".removed-T-9") / "read only" / "file").touch()
+    (place.trees.place(".removed-T-9") / "read only").chmod(0o500)
+    place.run(place.integration.prepare())
+    assert list((place.main / ".ralph" / "worktrees").iterdir()) == []
+    assert git(place.main, "worktree", "list").count("\n") == 0
+
+
+def test_a_submodule_that_came_from_elsewhere_is_no_repository_of_the_works_own(
+    place: Place, tmp_path: Path
+) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    git(library, "init", "-q", "-b", "main")
+    git(library, "config", "user.name", "t")
+    git(library, "config", "user.email", "t@example.invalid")
+    write(library, l_txt="1\n")
+    git(library, "add", "-A")
+    git(library, "commit", "-qm", "library")
+    tree = place.open()
+    own = place.git.at(tree.path)
+    git(tree.path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
+    assert place.run(new_repositories(own, tree.base)) == ()
+    git(tree.path / "lib", "config", "user.name", "t")
+    git(tree.path / "lib", "config", "user.email", "t@example.invalid")
+    git(tree.path / "lib", "commit", "-q", "--allow-empty", "-m", "nowhere else")
+    assert place.run(new_repositories(own, tree.base)) == ("lib",)
+    assert place.run(unsaved_repositories(own)) == ("lib",)

@@ -15,7 +15,7 @@ from time import time
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.nested_repositories import unsaved_repositories
 from ralph.adapters.workspace.repository_lock import RepositoryLock, lock_folder
-from ralph.domain.tasks.leftovers import worth_keeping
+from ralph.domain.tasks.leftovers import is_made_again
 from ralph.engine.tasks.ports import Removal, Worktree
 from ralph.errors import GitFailed
 
@@ -186,7 +186,7 @@ class Worktrees:
         ignored = ("--others", "--ignored", "--exclude-standard", "--directory")
         listed = await self._git.at(path).must("ls-files", *ignored, "-z", "--", *self._git.at(path).not_own)
         top = Path((await self._git.must("rev-parse", "--show-toplevel")).out.rstrip("\n"))
-        return await asyncio.to_thread(_move_away, worth_keeping(listed.names), path, place, top)
+        return await asyncio.to_thread(_move_away, listed.names, path, place, top)
 
     async def _remove(self, path: Path) -> None:
         """The folder loses its name at once, so that a kill leaves either all of it or nothing that counts."""
@@ -209,10 +209,10 @@ def _same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def _move_away(names: Sequence[str], source: Path, place: Path, users: Path) -> tuple[str, ...]:
-    """Except links, and copies of what the user has already. Raises OSError."""
+def _move_away(ignored: Sequence[str], source: Path, place: Path, users: Path) -> tuple[str, ...]:
+    """Except what is made again, links, and copies of what the user has already. Raises OSError."""
     moved = []
-    for name in names:
+    for name in [each for one in ignored for each in _expand(source, one.rstrip("/"))]:
         file = source / name
         if file.is_symlink() or _is_copy(file, users / name):
             continue
@@ -220,6 +220,18 @@ def _move_away(names: Sequence[str], source: Path, place: Path, users: Path) -> 
         shutil.move(file, next(_free(place / name)))
         moved.append(name)
     return tuple(moved)
+
+
+def _expand(root: Path, name: str) -> Iterator[str]:
+    """The files in a folder, without those that are made again; a repository stays whole."""
+    path = root / name
+    if is_made_again(name):
+        return
+    if path.is_symlink() or not path.is_dir() or (path / ".git").exists():
+        yield name
+        return
+    for each in sorted(path.iterdir()):
+        yield from _expand(root, f"{name}/{each.name}")
 
 
 def _is_copy(one: Path, other: Path) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ralph.domain.proof.protection import FOREIGN
 
 MADE_AGAIN = FOREIGN | {
@@ -17,12 +15,9 @@ _NAMES = frozenset((".coverage", ".DS_Store", ".eslintcache", ".stylelintcache")
 MOST_NAMED = 5
 
 
-def worth_keeping(ignored: Iterable[str]) -> tuple[str, ...]:
-    """Of files and folders that git ignores, those that nothing makes again by itself."""
-    return tuple(path for path in ignored if not _is_made_again(path.rstrip("/").split("/")))
-
-
-def _is_made_again(parts: list[str]) -> bool:
+def is_made_again(path: str) -> bool:
+    """Of a file or folder that git ignores: whether a program makes it again by itself."""
+    parts = path.rstrip("/").split("/")
     return not MADE_AGAIN.isdisjoint(parts) or parts[-1] in _NAMES or parts[-1].endswith(_SUFFIXES)
 
 

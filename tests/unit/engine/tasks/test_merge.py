@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from ralph.domain.loop.decision import Outcome
+from ralph.domain.tasks.leftovers import is_made_again
 from ralph.domain.tasks.pipeline import (
     NOTHING_CHANGED,
     Conflict,
@@ -22,6 +24,7 @@ from ralph.domain.tasks.pipeline import (
 )
 from ralph.domain.tasks.task import Task, TaskStatus, cancel
 from ralph.domain.tasks.work_result import TaskResult
+from ralph.engine.tasks.ports import Removal
 
 from .work_world import BASE, PIPELINE, World, task
 
@@ -188,3 +191,50 @@ def test_it_is_sent_back_as_often_as_the_pipeline_allows(rejections: int) -> Non
     one = replace(task("A", status=ACCEPTED), rejections=rejections)
     after = send_back(one, SentBack("no", TIP), PIPELINE)
     assert (after.status is TaskStatus.OPEN) == (rejections < PIPELINE.max_rejections)
+
+
+def test_one_that_is_merged_after_another_does_not_come_back_for_a_fault() -> None:
+    """It fails only when it was told of that merge before, and still cannot be merged with it."""
+
+    async def run() -> list[TaskResult | Task]:
+        world = World(*(task(name, status=ACCEPTED, base_commit=BASE, rejections=2) for name in "AB"))
+        trees = {name: await world.trees.open(name, start="main") for name in "AB"}
+        turns = world.merge()
+        assert isinstance(await turns.run(world.tasks.get("A"), trees["A"]), TaskResult)
+        world.branch.answers["B"] = [Conflict(("a.py",), "c" * 40), Unverified("no", "c" * 40)]
+        late = await turns.run(world.tasks.get("B"), trees["B"])
+        world.tasks.change("B", lambda now: replace(now, status=ACCEPTED), at=0.0)
+        return [late, await turns.run(world.tasks.get("B"), trees["B"])]
+
+    late, again = asyncio.run(run())
+    assert isinstance(late, Task)
+    assert (late.status, late.rejections, late.base_commit) == (TaskStatus.OPEN, 2, "c" * 40)
+    assert again == TaskResult("B", Outcome.FAILED, "after merging with main: no")
+
+
+def test_what_was_kept_of_a_worktree_is_told() -> None:
+    def prepare(world: World) -> None:
+        world.trees.removals["A"] = Removal(is_removed=True, kept=("a.env", "b.env"), place=Path("/kept/A"))
+
+    world, _ = merge(prepare=prepare)
+    told = "A: git ignores a.env, b.env, so it was not merged; it is kept in /kept/A"
+    assert world.warnings == [told]
+    assert ("A", "kept", told) in world.tasks.notes
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("out/result.pdf", False),
+        (".env", False),
+        ("node_modules/", True),
+        ("pkg/node_modules", True),
+        ("a/__pycache__/b.pyc", True),
+        ("x.pyc", True),
+        ("pkg.egg-info/", True),
+        ("target/", True),
+        ("my.node_modules/", False),
+    ],
+)
+def test_what_programs_make_again_is_not_kept(path: str, expected: bool) -> None:
+    assert is_made_again(path) is expected
