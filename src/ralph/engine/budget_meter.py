@@ -1,4 +1,4 @@
-"""Watching a budget while a session runs, where its stream says what it uses."""
+"""Watching a budget while a session runs: its time, and what its stream says that it uses."""
 
 from __future__ import annotations
 
@@ -11,13 +11,28 @@ from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 
 
-class Meter:
-    """A listener that adds up what all sessions used, and the ``watch`` of the one that is under way."""
+def _no_time() -> float:
+    return 0.0
 
-    def __init__(self, budget: Budget, spent: Spend, *, warn: Callable[[str], None]) -> None:
-        self._budget = Budget(cost_usd=budget.cost_usd, tokens=budget.tokens)
+
+class Meter:
+    """A listener that adds up what all sessions used, and the ``watch`` of the one that is under way.
+
+    ``seconds`` is the time that the run has taken so far, in all its processes.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        spent: Spend,
+        *,
+        warn: Callable[[str], None],
+        seconds: Callable[[], float] = _no_time,
+    ) -> None:
+        self._budget = budget.of_session()
         self._spent = spent
         self._warn = warn
+        self._seconds = seconds
         self._has_warned = False
 
     def __call__(self, event: LoopEvent, at: float) -> None:
@@ -38,4 +53,4 @@ class Meter:
     def watch(self, transcript: Transcript) -> str | None:
         """Why the session must end now, or None."""
         spend = self._spent + Spend(transcript.cost_usd, transcript.usage)
-        return self._budget.exceeded(LoopState(spend=spend))
+        return self._budget.exceeded(LoopState(spend=spend, seconds=self._seconds()))

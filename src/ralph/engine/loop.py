@@ -12,8 +12,8 @@ from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.engine.iteration import iterate
 from ralph.engine.parts import LoopParts
-from ralph.engine.pause import pause_after
-from ralph.errors import RalphError
+from ralph.engine.pause import pause_after, stand_by
+from ralph.errors import GitFailed, RalphError
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,8 @@ async def run_loop(parts: LoopParts) -> RunResult:
         try:
             stop, state = await _turn(parts, state, progress)
         except RalphError as error:
+            if isinstance(error, GitFailed) and parts.control.stopping:  # it was not given the time
+                return _end(parts, progress.saved, Stop(Outcome.CANCELLED, "stopped by the user"))
             with contextlib.suppress(RalphError):  # it may be the record itself that failed
                 _end(parts, progress.saved, Stop(Outcome.FAILED, error.message, error.hint))
             raise
@@ -87,7 +89,7 @@ async def _with_snapshot(parts: LoopParts) -> LoopState:
 
 async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tuple[Stop | None, LoopState]:
     """One turn: what is next, whether it may be done, doing it, taking the decision in."""
-    stopping = await parts.control.checkpoint()
+    stopping = await stand_by(parts.control, lambda: parts.budget.exceeded(progress.now(state)))
     offered = await parts.work.next(progress.now(state))
     state = progress.now(state)  # a pause takes time, and so may looking for work
     match offered:

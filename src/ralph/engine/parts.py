@@ -40,6 +40,11 @@ def no_checks(assignment: Assignment) -> Sequence[Check]:
     return ()
 
 
+def never() -> bool:
+    """Nothing but time, a stop and the limits end a wait."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LoopParts:
     """What ``run_loop`` runs."""
@@ -60,6 +65,7 @@ class LoopParts:
     rules: Rules = Rules()
     budget: Budget = Budget()
     pace: Pace = Pace()
+    is_due: Callable[[], bool] = never  # something came up that makes waiting pointless
     workspace: Workspace | None = None
     state: LoopState = LoopState()  # where an interrupted run stood; limits and spend count from there
     redact: Callable[[str], str] = str  # takes secrets out of what is shown and recorded

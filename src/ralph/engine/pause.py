@@ -1,16 +1,21 @@
-"""Waiting between iterations: a delay, a backoff, a limit that resets. A stop request ends any wait."""
+"""Waiting between iterations: a delay, a backoff, a limit that resets, a pause of the user's.
+
+No wait is a sleep: a stop request ends it, and so does a limit of the run or whatever else makes it pointless.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from ralph.domain.loop.decision import Decision, Retry
 from ralph.domain.loop.events import PauseBegan
 from ralph.domain.loop.state import LoopState
 from ralph.engine.parts import LoopParts
+from ralph.engine.ports import Control
 
-LONGEST_SLEEP = 30.0
-"""The clock is looked at again at least this often: a laptop that slept must not wait twice."""
+LOOK_EVERY = 1.0
+"""Seconds: so soon it is noticed that there is nothing to wait for any more; also the clock of a laptop that slept."""
 
 
 async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) -> None:
@@ -21,11 +26,22 @@ async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) ->
     else:
         delay, until, reason = parts.pace.delay_after(state), None, "delay between iterations"
     longest = max(delay, until - now if until is not None else 0.0)
-    if longest <= 0:
+    if longest <= 0 or parts.budget.exceeded(state) is not None:
         return
     allowed = _allowed(parts, state)
     parts.publish(PauseBegan(reason, now + min(longest, allowed)))
-    await _sleep(parts, delay=delay, until=until, allowed=allowed)
+    await _sleep(parts, state, delay=delay, until=until, allowed=allowed)
+
+
+async def stand_by(control: Control, exceeded: Callable[[], object]) -> bool:
+    """Wait while the run is paused, but not beyond its limits. True: stop requested."""
+    while True:
+        try:
+            async with asyncio.timeout(LOOK_EVERY):
+                return await control.checkpoint()
+        except TimeoutError:
+            if exceeded():
+                return control.stopping
 
 
 def _allowed(parts: LoopParts, state: LoopState) -> float:
@@ -34,7 +50,9 @@ def _allowed(parts: LoopParts, state: LoopState) -> float:
     return float("inf") if limit is None else max(0.0, limit - state.seconds)
 
 
-async def _sleep(parts: LoopParts, *, delay: float, until: float | None, allowed: float) -> None:
+async def _sleep(
+    parts: LoopParts, state: LoopState, *, delay: float, until: float | None, allowed: float
+) -> None:
     clock = parts.clock
     began = clock.monotonic()
     stop = asyncio.ensure_future(parts.control.stop_requested())
@@ -43,9 +61,9 @@ async def _sleep(parts: LoopParts, *, delay: float, until: float | None, allowed
             slept = clock.monotonic() - began
             to_reset = until - clock.now() if until is not None else 0.0
             left = min(max(delay - slept, to_reset), allowed - slept)
-            if left <= 0:
+            if left <= 0 or parts.is_due() or parts.budget.exceeded(state.timed(state.seconds + slept)):
                 return
-            sleep = asyncio.ensure_future(clock.sleep(min(left, LONGEST_SLEEP)))
+            sleep = asyncio.ensure_future(clock.sleep(min(left, LOOK_EVERY)))
             await asyncio.wait({stop, sleep}, return_when=asyncio.FIRST_COMPLETED)
             sleep.cancel()
     finally:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from ralph.domain.loop.events import LoopEvent
+from ralph.domain.agent.events import TurnEnded
+from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
 from ralph.engine.ports import Clock, Journal
 from ralph.errors import RalphError
 
@@ -44,7 +45,9 @@ class Recorder:
             raise self._failure
         at = self._clock.now()
         self._journal.append(event, at=at)
-        if not self._flush_is_due:
+        if _says_what_was_spent(event):
+            self._journal.flush()
+        elif not self._flush_is_due:
             self._flush_is_due = True
             asyncio.get_running_loop().call_later(self._flush_after, self._flush)
         for listener in list(self._listeners):
@@ -60,3 +63,10 @@ class Recorder:
             self._journal.flush()
         except RalphError as error:
             self._failure = error  # raised where the run can end by it: at the next event
+
+
+def _says_what_was_spent(event: LoopEvent) -> bool:
+    """Such an event is on record at once: money that was spent must be counted also if ralph is killed now."""
+    return isinstance(event, AgentEnded) or (
+        isinstance(event, AgentActed) and any(isinstance(each, TurnEnded) for each in event.events)
+    )

@@ -25,6 +25,8 @@ from ralph.engine.ports import (
 )
 
 STDERR_KEPT = 4_000
+LOOK_EVERY = 0.5
+"""Seconds: a limit that others use up, or that is a time, is noticed within this while the agent is silent."""
 SHOWN_CHARS = 20_000
 """A longer piece of text is cut in journal and screens; the session's log has it whole."""
 
@@ -95,6 +97,7 @@ class AgentSession:
 
         def started(running: Running) -> None:
             listener.started(running)
+            beside.append(asyncio.ensure_future(listener.look_regularly()))
             beside.extend(asyncio.ensure_future(each.attend(running)) for each in self._attendants)
 
         try:
@@ -205,6 +208,11 @@ class _Listener:
 
     def finish(self) -> None:
         self._take(list(self._parser.finish()), has_long=True)
+
+    async def look_regularly(self) -> None:
+        while self._watch is not None and self._running is not None and not self.limit:
+            await asyncio.sleep(LOOK_EVERY)
+            self._look_for_limit(self._running)
 
     def _take(self, events: list[AgentEvent], *, has_long: bool) -> None:
         if not events:

@@ -13,6 +13,7 @@ from ralph.adapters.control.run_control import RunControl
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.controls import Controls
+from ralph.adapters.storage.elapsed import Elapsed
 from ralph.domain.loop.events import Warned
 from ralph.engine.budget_meter import Meter
 from ralph.engine.loop import RunResult, run_loop
@@ -24,11 +25,13 @@ from ralph.errors import RalphError
 from ralph.wiring.confinement import agent_environment, open_runners, redactor_for
 from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.launch import Driven, Launch
-from ralph.wiring.record import new_run_id, open_record
+from ralph.wiring.record import Record, new_run_id, open_record
 from ralph.wiring.runs.children import spare_children
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
+
+TICK_SECONDS = 1.0
 
 
 @asynccontextmanager
@@ -60,7 +63,12 @@ async def open_run(
         environ=environ,
         by_program=by_program,
     ) as record:
-        meter = Meter(launch.budget(), record.state.spend, warn=complain)
+        began = clock.monotonic() - record.state.seconds
+
+        def seconds() -> float:
+            return clock.monotonic() - began
+
+        meter = Meter(launch.budget(), record.state.spend, warn=complain, seconds=seconds)
         outside = PosixProcessRunner(run_id=run_id, base_environment=environ, redactor=redactor)
         async with AsyncExitStack() as stack:
             notifying = _notifying(launch, outside, run_id, complain)
@@ -82,7 +90,8 @@ async def open_run(
                         environment=environ,
                         agent_environment=environment,
                         redactor=redactor,
-                        exempt=spare_children(record.children, control),
+                        exempt=spare_children(record.children, control) if launch.spares_children else None,
+                        control=control,
                         report=lambda message: publish(Warned(message)),
                     )
                 )
@@ -90,6 +99,7 @@ async def open_run(
                 end_unbegun(publish, record, error)
                 raise
             stack.callback(record.write_receipt)
+            await stack.enter_async_context(_timing(record, seconds))
             try:
                 finished = await _finish_merge(launch, runners.outside)
             except RalphError as error:
@@ -156,6 +166,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             workspace=composed.workspace,
             state=record.state,
             pace=composed.pace,
+            is_due=composed.is_due,
             journal=record.journal,
             clock=kit.clock,
             control=kit.control,
@@ -202,6 +213,24 @@ def _notifying(
         notifier_for(kind, runner=runner, root=root, shell=shell_argv) for kind in launch.settings.notify
     ]
     return Notifying(notifiers, run_id=run_id, complain=complain)
+
+
+@asynccontextmanager
+async def _timing(record: Record, seconds: Callable[[], float]) -> AsyncIterator[None]:
+    """The time that the run takes is on record, also if it is killed while nothing happens."""
+    elapsed = Elapsed(record.folder)
+
+    async def tick() -> None:
+        while True:
+            elapsed.write(seconds())
+            await asyncio.sleep(TICK_SECONDS)
+
+    task = asyncio.create_task(tick())
+    try:
+        yield
+    finally:
+        task.cancel()
+        elapsed.write(seconds())
 
 
 @asynccontextmanager

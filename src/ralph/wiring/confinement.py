@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import Watcher
+from ralph.adapters.processes.yielding import YieldingRunner
 from ralph.domain.sandbox.kind import SandboxKind
-from ralph.engine.ports import ProcessRunner
+from ralph.engine.ports import Control, ProcessRunner
 from ralph.wiring.agents import needs_of
 from ralph.wiring.launch import Launch
 
@@ -87,7 +88,8 @@ async def open_runners(
     environment: Mapping[str, str],
     agent_environment: Mapping[str, str],
     redactor: Redactor,
-    exempt: Callable[[int], bool],
+    exempt: Callable[[int], bool] | None,
+    control: Control,
     report: Callable[[str], None],
 ) -> AsyncIterator[Runners]:
     """With the sandbox open until the block ends. ``exempt``: processes that a session's clean-up leaves alone.
@@ -95,7 +97,7 @@ async def open_runners(
     Raises AgentUnavailable if the sandbox that was asked for is not there.
     """
     make = partial(PosixProcessRunner, run_id=run_id, redactor=redactor)
-    own = make(base_environment=environment)
+    own = YieldingRunner(make(base_environment=environment), control)
     confinement = await confinement_of(
         launch, own, run_id=run_id, run_folder=run_folder, environment=agent_environment, report=report
     )
@@ -106,7 +108,9 @@ async def open_runners(
         yield Runners(
             checks=confinement.around(checks) if launch.settings.sandbox_checks else checks,
             agents=confinement.around(agents),
-            outside=own if confinement.sandbox is None else _wary(confinement, make, environment),
+            outside=own
+            if confinement.sandbox is None
+            else YieldingRunner(_wary(confinement, make, environment), control),
             confinement=confinement,
             environment=environment,
             agent_environment=agent_environment,

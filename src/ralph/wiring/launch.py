@@ -17,7 +17,7 @@ from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.profile import Profile
-from ralph.engine.parts import as_given, no_checks
+from ralph.engine.parts import as_given, never, no_checks
 from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle, Work, Workspace
 from ralph.wiring.agents import ChosenAgents
 
@@ -47,6 +47,7 @@ class Composed:
     prompt: PromptStyle = as_given
     rules: Rules = Rules()
     pace: Pace = Pace()
+    is_due: Callable[[], bool] = never
     workspace: Workspace | None = None
     listeners: Sequence[Listener] = ()
     warnings: Sequence[str] = ()
@@ -102,6 +103,7 @@ class Launch:
     programs: tuple[str, ...] = ()  # of agents that it may start besides its own: judges, other roles
     writable: tuple[Path, ...] = ()  # what its agent may write besides the workspace, in a sandbox too
     ladder: Ladder = USUAL  # how a session is ended
+    spares_children: bool = False  # runs that its agent started go on when the session is over
     own_budget: Budget | None = None  # instead of the settings' limits
     watch: Watch | None = None  # a limit of someone else's that may end a session too
 

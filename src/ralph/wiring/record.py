@@ -19,6 +19,7 @@ from ralph.adapters.storage.claims import Claims
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.earlier_runs import interrupted_run
+from ralph.adapters.storage.elapsed import Elapsed
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_files import save_flags, save_request
 from ralph.domain.holder import Mode
@@ -112,7 +113,11 @@ def _take_up(launch: Launch, record: Record, options: Mapping[str, object]) -> R
     # Whatever an earlier process of this run could not end; its child runs live on.
     end_run_processes(record.run_id, spared=[child.owner.pid for child in record.children.active()])
     taken_up = record.journal.take_up(
-        options=options, price=pricing(launch.settings), parent_id=launch.parent_id
+        options=options,
+        price=pricing(launch.settings),
+        parent_id=launch.parent_id,
+        elapsed=Elapsed(record.folder).read(),
+        counts_launches=launch.profile.faults_count,
     )
     if launch.loaded.flags:
         save_flags(record.folder, launch.loaded.flags)

@@ -17,6 +17,7 @@ import pytest
 
 from ralph.adapters.files import point_link, write_atomic
 from ralph.adapters.storage.database import MIGRATIONS, open_database, open_state_database
+from ralph.adapters.storage.elapsed import Elapsed
 from ralph.adapters.storage.journal import SqliteJournal, TakenUp
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
 from ralph.domain.agent.events import SessionStarted, Text, Usage, UsageReported
@@ -254,6 +255,24 @@ def test_what_a_killed_process_spent_after_the_last_save_is_counted(tmp_path: Pa
     assert state.spend.cost_usd == 0.75
     assert state.spend.is_partly_unknown, "nobody said what the last one cost"
     assert state.seconds == 2.0 + 6.0
+
+
+def test_a_clock_that_was_set_forward_uses_up_no_time(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        record.commit(LoopState(seconds=2.0))
+        record.append(AgentStarted("agent", 7), at=86_400.0)
+    Elapsed(tmp_path).write(5.5)
+    with (
+        closing(open_state_database(tmp_path)) as database,
+        SqliteJournal(tmp_path, database, "r1", owner=Owner(2, "2", "b", "h"), now=100.0) as record,
+    ):
+        assert record.take_up(options={}, elapsed=Elapsed(tmp_path).read()).state.seconds == 5.5
+
+
+@pytest.mark.parametrize("content", ["", "soon", "nan", "inf", "-1", "\0"])
+def test_a_figure_that_cannot_be_believed_is_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "elapsed").write_text(content)
+    assert Elapsed(tmp_path).read() is None
 
 
 def test_an_iteration_ends_and_counts_in_one_transaction(tmp_path: Path) -> None:

@@ -108,12 +108,19 @@ class SqliteJournal:
             self._database.execute(START_RUN, values)
 
     def take_up(
-        self, *, options: Mapping[str, object], price: PriceOf = unpriced, parent_id: str = ""
+        self,
+        *,
+        options: Mapping[str, object],
+        price: PriceOf = unpriced,
+        parent_id: str = "",
+        elapsed: float | None = None,
+        counts_launches: bool = False,
     ) -> TakenUp:
         """Resume a run that an earlier process left; raises StoreError if its record cannot be read.
 
         ``parent_id``: the run that it is a part of from now on; empty: as before. ``price`` prices a session that was
-        cut off. All of it is recorded or nothing: a process killed here loses no time and counts no money twice.
+        cut off. ``elapsed``: the time that the run has taken; None: as far as the record tells. ``counts_launches``: one that
+        was cut off counts too. All of it is recorded or nothing: a process killed here loses no time and counts no money twice.
         """
         from ralph.adapters.storage.earlier_runs import spend_after  # only a resumed run needs it
 
@@ -124,11 +131,15 @@ class SqliteJournal:
                 raise StoreError(message, hint="start a new one with `ralph run`")
             state, saved_at, saved_seq, parent, heard_of = row
             uncounted = spend_after(self._database, self._run_id, saved_seq, price=price)
-            unsaved = (heard_of or 0.0) - saved_at
-            resumed = decode_state(state).resumed(uncounted, unsaved_seconds=unsaved)
+            was_cut = self._was_cut_short()
+            stood = decode_state(state)
+            if elapsed is None:
+                elapsed = stood.seconds + (heard_of or 0.0) - saved_at
+            resumed = stood.resumed(
+                uncounted, seconds=elapsed, was_cut=was_cut and counts_launches and stood.unjudged is None
+            )
             # Requests to the earlier process are not for this one; a note to the agent is.
             self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
-            was_cut = self._was_cut_short()
             owner = astuple(self._owner)
             self._database.execute(TAKE_UP, (json.dumps(options), *owner, parent_id or None, self._run_id))
             self._database.execute(SAVE_STATE, (encode_state(resumed), self._last_at, self._run_id))

@@ -35,6 +35,10 @@ class Budget:
     seconds: float | None = None
     stuck_after: int | None = None
 
+    def of_session(self) -> Budget:
+        """What ends a session that is under way: iterations and standstill are for the time between two."""
+        return replace(self, iterations=None, stuck_after=None)
+
     def exceeded(self, state: LoopState) -> str | None:
         """Why no further launch is allowed, or None."""
         spend = state.spend
@@ -73,6 +77,10 @@ class PartBudget(Budget):
 
     whole: Callable[[], str | None] = _no_limit
     before: Spend = Spend()
+
+    def of_session(self) -> Budget:
+        """The whole has a watch of its own."""
+        return replace(self, iterations=None, stuck_after=None, whole=_no_limit)
 
     def exceeded(self, state: LoopState) -> str | None:
         used = replace(state, spend=state.spend + self.before, seconds=state.seconds + self.before.seconds)

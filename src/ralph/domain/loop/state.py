@@ -77,16 +77,19 @@ class LoopState:
             repeated=self.repeated + 1 if repeated else 0,
         )
 
-    def resumed(self, uncounted: Spend, *, unsaved_seconds: float) -> LoopState:
-        """For a later process: with what was spent, and the time it took, since it was last saved.
+    def resumed(self, uncounted: Spend, *, seconds: float, was_cut: bool = False) -> LoopState:
+        """For a later process: with what was spent since it was last saved, and the time that it took in all.
 
-        The user wants it to continue, so standstill and temporary faults count from zero.
+        The user wants it to continue, so standstill and temporary faults count from zero. ``was_cut``: the launch that
+        was under way counts, because every launch does.
         """
         return replace(
             self,
+            iteration=self.iteration + was_cut,
+            attempt=0 if was_cut else self.attempt,
             spend=self.spend + uncounted,
             # A clock that was set back must not reduce the time.
-            seconds=self.seconds + max(0.0, unsaved_seconds),
+            seconds=max(self.seconds, seconds),
             troubles=Troubles(),
             unchanged=0,
             repeated=0,

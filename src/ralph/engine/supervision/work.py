@@ -56,6 +56,7 @@ class SupervisedWork:
         control: Control,
         publish: Publish,
         checks: Sequence[Check] = (),
+        max_time: float | None = None,
         stop_children: Callable[[], None] = lambda: None,
         prepare: Callable[[], None] = lambda: None,
     ) -> None:
@@ -69,10 +70,12 @@ class SupervisedWork:
         self._control = control
         self._publish = publish
         self._checks = tuple(checks)
+        self._max_time = float("inf") if max_time is None else max_time
         self._stop_children = stop_children
         self._prepare = prepare
         self._launches = 0
         self._has_run = False
+        self._reason_to_wait = ""
 
     async def next(self, state: LoopState) -> Offer:
         is_after_run, self._has_run = self._has_run, False
@@ -81,16 +84,16 @@ class SupervisedWork:
             return self._assignment("")  # it is not started: the loop stops first
         denied: Sequence[Feedback] = ()
         if state.accepted == KEY:
-            return await self._completed()
+            return await self._completed(state)
         if self._done.exists():
             evidence = await self._checked(state)
             if evidence.proven:
-                return await self._completed()
+                return await self._completed(state)
             self._reject(evidence.failing)
             denied = evidence.feedback
         if self._control.stopping:
             return self._assignment("")
-        if reason := self._waits():
+        if reason := self._reason_to_wait or self._waits():
             self._publish(Warned(WAIT_DETECTED))
             return Blocked(reason)
         if state.iteration >= self._supervision.max_restarts:
@@ -98,6 +101,11 @@ class SupervisedWork:
         objective = await read_patiently(self._read)
         self._prepare()
         return self._assignment(compose(objective, denied))
+
+    def is_due(self) -> bool:
+        """Asked during every wait: DONE, or word that the agent is not to be restarted."""
+        self._reason_to_wait = self._reason_to_wait or self._waits()
+        return bool(self._reason_to_wait) or self._done.exists()
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         self._has_run = True
@@ -150,23 +158,24 @@ class SupervisedWork:
 
     # --- children ---
 
-    async def _completed(self) -> Drained:
-        active = await self._wait_for_children()
+    async def _completed(self, state: LoopState) -> Drained:
+        patience = max(0.0, min(self._supervision.wait_timeout, self._max_time - state.seconds))
+        active = await self._wait_for_children(patience)
         if active:
             shown = ", ".join(active[:SHOWN_CHILDREN]) + (" …" if len(active) > SHOWN_CHILDREN else "")
-            waited = "" if self._control.stopping else f" after {span(self._supervision.wait_timeout)}"
+            waited = "" if self._control.stopping else f" after {span(patience)}"
             self._publish(Warned(f"child runs still running{waited}: {shown}"))
             if self._control.stopping_now:
                 self._stop_children()
         return Drained(completed_line(active))
 
-    async def _wait_for_children(self) -> Sequence[str]:
+    async def _wait_for_children(self, patience: float) -> Sequence[str]:
         """Those that are still active when the time is over, or the user does not want to wait."""
-        clock, timeout = self._clock, self._supervision.wait_timeout
+        clock = self._clock
         began = clock.monotonic()
         is_told = False
         while active := self._children():
-            left = timeout - (clock.monotonic() - began)
+            left = patience - (clock.monotonic() - began)
             if left <= 0 or self._control.stopping:
                 return active
             if not is_told:

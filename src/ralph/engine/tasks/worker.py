@@ -21,6 +21,7 @@ from ralph.domain.tasks.work_result import (
     retry_hint,
 )
 from ralph.engine.loop import RunResult
+from ralph.engine.pause import stand_by
 from ralph.engine.ports import Clock, Control, Journal, Publish
 from ralph.engine.tasks.merge import TaskMerge
 from ralph.engine.tasks.ports import Merges, OutsideWatch, TaskQueue, TaskRuns, Worktree, Worktrees
@@ -65,7 +66,7 @@ class Worker:
         await self._remove_merged_worktrees()
         try:
             while True:
-                stopping = await self.control.checkpoint()
+                stopping = await stand_by(self.control, self._exceeded)
                 limit = limit or self._exceeded() or ""
                 self._concerns += self.watch.look(tuple(active.values()))
                 if not stopping and not limit:

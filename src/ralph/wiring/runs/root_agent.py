@@ -16,7 +16,8 @@ from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.adapters.signals.done_file import DoneFile, DoneWatch
 from ralph.adapters.signals.probes import ExitCodeProbe, MarkerFileProbe
 from ralph.adapters.storage.child_runs import cut_off
-from ralph.config.schema import Settings
+from ralph.config.loading import Loaded
+from ralph.config.sources import DEFAULT
 from ralph.domain.loop.claims import Claim
 from ralph.domain.supervision.message import WAIT_WITHOUT_RESTART
 from ralph.domain.supervision.rules import WAIT_EXIT_CODE, Launches, RestartPace, Supervision, span
@@ -110,10 +111,12 @@ class SupervisedComposition:
         )
         proof = await proof_layers(kit)
         launches, checks = Launches(), [*kit.guardrails(), *proof.checks]
+        work = self._work(kit, done, checks, waits=lambda: _wait_between_launches(marker, bus_probe))
         yield Composed(
-            work=self._work(kit, done, checks, waits=lambda: _wait_between_launches(marker, bus_probe)),
+            work=work,
+            is_due=work.is_due,
             agent=RootAgent(
-                kit.agent(tags=(), timeouts=self._timeouts(settings), attendants=[watch, postman]),
+                kit.agent(tags=(), timeouts=self._timeouts(kit.launch.loaded), attendants=[watch, postman]),
                 launches,
                 is_done=done.exists,
                 waits_for_limits=settings.limits.wait_for_limits,
@@ -150,6 +153,7 @@ class SupervisedComposition:
             control=kit.control,
             publish=kit.publish,
             checks=checks,
+            max_time=kit.launch.budget().seconds,
             prepare=lambda: self._make_folder_again(kit),
             stop_children=lambda: stop_children(
                 record.children, record.database, record.database_file, at=kit.clock.now()
@@ -188,12 +192,14 @@ class SupervisedComposition:
             "RALPH_PARENT_RUN_ID": self.parent_id,
         }
 
-    def _timeouts(self, settings: Settings) -> Timeouts:
+    def _timeouts(self, loaded: Loaded) -> Timeouts:
+        settings = loaded.settings
         total = self.supervision.agent_timeout
-        # A command of the user's own need not print anything.
+        # A command of the user's own need not print anything, unless they say so.
+        has_idle = not self.command or loaded.origin("agent.idleTimeout") != DEFAULT
         return Timeouts(
             settings.agent.timeout if total is None else total,
-            settings.agent.idle_timeout if not self.command else None,
+            settings.agent.idle_timeout if has_idle else None,
         )
 
 

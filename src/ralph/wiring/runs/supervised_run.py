@@ -101,6 +101,7 @@ def prepare_supervised(
         ),
         maximum=supervision.max_restarts,
         ladder=LADDER,
+        spares_children=True,
         writable=(folder,),
         guardrails=guardrails_of(guarded),
         resumes=resumes,

@@ -73,8 +73,8 @@ def test_without_fingerprints_nothing_is_stuck() -> None:
 
 
 def test_a_clock_that_goes_back_gives_no_time_back() -> None:
-    assert LoopState(seconds=7.0).resumed(Spend(), unsaved_seconds=-50.0).seconds == 7.0
-    assert LoopState(seconds=7.0).resumed(Spend(), unsaved_seconds=3.0).seconds == 10.0
+    assert LoopState(seconds=7.0).resumed(Spend(), seconds=0.0).seconds == 7.0
+    assert LoopState(seconds=7.0).resumed(Spend(), seconds=10.0).seconds == 10.0
 
 
 @pytest.mark.parametrize(
