@@ -1486,6 +1486,9 @@ Your previous attempt did not output the completion promise. Continue working on
 Original task:
 {{PROMPT}}"""
 
+    NO_PROMISE = "Your previous attempt did not output the completion promise."
+    NOT_ACCEPTED = "Your previous attempt was not accepted; why is said in this prompt."
+
     _SPECIAL: re.Pattern[str] = re.compile(r"[.*+?^${}()|\[\]\\]")
 
     @dataclass(frozen=True, slots=True)
@@ -1549,7 +1552,9 @@ Original task:
         promise, maximum = state.completion_promise, state.max_iterations
         return continuation_prompt(state.prompt, promise=promise, iteration=state.iteration, maximum=maximum)
 
-    def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int | None) -> str:
+    def continuation_prompt(
+        task: str, *, promise: str, iteration: int, maximum: int | None, why: str = NO_PROMISE
+    ) -> str:
         """Every value literally: a task that contains ``{{MAX}}`` comes out unchanged."""
         values = {
             "ITERATION": str(iteration),
@@ -1557,7 +1562,7 @@ Original task:
             "PROMISE": promise,
             "PROMPT": task,
         }
-        return fill(CONTINUATION_PROMPT, values)
+        return fill(CONTINUATION_PROMPT.replace(NO_PROMISE, why), values)
 
     @dataclass(frozen=True, slots=True)
     class ContinuationStyle:
@@ -1571,7 +1576,8 @@ Original task:
             promise = assignment.promise or self.promise
             if iteration > 1:
                 task = assignment.objective
-                base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum)
+                why = NOT_ACCEPTED if feedback else NO_PROMISE  # a denied promise was given
+                base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum, why=why)
             else:
                 base = _with_promise(assignment.objective, promise)
             return compose(base, feedback)

@@ -46,6 +46,8 @@ def test_a_guardrail_denies_a_promise(project: Project) -> None:
     project.agent([{"say": PROMISE}])
     project.ralph("run", "--profile", "promise", "-p", "x", "-m", "2", check=1)
     assert 'Guardrail "false" failed' in project.prompt(2)
+    assert "did not output the completion promise" not in project.prompt(2), "it did"
+    assert "was not accepted" in project.prompt(2)
 
 
 def test_the_state_file_shows_the_loop_while_it_runs(project: Project) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ralph.adapters.files import make_state_folder, write_atomic
 from ralph.config.root import STATE_FOLDER
 from ralph.config.sources import SETTINGS_FILE
-from ralph.errors import ConfigError, StoreError
+from ralph.errors import ConfigError
 
 
 def check_writable(root: Path) -> None:
@@ -22,7 +22,7 @@ def check_writable(root: Path) -> None:
         raise ConfigError(message, hint="move it away")
     if not os.access(folder if folder.exists() else root, os.W_OK | os.X_OK):
         message = f"{folder} cannot be written"
-        raise StoreError(message, hint="check its permissions, or choose another place with --project-dir")
+        raise ConfigError(message, hint="check its permissions, or choose another place with --project-dir")
 
 
 def write_settings(root: Path, text: str) -> Path | None:
@@ -36,7 +36,7 @@ def write_settings(root: Path, text: str) -> Path | None:
         write_atomic(path, text.encode())
     except OSError as error:
         message = f"{path} cannot be written: {(error.strerror or str(error)).lower()}"
-        raise StoreError(message, hint="check permissions and free space") from error
+        raise ConfigError(message, hint="check permissions and free space") from error
     return backup
 
 

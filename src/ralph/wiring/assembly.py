@@ -143,7 +143,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
     assert not isinstance(launch.composition, Driven), "a run of runs has no parts of its own"
     async with launch.composition.compose(kit) as composed:
         kit.listen(*composed.listeners)
-        kit.announce(warnings=composed.warnings, commands=composed.commands)
+        kit.announce(warnings=composed.warnings, commands=composed.commands, notes=composed.notes)
         await composed.begin()
         advisers: list[Adviser] = [
             SteeringAdviser(record.controls, kit.clock, kit.publish),

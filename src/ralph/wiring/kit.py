@@ -55,10 +55,15 @@ class Kit:
     def warn(self, message: str) -> None:
         self.publish(Warned(message))
 
+    def note(self, message: str) -> None:
+        self.publish(Warned(message, mild=True))
+
     def listen(self, *listeners: Listener) -> None:
         self.publish.listen(*listeners)
 
-    def announce(self, *, warnings: Sequence[str] = (), commands: Sequence[str] = ()) -> None:
+    def announce(
+        self, *, warnings: Sequence[str] = (), commands: Sequence[str] = (), notes: Sequence[str] = ()
+    ) -> None:
         """The first event of the run, and what the user should know about it."""
         launch = self.launch
         self.publish(
@@ -73,6 +78,8 @@ class Kit:
                 commands=(*named_commands(launch), *commands),
             )
         )
+        for note in notes:
+            self.note(note)
         for warning in (*launch.warnings(), *warnings):
             self.warn(warning)
         if self.finished:

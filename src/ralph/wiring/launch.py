@@ -51,6 +51,7 @@ class Composed:
     workspace: Workspace | None = None
     listeners: Sequence[Listener] = ()
     warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()  # what to know about it, and no cause for alarm
     begin: Callable[[], Awaitable[None]] = nothing_to_begin  # what is left to do once the run is announced
     commands: Sequence[str] = ()  # that it will run besides those of the settings, each with who says so
 

@@ -10,7 +10,7 @@ import pytest
 
 from ralph.adapters.files import make_state_folder
 from ralph.config.sources import SETTINGS_FILE
-from ralph.errors import ConfigError, StoreError
+from ralph.errors import ConfigError
 from ralph.operations.settings_file import check_writable, write_settings
 
 
@@ -77,7 +77,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(
 
     before = names(tmp_path)
     monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(StoreError, match="cannot be written: no space left on device"):
+    with pytest.raises(ConfigError, match="cannot be written: no space left on device"):
         write_settings(tmp_path, "new")
     assert (tmp_path / SETTINGS_FILE).read_text() == "old"
     assert names(tmp_path) == before
@@ -100,7 +100,7 @@ def test_something_in_the_way_is_told_before_anything_is_asked(tmp_path: Path) -
     (tmp_path / ".ralph").write_text("")
     with pytest.raises(ConfigError, match="a directory is needed there"):
         check_writable(tmp_path)
-    with pytest.raises(StoreError, match="cannot be written"):
+    with pytest.raises(ConfigError, match="cannot be written"):
         write_settings(tmp_path, "{}")
 
 
@@ -112,5 +112,5 @@ def test_a_directory_in_place_of_the_settings_is_told(tmp_path: Path) -> None:
 
 def test_a_folder_without_write_permission_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(StoreError, match="cannot be written"):
+    with pytest.raises(ConfigError, match="cannot be written"):
         check_writable(tmp_path)

@@ -52,9 +52,10 @@ def value_of(arguments: Iterable[str], flag: str) -> str | None:
     return value
 
 
-def fits_in_argument(text: str) -> bool:
-    """Can this text be one argument of a command line?"""
-    return "\0" not in text and len(text.encode("utf-8", "surrogatepass")) <= MAX_ARGUMENT_BYTES
+def as_argument(text: str) -> str | None:
+    """The text as one argument of a command line, which cannot hold a NUL; None if it is too long for one."""
+    argument = text.replace("\0", "\\0")
+    return argument if len(argument.encode("utf-8", "surrogatepass")) <= MAX_ARGUMENT_BYTES else None
 
 
 def program(command: str, cwd: Path) -> str:

@@ -56,6 +56,7 @@ class EchoFilter:
         self._seen = 0
         self._held_from = 0
         self._held: list[str] = []
+        self.found = 0  # echoes so far
         self._is_at_line_start = True  # what was passed on so far ends with a newline
 
     @property
@@ -119,6 +120,7 @@ class EchoFilter:
                     hold_from = matched[0]
                 if len(matched) == len(self.letters):
                     matched.clear()
+                    self.found += 1
                     self._keep(kept, self._cut(kept_to, hold_from, text))
                     wordless_from = position = self._end_of_echo(text, position)
                     kept_to = start + position

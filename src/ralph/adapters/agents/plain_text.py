@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from ralph.adapters.agents.echo import echo_filters
 from ralph.adapters.agents.excerpts import without_ansi
-from ralph.domain.agent.events import AgentEvent, Text
+from ralph.domain.agent.events import AgentEvent, Notice, Text
+
+ECHO_LEFT_OUT = "an echo of the prompt is left out here; it claims nothing"
 
 
 class PlainTextParser:
@@ -14,10 +16,17 @@ class PlainTextParser:
 
     def __init__(self, *sent: str) -> None:
         self._filters = echo_filters(sent)
+        self._echoes = 0
 
     def parse(self, lines: Sequence[bytes]) -> list[AgentEvent]:
         text = "".join(map(self._own_words, lines))
-        return [Text(text, False)] if text else []
+        return [*([Text(text, False)] if text else []), *self._new_echoes()]
+
+    def _new_echoes(self) -> list[AgentEvent]:
+        """What is left out is marked."""
+        found = sum(filter_.found for filter_ in self._filters)
+        news, self._echoes = found - self._echoes, found
+        return [Notice(ECHO_LEFT_OUT)] if news else []
 
     def _own_words(self, line: bytes) -> str:
         text = without_ansi(line.decode("utf-8", "replace").removesuffix("\r")) + "\n"
@@ -31,5 +40,5 @@ class PlainTextParser:
         rest = ""
         for filter_ in self._filters:
             rest = filter_.feed(rest) + filter_.flush()
-        end = Text("", True)
-        return (Text(rest, False), end) if rest else (end,)
+        end = (*self._new_echoes(), Text("", True))
+        return (Text(rest, False), *end) if rest else end

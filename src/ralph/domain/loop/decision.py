@@ -11,6 +11,7 @@ from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.evidence import Evidence, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Transient
+from ralph.domain.text.exits import exit_words
 
 
 class Outcome(StrEnum):
@@ -234,8 +235,8 @@ def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules) -> str:
         return "the session went silent and was ended"
     if not evidence.report.is_orderly:
         if rules.faults_count:  # its claim is a file, which counts whatever the exit code
-            return f"exit code {evidence.report.exit_code}; DONE is not there"
-        return f"the agent failed (exit code {evidence.report.exit_code}): what it said does not count"
+            return f"{exit_words(evidence.report.exit_code)}; DONE is not there"
+        return f"the agent failed ({exit_words(evidence.report.exit_code)}): what it said does not count"
     if evidence.report.tags:
         said = ", ".join(f"<{tag.name}>{tag.content[:40]}</{tag.name}>" for tag in evidence.report.tags[:3])
         return f"the agent did not say DONE (it said {said})"

@@ -187,9 +187,10 @@ class StopRequested:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """Something the user should know."""
+    """Something the user should know. ``mild``: no cause for alarm, as in every ordinary run of its kind."""
 
     message: str
+    mild: bool = False
     kind: str = field(default="warned", init=False)
 
 

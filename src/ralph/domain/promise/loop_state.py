@@ -29,6 +29,9 @@ Your previous attempt did not output the completion promise. Continue working on
 Original task:
 {{PROMPT}}"""
 
+NO_PROMISE = "Your previous attempt did not output the completion promise."
+NOT_ACCEPTED = "Your previous attempt was not accepted; why is said in this prompt."
+
 _SPECIAL: re.Pattern[str] = re.compile(r"[.*+?^${}()|\[\]\\]")
 
 
@@ -101,7 +104,9 @@ def build_continuation_prompt(state: RalphLoopState) -> str:
     return continuation_prompt(state.prompt, promise=promise, iteration=state.iteration, maximum=maximum)
 
 
-def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int | None) -> str:
+def continuation_prompt(
+    task: str, *, promise: str, iteration: int, maximum: int | None, why: str = NO_PROMISE
+) -> str:
     """Every value literally: a task that contains ``{{MAX}}`` comes out unchanged."""
     values = {
         "ITERATION": str(iteration),
@@ -109,7 +114,7 @@ def continuation_prompt(task: str, *, promise: str, iteration: int, maximum: int
         "PROMISE": promise,
         "PROMPT": task,
     }
-    return fill(CONTINUATION_PROMPT, values)
+    return fill(CONTINUATION_PROMPT.replace(NO_PROMISE, why), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,8 @@ class ContinuationStyle:
         promise = assignment.promise or self.promise
         if iteration > 1:
             task = assignment.objective
-            base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum)
+            why = NOT_ACCEPTED if feedback else NO_PROMISE  # a denied promise was given
+            base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum, why=why)
         else:
             base = _with_promise(assignment.objective, promise)
         return compose(base, feedback)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from ralph.domain.loop.budget import Backoff, Pace
 from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, RateLimited
 from ralph.domain.loop.state import LoopState
+from ralph.domain.text.exits import exit_words
 
 WAIT_EXIT_CODE = 42
 """An agent that exits with this waits for something outside: do not restart it."""
@@ -136,7 +137,8 @@ def restart_lines(
         case _ if report.exit_code is None:
             return (f"Agent failed, {again}",)
         case _:
-            return (f"Agent failed with exit code {report.exit_code}, {again}",)
+            how = "with" if report.exit_code > 0 else "by"
+            return (f"Agent failed {how} {exit_words(report.exit_code)}, {again}",)
 
 
 def exhausted_line(launches: int) -> str:

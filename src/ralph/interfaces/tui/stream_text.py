@@ -224,7 +224,7 @@ def _lines_of(
         case loop.PauseBegan():
             yield _line("warn", f"◔ waiting until {clock_time(event.until, zone)}: {bounded(event.reason)}")
         case loop.Warned():
-            yield _warning(event.message)
+            yield _line("dim", bounded(event.message)) if event.mild else _warning(event.message)
         case loop.Steered():
             yield _line("claim", f"➤ you: {bounded(event.text)}", indent=2)
         case loop.RunEnded():

@@ -100,7 +100,7 @@ class SupervisedComposition:
             done,
             grace=figures.done_grace,
             poll_interval=figures.poll_interval,
-            on_seen=lambda: kit.warn(f"DONE is there; the agent has {span(figures.done_grace)} to finish"),
+            on_seen=lambda: kit.note(f"DONE is there; the agent has {span(figures.done_grace)} to finish"),
         )
         postman = Postman(
             Outbox(self.task_folder),
@@ -136,6 +136,7 @@ class SupervisedComposition:
             ),
             listeners=[postman, LoopPosts(task_bus, project_bus, **named, complain=kit.complain)],
             warnings=warnings,
+            notes=[f"task {self.task} is done when this file is there: {done.path}"],
         )
 
     def _work(
@@ -161,7 +162,6 @@ class SupervisedComposition:
         )
 
     def _first_warnings(self, done: DoneFile, marker: Path) -> Iterator[str]:
-        yield f"task {self.task} is done when this file is there: {done.path}"
         if done.exists():
             yield "DONE is there already"
         if done.leads_nowhere():

@@ -211,6 +211,11 @@ def test_a_relative_command_resolves_from_the_project(name: str) -> None:
     assert adapter(name, command="agent").command(REQUEST).argv[0] == "agent"
 
 
+def test_a_nul_in_a_prompt_does_not_keep_it_off_the_command_line() -> None:
+    request = dataclasses.replace(REQUEST, prompt="nul\0byte")
+    assert adapter("plain", "{prompt}", command="my-agent").command(request).argv[-1] == "nul\\0byte"
+
+
 def test_a_plain_agent_gets_the_prompt_on_stdin() -> None:
     command = adapter("plain", "--fast", command="my-agent").command(REQUEST)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ralph.adapters.agents.excerpts import without_ansi
 from ralph.adapters.agents.plain.agent import PlainAdapter
-from ralph.adapters.agents.plain_text import PlainTextParser
-from ralph.domain.agent.events import AgentEvent, Text
+from ralph.adapters.agents.plain_text import ECHO_LEFT_OUT, PlainTextParser
+from ralph.domain.agent.events import AgentEvent, Notice, Text
 from ralph.engine.ports import AgentRequest, StreamParser
 
 TAG = "<response>DONE</response>"
@@ -42,11 +42,11 @@ def heard(parser: StreamParser, output: str | bytes) -> str:
     events: list[AgentEvent] = []
     for line in raw.removesuffix(b"\n").split(b"\n") if raw else []:
         of_line = parser.parse([line])
-        assert len(of_line) <= 1
+        assert len(pieces(of_line)) <= 1
         events += of_line
     events += parser.finish()
     texts = pieces(events)
-    assert len(texts) == len(events)
+    assert all(event == Notice(ECHO_LEFT_OUT) for event in events if event not in texts)
     assert [text.final for text in texts] == [False] * (len(texts) - 1) + [True]
     assert all(text.text for text in texts[:-1])
     return "".join(text.text for text in texts)
@@ -122,6 +122,18 @@ def test_an_echo_of_the_prompt_is_removed_and_the_text_around_it_kept(echo: str)
     assert said(f"{echo}All done.\n{TAG}\n").endswith(f"All done.\n{TAG}\n")
     assert said(f"{echo}{TAG}\n").endswith(f"{TAG}\n")
     assert "<" not in said(f"{TAG}\n{echo}").removeprefix(f"{TAG}\n")
+
+
+def test_an_echo_that_is_left_out_is_marked() -> None:
+    parser = PlainTextParser(PROMPT)
+    lines = f"before\n{PROMPT}\nafter".encode().split(b"\n")
+    events = [event for line in lines for event in parser.parse([line])]
+    assert [event for event in events if event != Text("\n", False)] == [
+        Text("before\n", False),
+        Notice(ECHO_LEFT_OUT),
+        Text("after\n", False),
+    ]
+    assert parser.parse([b"more"]) == [Text("more\n", False)]
 
 
 def test_whole_lines_go_whole() -> None:

@@ -6,7 +6,13 @@ import pytest
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.feedback import Feedback, Placement
-from ralph.domain.promise.loop_state import ContinuationStyle, RalphLoopState, build_continuation_prompt
+from ralph.domain.promise.loop_state import (
+    NO_PROMISE,
+    NOT_ACCEPTED,
+    ContinuationStyle,
+    RalphLoopState,
+    build_continuation_prompt,
+)
 
 if TYPE_CHECKING:
     from ralph.engine.ports import PromptStyle
@@ -40,7 +46,7 @@ def test_from_the_second_iteration_on_it_is_the_continuation_prompt() -> None:
 
 @pytest.mark.parametrize("iteration", [1, 2])
 def test_feedback_goes_where_it_is_placed(iteration: int) -> None:
-    base = STYLE(TASK, (), iteration=iteration, maximum=9)
+    base = STYLE(TASK, (), iteration=iteration, maximum=9).replace(NO_PROMISE, NOT_ACCEPTED)
     feedback = [Feedback("above", Placement.PREPEND), Feedback("below", Placement.APPEND)]
     assert STYLE(TASK, feedback, iteration=iteration, maximum=9) == f"above\n\n{base}\n\nbelow"
 

@@ -135,6 +135,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
                     "last_lines": ["one", "two"],
                     "spend": SPEND_JSON,
                     "concern": "",
+                    "hindrance": None,
                 },
             },
         ),
@@ -161,7 +162,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
         ),
         (PauseBegan("limit", 5.0), {"type": "pause_began", "reason": "limit", "until": 5.0}),
         (StopRequested(True), {"type": "stop_requested", "now": True}),
-        (Warned("é\n"), {"type": "warned", "message": "é\n"}),
+        (Warned("é\n"), {"type": "warned", "message": "é\n", "mild": False}),
         (
             RunEnded(Outcome.EXHAUSTED, "why", 3, SPEND, 9.0, ("c",), "h"),
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import fits_in_argument, program
+from ralph.adapters.agents.arguments import as_argument, program
 from ralph.adapters.agents.claude.agent import USERS_LIMITS
 from ralph.adapters.agents.claude.stream import ClaudeStreamParser
 from ralph.adapters.agents.faults import Failure
@@ -49,11 +49,9 @@ class AmpAdapter(StructuredAdapter):
         if self._adds_grant:
             argv.append(self.grants[0])
         argv.append("-x")  # it and the prompt come last, together
-        as_argument = fits_in_argument(request.prompt) and not request.prompt.startswith("-")
-        if as_argument:
-            argv.append(request.prompt)
-        stdin = None if as_argument else request.prompt_file
-        return Command(tuple(argv), request.cwd, dict(request.environment), stdin)
+        if as_argument(request.prompt) != request.prompt or request.prompt.startswith("-"):
+            return Command(tuple(argv), request.cwd, dict(request.environment), request.prompt_file)
+        return Command((*argv, request.prompt), request.cwd, dict(request.environment), None)
 
     def parser(self, request: AgentRequest) -> StreamParser:
         prints_text = request.mode is OutputMode.TEXT and not self._gives("--stream-json")

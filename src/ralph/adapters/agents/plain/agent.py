@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ralph.adapters.agents import faults
-from ralph.adapters.agents.arguments import MAX_ARGUMENT_BYTES, fits_in_argument, program
+from ralph.adapters.agents.arguments import MAX_ARGUMENT_BYTES, as_argument, program
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.domain.agent.definition import PromptWay
 from ralph.domain.agent.events import AgentEvent
@@ -64,11 +64,12 @@ class PlainAdapter:
 
     def command(self, request: AgentRequest) -> Command:
         names = self._names()
-        if "prompt" in names and not fits_in_argument(request.prompt):
+        prompt = as_argument(request.prompt)
+        if "prompt" in names and prompt is None:
             message = f"the prompt does not fit on a command line ({MAX_ARGUMENT_BYTES:,} bytes at most)"
             raise ConfigError(message, hint="use {prompt_file} instead of {prompt} in agent.flags")
         values = {
-            "prompt": request.prompt,
+            "prompt": prompt or "",
             "prompt_file": str(request.prompt_file),
             "model": self._model,
         }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import compact, duration, money, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iteration
@@ -188,7 +189,7 @@ class IterationText:
         if view.activity.error_count:
             facts.append(f"errors: {view.activity.error_count}")
         if view.exit_code:
-            facts.append(f"exit code {view.exit_code}")
+            facts.append(exit_words(view.exit_code))
         if view.ending and view.ending != "exited":
             facts.append(view.ending.replace("_", " "))
         lines = [f"  agent: {'; '.join(facts)}"]

@@ -55,7 +55,7 @@ class GithubActions:
                 self._in_group = True
             case CheckEnded(result=result) if not result.holds:
                 self._say(_annotation("warning", f"{result.name}: {result.verdict}", _why(result)))
-            case Warned():
+            case Warned(mild=False):
                 self._say(_annotation("warning", "ralph", event.message))
             case RunEnded():
                 self._say(*self._end_group(), *_outcome(event), last=True)

@@ -32,6 +32,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.loop.session_report import Ending, Fatal, RateLimited
+from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.decisions import Tone, describe_decision
@@ -260,7 +261,7 @@ class Console:
         elif event.ending != Ending.EXITED:
             lines.append(self._odd(f"{who} {_ENDINGS.get(event.ending, event.ending)} ({figures})"))
         elif event.exit_code:
-            lines.append(self._odd(f"{who} exited with code {event.exit_code} ({figures})"))
+            lines.append(self._odd(f"{who} {ended_words(event.exit_code)} ({figures})"))
         else:
             troubled = False
             # The agent may have printed its own closing line.
@@ -272,7 +273,7 @@ class Console:
             tail = clean(event.stderr).strip("\n").split("\n")[-STDERR_LINES:]
             if len(tail) > 1 or tail[0].strip() not in clean_line(self._fault_reason):
                 lines += [self._dim(f"   {line}") for line in tail]
-        code = f"exited with code {event.exit_code}" if event.exit_code is not None else event.ending
+        code = ended_words(event.exit_code) if event.exit_code is not None else event.ending
         lines += self._detail(f"Agent {code} ({duration(event.seconds)})")
         if event.noise_lines or event.unknown_events:
             noise, unknown = plural(event.noise_lines, "line"), plural(event.unknown_events, "event")
@@ -323,12 +324,14 @@ class Console:
                 if result.exit_code is None:
                     about = f"{reason}, {took}" if reason else took
                 else:  # a reason says why and when the command was ended
-                    about = f"exit {result.exit_code}" + (f": {reason}" if reason else f", {took}")
+                    about = exit_words(result.exit_code).replace("exit code", "exit") + (
+                        f": {reason}" if reason else f", {took}"
+                    )
                 say = self._bad if result.required else self._odd
                 text = f"{what} {result.verdict.value}: {name} ({about}){self._consequence(result)}"
                 lines = [say(text), *self._traces(result)]
         if result.exit_code is not None:
-            return lines + self._detail(f"{what} exited with code {result.exit_code} ({took})")
+            return lines + self._detail(f"{what} {ended_words(result.exit_code)} ({took})")
         return lines + self._detail(f"{what} {result.verdict.value} without an exit code ({took})")
 
     def _consequence(self, result: CheckResult) -> str:
@@ -418,7 +421,8 @@ class Console:
         return [STOP_NOW_MESSAGE] if event.now else [STOP_MESSAGE, STOP_HINT]
 
     def _warned(self, event: Warned) -> list[str]:
-        return [self._odd(clean_line(event.message))]
+        message = clean_line(event.message)
+        return [self._dim(message) if event.mild else self._odd(message)]
 
     def _run_ended(self, event: RunEnded) -> list[str]:
         reason = clean_line(event.reason)
