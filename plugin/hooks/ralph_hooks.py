@@ -348,13 +348,20 @@ def ralph_domain_loop_feedback():
         text: str
         placement: Placement = Placement.APPEND
 
-    def remark_on(ending: Ending) -> Feedback | None:
+    def remark_on(report: AgentReport) -> Feedback | None:
         """What the next session learns about how the last one ended."""
-        match ending:
+        match report.ending:
             case Ending.TIMED_OUT:
                 return Feedback("The previous session was ended by the harness: it ran out of time.")
             case Ending.IDLE:
                 return Feedback("The previous session was ended by the harness: it printed nothing for too long.")
+            case Ending.EXITED if report.tags and not report.is_orderly:
+                tag = report.tags[-1]
+                return Feedback(
+                    f"The program of the previous session ended with exit code {report.exit_code}, so nothing it said was"
+                    f" counted, not even <{tag.name}>{tag.content[:80]}</{tag.name}>. If the work is done, say so again and"
+                    " end without an error."
+                )
             case _:
                 return None
 
