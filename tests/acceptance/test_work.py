@@ -435,6 +435,31 @@ def test_what_failed_before_is_not_done_and_the_way_on_is_told(tasks: TaskProjec
     assert "retry" not in tasks.work(*names, check=0)
 
 
+def test_what_is_accepted_with_the_last_iteration_is_merged(tasks: TaskProject) -> None:
+    tasks.verified("true")
+
+    assert "Completed: 1 done" in tasks.work("-m", "1", check=0)
+
+    assert "T-1.txt" in tasks.files()
+
+
+def test_tasks_side_by_side_are_sent_to_their_own_logs(tasks: TaskProject) -> None:
+    """Each fails once, while the other is under way, and its agent reads the log that it is told of."""
+    tasks.tasks(*({"id": name, "completion": {"coder": {"verification_config": {"command": f"echo log of {name}; test -f 2"}}}} for name in "AB"))  # fmt: skip
+    log = "sed -n 's/^Full output: //p' \"$here/prompt-$RALPH_TASK_ID-coder-2\""
+    tasks.role(
+        "coder",
+        'touch "$number"; touch "$here/$RALPH_TASK_ID-$number"\n'
+        'while [ ! -e "$here/A-1" ] || [ ! -e "$here/B-1" ]; do sleep 0.05; done\n'
+        f'if [ "$number" = 2 ]; then cat "$({log})" > "$here/read-$RALPH_TASK_ID"; rm 1 2; touch 2; fi',
+    )
+
+    tasks.work("--max-parallel", "2")
+
+    for name in "AB":
+        assert (tasks.programs / f"read-{name}").read_text() == f"log of {name}\n"
+
+
 def test_one_that_waits_for_a_cancelled_one_says_so(tasks: TaskProject) -> None:
     tasks.tasks({"id": "A"}, {"id": "B", "dependencies": ["A"]})
     tasks.project.ralph("cancel", "A", check=0)

@@ -32,13 +32,13 @@ class GuardrailCheck:
     when = When.ALWAYS
 
     def __init__(
-        self, guardrail: Guardrail, *, commands: Commands, journal: Journal, root: Path, state_folder: Path
+        self, guardrail: Guardrail, *, commands: Commands, journal: Journal, root: Path, shown_in: Path
     ) -> None:
         self._guardrail = guardrail
         self._commands = commands
         self._journal = journal
         self._root = root
-        self._state_folder = state_folder
+        self._shown_in = shown_in
 
     @property
     def name(self) -> str:
@@ -77,5 +77,5 @@ class GuardrailCheck:
 
     def _shown(self, log_name: str) -> str:
         """As the agent can open it: in a git worktree the state folder is elsewhere."""
-        link = self._state_folder / log_name
+        link = self._shown_in / log_name
         return str(link.relative_to(self._root) if link.is_relative_to(self._root) else link)

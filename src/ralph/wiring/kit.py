@@ -52,6 +52,11 @@ class Kit:
     def workspace(self) -> Path:
         return self.launch.root.workspace
 
+    @property
+    def shown_in(self) -> Path:
+        """Where people and agents find the logs of checks: the links in the state folder are one run's alone."""
+        return self.record.folder if self.launch.parent_id else self.launch.state_folder
+
     def warn(self, message: str) -> None:
         self.publish(Warned(message))
 
@@ -140,7 +145,7 @@ class Kit:
             commands=self.commands,
             journal=self.record.journal,
             root=self.workspace,
-            state_folder=self.launch.state_folder,
+            shown_in=self.shown_in,
         )
 
     @property

@@ -113,7 +113,7 @@ class PlanProject:
         def make_check(command: str, slug: str) -> Check:
             return GuardrailCheck(
                 Guardrail(RequiredCommand(command=command), slug), commands=ShellCommands(runner, self.root),
-                journal=journal, root=self.root, state_folder=self.aside,
+                journal=journal, root=self.root, shown_in=self.aside,
             )  # fmt: skip
 
         def publish(event: Any) -> None:

@@ -87,6 +87,7 @@ class SqliteJournal:
         self._has_warned = False
         self._held: tuple[int, int] | None = None  # events and statements before the end of an iteration
         self._statements: list[Statement] = []
+        self._has_links = True
         self._accompanying: Callable[[LoopState], Iterable[Statement]] = lambda _: ()
         self._last_at = now
         self._owner = owner
@@ -99,8 +100,10 @@ class SqliteJournal:
         self, *, profile: str, agent: str, root: Path, options: Mapping[str, object], parent_id: str = ""
     ) -> None:
         """A new run."""
-        with store_errors(self._folder):
-            _forget_links(self._folder)
+        self._has_links = not parent_id
+        if self._has_links:
+            with store_errors(self._folder):
+                _forget_links(self._folder)
         place = recorded(root, self._folder.parent)
         given = (self._run_id, profile, agent, place, json.dumps(options), encode_state(LoopState()))
         values = (*given, self._last_at, self._last_at, *astuple(self._owner), parent_id)
@@ -144,6 +147,7 @@ class SqliteJournal:
             self._database.execute(TAKE_UP, (json.dumps(options), *owner, parent_id or None, self._run_id))
             self._database.execute(SAVE_STATE, (encode_state(resumed), self._last_at, self._run_id))
         self._iteration = resumed.iteration
+        self._has_links = not (parent_id or parent)
         return TakenUp(resumed, was_cut=was_cut, uncounted=uncounted, parent_id=parent or "")
 
     def _was_cut_short(self) -> bool:
@@ -178,12 +182,15 @@ class SqliteJournal:
         return files
 
     def check_log(self, iteration: int, slug: str) -> Path:
-        """In the run's folder, with a link under the documented name."""
+        """In the run's folder, with a link under the documented name, unless the run is a part of another: parts run
+        side by side, and the links are one run's alone."""
         log = self._run_folder / f"guardrail_{iteration:03}_{slug}.log"
         self._link(log.name, log)
         return log
 
     def _link(self, name: str, target: Path) -> None:
+        if not self._has_links:
+            return
         # A file system without links still has the file itself.
         with contextlib.suppress(OSError, NotImplementedError):
             point_link(self._folder / name, target)

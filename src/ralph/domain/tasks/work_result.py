@@ -60,9 +60,9 @@ def retry_hint(over: Sequence[Task]) -> str:
 def outcome_of(
     results: Sequence[TaskResult], *, left: Sequence[str], is_stopped: bool, limit: str = ""
 ) -> Outcome:
-    """``left``: what was wanted and is not done. A stop counts only if it left something."""
+    """``left``: what was wanted and is not done. A stop or a limit counts only if it left something."""
     outcomes = {result.outcome for result in results}
-    if limit:
+    if limit and (left or outcomes - {Outcome.COMPLETED}):
         return Outcome.EXHAUSTED
     if is_stopped and (left or Outcome.CANCELLED in outcomes):
         return Outcome.CANCELLED

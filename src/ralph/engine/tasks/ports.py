@@ -43,7 +43,7 @@ class VerificationTools:
     judge: Judges
     custom_method: Callable[[str], Method]
     root: Path
-    state_folder: Path
+    state_folder: Path  # where the logs of checks are found
     truncate_chars: int
     redact: Callable[[str], str]
     fingerprint: Callable[[], Awaitable[str]]  # of the working tree; empty: not known

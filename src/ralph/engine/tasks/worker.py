@@ -69,8 +69,8 @@ class Worker:
                 stopping = await stand_by(self.control, self._exceeded)
                 limit = limit or self._exceeded() or ""
                 self._concerns += self.watch.look(tuple(active.values()))
-                if not stopping and not limit:
-                    self._start_ready(active)
+                if not stopping:
+                    self._start_ready(active, only_merges=bool(limit))
                 if not active:
                     break
                 done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
@@ -87,18 +87,20 @@ class Worker:
 
     # --- which task is next ---
 
-    def _start_ready(self, active: dict[asyncio.Task[TaskResult], str]) -> None:
-        while len(active) < self.max_parallel and (name := self._claim_next()) is not None:
+    def _start_ready(self, active: dict[asyncio.Task[TaskResult], str], *, only_merges: bool) -> None:
+        while len(active) < self.max_parallel and (name := self._claim_next(only_merges)) is not None:
             self._begun.add(name)
             active[asyncio.create_task(self._work_on(name), name=name)] = name
 
-    def _claim_next(self) -> str | None:
-        """Accepted ones first: they only wait to be merged."""
+    def _claim_next(self, only_merges: bool) -> str | None:
+        """Accepted ones first: they only wait to be merged, which uses up no limit."""
         at = self.clock.now()
         while self._accepted:
             name = self._accepted.pop(0)
             if self.tasks.claim(name, run_id="", at=at):
                 return name
+        if only_merges:
+            return None
         if not self.wanted:
             task = self.tasks.claim_next(run_id="", at=at)
             return None if task is None else task.id
@@ -205,7 +207,7 @@ class Worker:
         results = tuple(self._results.values())
         left = self._wanted_in(TaskStatus.OPEN)
         outcome = outcome_of(results, left=left, is_stopped=self.control.stopping, limit=limit)
-        reason = limit or reason_of(results, left=left)
+        reason = limit if limit and outcome is Outcome.EXHAUSTED else reason_of(results, left=left)
         unfinished = [one for one in results if one.outcome is not Outcome.COMPLETED]
         hint = retry_hint(self._over(left))
         state = self._now()

@@ -135,7 +135,7 @@ class TaskComposition:
             journal=kit.record.journal,
             judge=judges_of(kit),
             root=kit.workspace,
-            state_folder=kit.launch.state_folder,
+            state_folder=kit.shown_in,
             truncate_chars=kit.launch.settings.output_truncate_chars,
             redact=kit.runners.redactor.redact,
             fingerprint=self._fingerprint(kit),

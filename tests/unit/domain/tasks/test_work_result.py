@@ -33,6 +33,8 @@ WAITING = TaskResult("E", Outcome.WAITING, "dirty")
         ([STOPPED], ["D"], True, "", Outcome.CANCELLED),
         ([STOPPED], [], False, "", Outcome.EXHAUSTED),
         ([DONE], ["X"], False, "budget reached", Outcome.EXHAUSTED),
+        ([DONE], [], False, "budget reached", Outcome.COMPLETED),
+        ([WAITING], [], False, "budget reached", Outcome.EXHAUSTED),
     ],
 )
 def test_the_outcome_of_all_follows_from_each(
