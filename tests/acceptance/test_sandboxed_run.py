@@ -142,3 +142,21 @@ def test_merging_a_task_does_not_follow_links_that_its_agent_laid(project: Proje
     assert profile.read_text() == "mine\n"
     assert (tasks.root / "made.txt").exists()
     assert "where git would have followed it" in told
+
+
+@needs_bwrap
+def test_proof_in_throw_away_checkouts_is_confined_and_has_its_dependencies(confined: Project) -> None:
+    root = confined.root
+    (root / "node_modules" / "lib").mkdir(parents=True)
+    (root / "node_modules" / "lib" / "data").write_text("needed")
+    (root / ".gitignore").write_text("node_modules/\n")
+    for arguments in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "start"), ("tag", "v1")):
+        subprocess.run(["git", *arguments], cwd=root, check=True, timeout=60)
+    place = "case $PWD in */proof/*) git log -1 --format=%s HEAD^ && git status --porcelain && pwd;; esac"
+    tried = f"case $PWD in */proof/*) ! touch {root}/by-proof;; esac"
+    confined.agent([{"run": "echo in > inside"}, {"say": DONE}])
+    guardrails = ("--guardrail", f"grep needed node_modules/lib/data && {place} && {tried}")
+    confined.ralph("run", "-p", PROMPT, "--sandbox=bwrap", *guardrails, check=0)
+    assert not (root / "by-proof").exists()
+    log = next((root / ".ralph" / "runs").glob("*/guardrail_001_clean_1.log")).read_text()
+    assert log.startswith("needed\nstart\n/")

@@ -155,8 +155,13 @@ class Kit:
         return ShellCommands(self.runners.checks, self.workspace)
 
     @asynccontextmanager
-    async def runner_at(self, path: Path) -> AsyncIterator[ProcessRunner]:
-        """For checks in a place of their own: if the run is confined, in a sandbox that may write only there."""
+    async def runner_at(
+        self, path: Path, *, reads: Sequence[Path] = (), writes: Sequence[Path] = ()
+    ) -> AsyncIterator[ProcessRunner]:
+        """For checks in a place of their own: if the run is confined, in a sandbox that may write only there.
+
+        ``reads`` and ``writes``: what else they need.
+        """
         runners = self.runners
         if not runners.is_confined or not self.launch.settings.sandbox_checks:
             yield runners.checks
@@ -164,7 +169,8 @@ class Kit:
         from ralph.adapters.processes.runner import PosixProcessRunner
         from ralph.wiring.confinement import confinement_of, open_sandbox
 
-        run_id = self.record.run_id
+        run_id, sandbox = self.record.run_id, self.launch.settings.sandbox
+        sandbox = replace(sandbox, readonly=(*sandbox.readonly, *map(str, reads)))
         own = PosixProcessRunner(
             run_id=run_id,
             base_environment=runners.environment,
@@ -172,7 +178,12 @@ class Kit:
             watcher=self.record.watcher,
         )
         confinement = await confinement_of(
-            replace(self.launch, root=Root(self.launch.root.state, path)),
+            replace(
+                self.launch,
+                root=Root(self.launch.root.state, path),
+                settings=replace(self.launch.settings, sandbox=sandbox),
+                writable=tuple(writes),
+            ),
             own,
             run_id=run_id,
             run_folder=self.record.folder,

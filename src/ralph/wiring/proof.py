@@ -58,7 +58,7 @@ async def proof_layers(
     async def commands_at(checkout: Checkout) -> AsyncIterator[Commands]:
         from ralph.adapters.checks.commands import ShellCommands
 
-        async with kit.runner_at(checkout.top) as runner:
+        async with kit.runner_at(checkout.top, reads=[store.top], writes=checkout.linked) as runner:
             yield ShellCommands(runner, checkout.workspace)
 
     proving = Proving(store, commands, commands_at=commands_at, journal=kit.record.journal)

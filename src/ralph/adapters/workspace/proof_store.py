@@ -155,7 +155,12 @@ class GitProofStore:
         # A pattern for a folder does not fit the link that stands for it here.
         excluded = "".join(f"/{path}\n" for path in (*brought, *outside) if "\n" not in path)
         (directory / "info" / "exclude").write_text(excluded, errors="surrogateescape")
-        return Checkout(place, place / self.prefix, left_out=(*outside, *left))
+        linked = (
+            end
+            for path in brought
+            if (place / path).is_symlink() and (end := (place / path).resolve()).is_dir()
+        )
+        return Checkout(place, place / self.prefix, left_out=(*outside, *left), linked=tuple(linked))
 
     async def _commit(self, git: Git, directory: Path) -> None:
         """The tree as a commit on top of the user's, with the user's branch and tags: versions are made from them."""

@@ -22,6 +22,7 @@ class Checkout:
     top: Path
     workspace: Path
     left_out: tuple[str, ...] = ()
+    linked: tuple[Path, ...] = ()  # folders elsewhere that links in it lead to
 
 
 class ProofStore(Protocol):
