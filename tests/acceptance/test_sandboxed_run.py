@@ -12,14 +12,17 @@ import pytest
 from .conftest import DONE, PROMPT, Project
 from .task_project import TaskProject
 
-_WORKS = (
-    shutil.which("bwrap") is not None
-    and subprocess.run(
-        ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True, check=False
-    ).returncode
-    == 0
+
+def sandbox_works() -> bool:
+    if shutil.which("bwrap") is None:
+        return False
+    command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+needs_bwrap = pytest.mark.skipif(
+    not sandbox_works(), reason="bubblewrap cannot make namespaces on this machine"
 )
-needs_bwrap = pytest.mark.skipif(not _WORKS, reason="bubblewrap cannot make namespaces on this machine")
 
 
 @pytest.fixture

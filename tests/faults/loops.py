@@ -209,6 +209,15 @@ class Loop:
         except sqlite3.OperationalError:
             return []
 
+    def has_ended(self) -> bool:
+        """By the record, and all of it."""
+        return (
+            self.query(
+                "SELECT count(*), count(outcome) FROM runs HAVING count(*) = count(outcome) AND count(*) > 0"
+            )
+            != []
+        )
+
     def launches(self) -> int:
         file = self.programs / "launches"
         return len(file.read_text().splitlines()) if file.exists() else 0
@@ -300,7 +309,7 @@ class Plan(Loop):
         super().__init__(project)
 
     def write(self, check: str) -> None:
-        self.write_settings()
+        self.write_settings(sandbox={"kind": "none", **self.settings.get("sandbox", {})})
         self.git("init", "-q", "-b", "main")
         self.project.ralph("plan", "new", "--name", "search", check=0)
         stories = [story_json(name) for name in self.stories]
@@ -309,7 +318,7 @@ class Plan(Loop):
         self.commit()
 
     def command(self) -> list[str]:
-        return ["plan", "run", "--no-sandbox", "-n", str(self.iterations * len(self.stories))]
+        return ["plan", "run", "-n", str(self.iterations * len(self.stories))]
 
     def believed(self) -> bool:
         try:

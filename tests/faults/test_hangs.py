@@ -176,6 +176,10 @@ def test_a_reader_that_does_not_read_holds_nobody_up(loop: Loop, act: str) -> No
                 20,
             )
             process.send_signal(signal.SIGTERM)
+        else:  # its last words may wait for a reader, nothing else
+            wait_for(loop.has_ended, "the end of the run", 30)
+            assert process.stdout is not None
+            process.stdout.read()
         assert process.wait(timeout=30) == (1 if "times out" in act else 130)
     gone(loop)
 
