@@ -209,6 +209,19 @@ def test_nothing_to_commit_is_no_error_and_costs_no_call(project: Project) -> No
     assert not list((project.root / ".ralph" / "runs").glob("*/prompt_*_commit.txt"))
 
 
+def test_what_a_commit_message_cost_is_unknown_not_nothing(project: Project) -> None:
+    project.git("init", "-q")
+    project.git("config", "user.name", "t")
+    project.git("config", "user.email", "t@example.invalid")
+    project.settings(agent={"command": "claude"}, scm={"command": "git", "tasks": ["commit"]})
+    project.agent([{"touch": "new"}, {"say": DONE}], commits=["Add it"])
+
+    assert "at least $" in project.ralph("run", "-p", PROMPT, check=0).stderr
+
+    ((state,),) = project.rows("SELECT state FROM runs")
+    assert json.loads(state)["spend"]["is_partly_unknown"] is True
+
+
 def test_no_commit_message_aborts_the_scm_tasks_with_an_error(project: Project) -> None:
     project.git("init", "-q", "-b", "main")
     project.settings(agent={"command": "mute"}, scm={"command": "git", "tasks": ["commit", "tag never"]})

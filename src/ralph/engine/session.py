@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from ralph.agent_names import PLAIN
 from ralph.domain.agent.events import AgentEvent, Noise, Reasoning, Text
 from ralph.domain.agent.transcript import PriceOf, Transcript, unpriced
 from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted, ProcessesEnded
@@ -18,6 +19,7 @@ from ralph.engine.ports import (
     AgentAdapter,
     AgentRequest,
     Exit,
+    OutputMode,
     ProcessRunner,
     Publish,
     Running,
@@ -123,6 +125,10 @@ class AgentSession:
         ending = Ending.LIMITED if is_limited else exit_.ending
         fault = self._fault(exit_, transcript, stderr) if not is_limited else None
         spend = Spend.of_session(transcript.cost_usd, transcript.usage, exit_.seconds)
+        if request.mode is OutputMode.TEXT and self._adapter.name != PLAIN:
+            spend = replace(
+                spend, is_partly_unknown=True
+            )  # it would have said what it used, but was not asked to
         publish(
             AgentEnded(
                 ending=ending,
