@@ -12,6 +12,7 @@ import pytest
 
 from .conftest import DONE, PROMPT, Project
 from .running import alive, ended, kinds, running, wait_for
+from .task_project import TaskProject
 
 NEVER = 3600
 SILENT = "echo $$ > pid; echo half > work.txt; exec sleep 3600\n"
@@ -52,6 +53,31 @@ def test_a_run_that_its_time_ended_is_resumed_with_more(project: Project) -> Non
     project.ralph("run", "-p", PROMPT, "--max-time", "1", check=1)
     project.ralph("resume", "--max-time", "1000", check=0)
     assert project.rows("SELECT outcome FROM runs") == [("completed",)]
+
+
+def test_max_time_ends_a_check_whose_session_is_judged_later(project: Project) -> None:
+    """It was no proof, and no failure either: only the judging is repeated."""
+    slow = "test -f fast || exec sleep 3600"
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": slow}])
+    project.agent([{"say": DONE}], [{"exit": 9}])
+    ran = project.ralph("run", "-p", PROMPT, "--max-time", "5", check=1)
+    assert "time is over" in ran.stderr
+    (project.root / "fast").touch()
+    project.ralph("resume", "--max-time", "1000", check=0)
+    assert kinds(project).count("agent_started") == 1
+
+
+@pytest.mark.parametrize("where", ["session", "check"])
+def test_max_time_ends_every_part_of_a_task_and_leaves_it_open(project: Project, where: str) -> None:
+    tasks = TaskProject(project)
+    if where == "session":
+        tasks.role("coder", "sleep 3600")
+        tasks.verified("true")
+    else:
+        tasks.verified("exec sleep 3600")
+    said = tasks.work("--max-time", "6", check=1)
+    assert "time is over" in said
+    assert tasks.shown()["status"] == "open"
 
 
 def test_max_time_ends_a_paused_run(project: Project) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.budget import Budget
@@ -49,6 +50,11 @@ class Meter:
     def add(self, spend: Spend) -> None:
         """What no session of this process has used, but counts."""
         self._spent += spend
+
+    def time_over(self) -> str | None:
+        """Why there is no more time for anything, or None."""
+        time = replace(self._budget, cost_usd=None, tokens=None)
+        return time.exceeded(LoopState(seconds=self._seconds()))
 
     def watch(self, transcript: Transcript) -> str | None:
         """Why the session must end now, or None."""

@@ -20,10 +20,11 @@ from ralph.domain.loop.events import (
 )
 from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
 from ralph.domain.loop.feedback import remark_on, remark_on_promise
-from ralph.domain.loop.session_report import AgentReport, Spend
+from ralph.domain.loop.session_report import AgentReport, Hindrance, Obstacle, Spend
 from ralph.domain.loop.stalls import denials_remark, denials_warning, was_denied_everything
 from ralph.domain.loop.state import LoopState
 from ralph.domain.loop.unjudged import UnjudgedSession
+from ralph.engine.deadline import TimeOver, until_time_is_over
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Check, Judging, Snapshot, Trigger, When
 
@@ -46,15 +47,16 @@ async def iterate(
         state = save(state.spending(report.spend))  # it is known now, whatever happens while it is judged
     else:
         report = _session_before(parts, assignment, state, state.unjudged, save)
-    judging = Judging(
-        iteration=state.iteration + 1,
-        attempt=state.attempt,
-        assignment=assignment,
-        report=report,
-        publish=parts.publish,
-        control=parts.control,
-    )
-    evidence, decision, state = await _judge(parts, judging, state, save)
+    async with until_time_is_over(parts.control, parts.time_over) as control:
+        judging = Judging(
+            iteration=state.iteration + 1,
+            attempt=state.attempt,
+            assignment=assignment,
+            report=report,
+            publish=parts.publish,
+            control=control,
+        )
+        evidence, decision, state = await _judge(parts, judging, state, save)
     parts.publish(
         IterationEnded(
             iteration=judging.iteration,
@@ -142,7 +144,7 @@ async def _judge(
             _decide(parts, judging, state, evidence), Accept
         ):
             continue
-        result = await _run_check(check, judging, claimed=evidence.claimed)
+        result = await _run_check(check, judging, claimed=evidence.claimed, time_over=parts.time_over)
         evidence = replace(evidence, results=(*evidence.results, result))
         state = _add_spend(state, result.spend, save)
         if result.concern:
@@ -194,11 +196,15 @@ def _interrupted() -> Decision:
     )
 
 
-async def _run_check(check: Check, judging: Judging, *, claimed: bool) -> CheckResult:
+async def _run_check(check: Check, judging: Judging, *, claimed: bool, time_over: TimeOver) -> CheckResult:
     if check.when is When.ON_CLAIM and not claimed:
         return CheckResult(check.name, Verdict.SKIPPED, reason="nothing was claimed")
     judging.publish(CheckStarted(check.name, check.command))
     result = await check.run(judging)
+    if not result.holds and (limit := time_over()) is not None:
+        # It may have been cut off: that says nothing about the work.
+        hindrance = Hindrance(Obstacle.LIMIT_REACHED, limit)
+        result = replace(result, verdict=Verdict.ERRORED, feedback=None, reason=limit, hindrance=hindrance)
     judging.publish(CheckEnded(result))
     return result
 
@@ -213,7 +219,7 @@ async def _act(
             continue
         judging.publish(ActionStarted(action.name))
         began = parts.clock.monotonic()
-        result = await action.run(judging)
+        result = await action.run(replace(judging, control=parts.control))  # what is proven is finished
         seconds = parts.clock.monotonic() - began
         judging.publish(ActionEnded(action.name, result.ok, result.message, seconds))
         state = _add_spend(state, result.spend, save)

@@ -12,6 +12,7 @@ from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.prompt import compose
 from ralph.domain.loop.state import LoopState
+from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import (
     Action,
     Adviser,
@@ -66,6 +67,7 @@ class LoopParts:
     budget: Budget = Budget()
     pace: Pace = Pace()
     is_due: Callable[[], bool] = never  # something came up that makes waiting pointless
+    time_over: TimeOver = no_deadline  # asked while a session is judged
     workspace: Workspace | None = None
     state: LoopState = LoopState()  # where an interrupted run stood; limits and spend count from there
     redact: Callable[[str], str] = str  # takes secrets out of what is shown and recorded

@@ -167,6 +167,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             state=record.state,
             pace=composed.pace,
             is_due=composed.is_due,
+            time_over=kit.time_over,
             journal=record.journal,
             clock=kit.clock,
             control=kit.control,

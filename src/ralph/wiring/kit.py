@@ -15,6 +15,7 @@ from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted, Warned
 from ralph.engine.budget_meter import Meter
+from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Agent, Check, Clock, Control, ProcessRunner, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
@@ -219,6 +220,14 @@ class Kit:
         from ralph.adapters.workspace.snapshot import GitWorkspace
 
         return GitWorkspace(self.workspace, self.runners.outside, top=top)
+
+    @property
+    def time_over(self) -> TimeOver:
+        """The run's own time, or that of the whole that it is a part of."""
+        launch, meter = self.launch, self.meter
+        if launch.budget().seconds is None and launch.time_over is no_deadline:
+            return no_deadline
+        return lambda: meter.time_over() or launch.time_over()
 
     def _watch(self, transcript: Transcript) -> str | None:
         return self.meter.watch(transcript) or (self.launch.watch(transcript) if self.launch.watch else None)

@@ -17,6 +17,7 @@ from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.profile import Profile
+from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.parts import as_given, never, no_checks
 from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle, Work, Workspace
 from ralph.wiring.agents import ChosenAgents
@@ -107,6 +108,7 @@ class Launch:
     spares_children: bool = False  # runs that its agent started go on when the session is over
     own_budget: Budget | None = None  # instead of the settings' limits
     watch: Watch | None = None  # a limit of someone else's that may end a session too
+    time_over: TimeOver = no_deadline  # someone else's time, which ends whatever judges it too
 
     @property
     def state_folder(self) -> Path:

@@ -28,6 +28,7 @@ from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.prompts import RolePrompt, objective
 from ralph.domain.tasks.task import Task
 from ralph.engine.agents.per_role import PerRoleAgent
+from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Check
 from ralph.engine.session import Watch
 from ralph.engine.tasks.ports import VerificationTools, Worktree
@@ -194,6 +195,7 @@ def prepare_task(
     parent_id: str,
     resumes: str = "",
     watch: Watch | None = None,
+    time_over: TimeOver = no_deadline,
     exceeded: Callable[[], str | None],
     before: Spend = NOTHING,
 ) -> Launch:
@@ -221,4 +223,5 @@ def prepare_task(
             before=before,
         ),
         watch=watch,
+        time_over=time_over,
     )

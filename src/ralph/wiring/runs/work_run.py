@@ -176,6 +176,7 @@ class RunsOfTasks:
             parent_id=kit.record.run_id,
             resumes=resumes,
             watch=kit.meter.watch,
+            time_over=kit.time_over,
             exceeded=exceeded,
             before=used_before(kit.record.database, path, task.id, besides=resumes),
         )

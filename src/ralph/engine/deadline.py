@@ -1,0 +1,65 @@
+"""The end of a run's time, for whatever judges a session: a check must not outlast it either."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from ralph.engine.ports import Control
+
+LOOK_EVERY = 0.5
+
+TimeOver = Callable[[], str | None]
+"""Why there is no more time, or None."""
+
+
+def no_deadline() -> str | None:
+    """There is all the time in the world."""
+    return None
+
+
+class DeadlineControl:
+    """The user's hand on the run, under which the current step also ends when the time is over."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+        self._over: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+
+    @property
+    def stopping(self) -> bool:
+        return self._control.stopping
+
+    @property
+    def stopping_now(self) -> bool:
+        return self._control.stopping_now
+
+    async def checkpoint(self) -> bool:
+        return await self._control.checkpoint()
+
+    def stop_now(self) -> Awaitable[object]:
+        return self._over
+
+    async def stop_requested(self) -> None:
+        await self._control.stop_requested()
+
+    async def watch(self, time_over: TimeOver) -> None:
+        now = asyncio.ensure_future(self._control.stop_now())
+        while not now.done() and time_over() is None:
+            await asyncio.wait({now}, timeout=LOOK_EVERY)
+        if not self._over.done():
+            self._over.set_result(None)
+
+
+@asynccontextmanager
+async def until_time_is_over(control: Control, time_over: TimeOver) -> AsyncIterator[Control]:
+    """For whatever is judged in the block."""
+    if time_over is no_deadline:
+        yield control
+        return
+    within = DeadlineControl(control)
+    watching = asyncio.create_task(within.watch(time_over))
+    try:
+        yield within
+    finally:
+        watching.cancel()
