@@ -529,7 +529,7 @@ def ralph_domain_loop_session_report():
     @dataclass(frozen=True, slots=True)
     class Spend:
         """Money, tokens and time. Unknown cost is not zero: ``cost_usd`` is None until some is reported, and with
-    ``is_partly_unknown``, tokens without a known price were used: it cost at least this."""
+    ``is_partly_unknown``, more was used, without a known price: it cost at least this."""
 
         cost_usd: float | None = None
         usage: Usage = Usage()
@@ -544,7 +544,8 @@ def ralph_domain_loop_session_report():
             """What was added to an earlier sum."""
             cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
             used = self.usage - earlier.usage
-            return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and used.total > 0)
+            is_new = used.total > 0 or not earlier.is_partly_unknown
+            return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and is_new)
 
         def __add__(self, other: Spend) -> Spend:
             costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]

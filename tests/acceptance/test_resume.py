@@ -219,9 +219,11 @@ def test_a_receipt_credits_an_iteration_with_its_own_checks_only(project: Projec
     receipt = json.loads(project.ralph("show", "--receipt", check=0).stdout)
     (iteration,) = receipt["iterations"]
     assert (iteration["iteration"], iteration["attempt"]) == (1, 2)
-    assert [check["command"] for check in iteration["checks"]] == [
+    assert [check["name"] for check in iteration["checks"]] == [
         "echo fine",
         "touch judging; [ -f fast ] || sleep 60",
+        "clean checkout",
+        "old proof",
     ]
     log = project.root / iteration["checks"][0]["log_file"]
     assert iteration["checks"][0]["output_sha256"] == sha256(log.read_bytes()).hexdigest()
