@@ -154,6 +154,8 @@ async def _judge(
     promise = "" if signals else judging.assignment.promise
     remarks = (remark_on(report), remark_on_promise(report.tags, promise))
     snapshot = await parts.workspace.snapshot() if parts.workspace is not None else Snapshot()
+    if snapshot.concern:
+        state = state.concerned(snapshot.concern)
     evidence = replace(
         evidence,
         remarks=tuple(remark for remark in remarks if remark is not None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from hashlib import blake2b
 from pathlib import Path
 
@@ -28,7 +29,7 @@ class GitWorkspace:
             "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", *self._git.not_own
         )
         if not ran.ok:
-            return Snapshot()
+            return Snapshot(concern=self._loss())
         entries = ran.output.split(b"\0")
         digest = blake2b(digest_size=16)
         commit = ""
@@ -39,6 +40,12 @@ class GitWorkspace:
             elif path := _path(entry):
                 digest.update(self._look(path))
         return Snapshot(digest.hexdigest(), commit if commit != "(initial)" else "")
+
+    def _loss(self) -> str:
+        """It was there when the run began."""
+        if os.path.lexists(self._top / ".git"):
+            return ""
+        return f"the git repository of {self._top} was removed during the run: its .git is gone, and with it its history"
 
     def _look(self, path: bytes) -> bytes:
         """The status names a changed file, but not whether it has changed once more."""

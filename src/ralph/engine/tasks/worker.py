@@ -205,7 +205,8 @@ class Worker:
         """What is still open waits for something that was not done, or was left by a stop or a limit."""
         self._take_earlier()
         results = tuple(self._results.values())
-        left = self._wanted_in(TaskStatus.OPEN)
+        accepted = [name for name in self._wanted_in(TaskStatus.ACCEPTED) if name not in self._results]
+        left = [*self._wanted_in(TaskStatus.OPEN), *accepted]
         outcome = outcome_of(results, left=left, is_stopped=self.control.stopping, limit=limit)
         reason = limit if limit and outcome is Outcome.EXHAUSTED else reason_of(results, left=left)
         unfinished = [one for one in results if one.outcome is not Outcome.COMPLETED]

@@ -224,6 +224,30 @@ def test_a_limit_begins_nothing_more_but_lets_the_running_ones_end() -> None:
     assert world.status("C") is OPEN
 
 
+def test_a_limit_that_left_nothing_is_no_failure() -> None:
+    world, result = work(task("A"), budget=Budget(iterations=1))
+    assert (result.outcome, result.reason) == (Outcome.COMPLETED, "1 done")
+    assert world.branch.left, "the tree of the merges is removed"
+
+
+def test_what_is_accepted_is_merged_whatever_limit_is_reached() -> None:
+    spent = LoopState(spend=Spend(cost_usd=1.0))
+    accepted = task("A", status=ACCEPTED, base_commit=BASE)
+    world, result = work(accepted, task("B"), budget=Budget(cost_usd=1.0), state=spent)
+    assert (world.branch.merged, world.runs.began) == (["A"], [])
+    assert result.outcome is Outcome.EXHAUSTED
+
+
+def test_a_branch_that_was_moved_beneath_the_user_is_told() -> None:
+    async def fail(world: World, task: Task) -> Outcome:
+        world.branch.moved = "main was moved"
+        return Outcome.EXHAUSTED
+
+    world, _ = work(task("A"), scripts={"A": fail})
+    assert "A: main was moved" in world.warnings
+    assert "A: main was moved" in world.end.concerns
+
+
 def test_a_stop_begins_nothing_more_but_lets_the_running_ones_end() -> None:
     async def stop(world: World, task: Task) -> None:
         world.control.request()
