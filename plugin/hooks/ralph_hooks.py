@@ -326,6 +326,49 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
     )  # fmt: skip
     return locals()
 
+def ralph_domain_holder():
+    """Who holds a workspace. A holder whose process is gone holds nothing."""
+
+    from dataclasses import dataclass
+    from enum import StrEnum
+
+    class Mode(StrEnum):
+        """What a holder does there; they exclude each other."""
+
+        PLANNING = "planning"
+        EXECUTING = "executing"
+        VERIFYING = "verifying"
+
+    @dataclass(frozen=True, slots=True)
+    class Owner:
+        """One process, told from all others that ever had its pid."""
+
+        pid: int
+        process_started: str
+        boot_id: str
+        host: str
+
+    @dataclass(frozen=True, slots=True)
+    class Hold:
+        """``run_id`` is empty if no run holds the workspace, but a mode that was started by hand, or a ``session``."""
+
+        workspace: str
+        mode: Mode
+        owner: Owner
+        since: float
+        run_id: str = ""
+        session: str = ""  # of Claude Code, with a loop of its own
+
+    def is_stale(owner: Owner, *, here: Owner, started_of: str | None) -> bool:
+        """``started_of``: when the process that has the owner's pid now was started; None if there is none.
+
+    What runs on another machine cannot be looked at, so it is believed to be there.
+    """
+        if owner.host != here.host:
+            return False
+        return owner.boot_id != here.boot_id or owner.process_started != started_of
+    return locals()
+
 def ralph_domain_loop_feedback():
     """What goes back into the next prompt."""
 
@@ -1636,12 +1679,15 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
 """
 
     import re
+    from collections.abc import Mapping
     from dataclasses import dataclass, replace
 
+    _m = _module("ralph.domain.holder"); Owner = _m["Owner"]
     _m = _module("ralph.domain.promise.loop_state"); RalphLoopConfig = _m["RalphLoopConfig"]; build_continuation_prompt = _m["build_continuation_prompt"]; config_problem = _m["config_problem"]; detect_completion = _m["detect_completion"]; increment_iteration = _m["increment_iteration"]; new_state = _m["new_state"]
 
     SESSION_KEY = "sessionId"
-    """An extra key of the state file."""
+    PROCESS_KEY = "process"
+    """Extra keys of the state file: the session, and the process that it runs in."""
 
     LONGEST_TASK = 100_000
 
@@ -1687,18 +1733,47 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
         )
         return config_problem(config) or LoopRequest(task, config)
 
-    def started_loop(request: LoopRequest, *, session: str, started_at: str) -> RalphLoopState:
+    Process = Mapping[str, object]
+
+    def started_loop(
+        request: LoopRequest, *, session: str, started_at: str, process: Process | None = None
+    ) -> RalphLoopState:
         state = new_state(request.task, request.config, started_at=started_at)
-        return replace(state, extra={SESSION_KEY: session})
+        return in_process(replace(state, extra={SESSION_KEY: session}), process)
+
+    def in_process(state: RalphLoopState, process: Process | None) -> RalphLoopState:
+        """A session that is resumed goes on in another process. None: it is not known."""
+        others = {key: value for key, value in state.extra.items() if key != PROCESS_KEY}
+        return replace(state, extra=others if process is None else {**others, PROCESS_KEY: dict(process)})
+
+    def session_of(state: RalphLoopState) -> str:
+        """Empty: it is not the loop of a session."""
+        session = state.extra.get(SESSION_KEY)
+        return session if isinstance(session, str) else ""
+
+    def owner_of(state: RalphLoopState) -> Owner | None:
+        match state.extra.get(PROCESS_KEY):
+            case {"pid": int(pid), "processStarted": str(started), "bootId": str(boot), "host": str(host)}:
+                return Owner(pid, started, boot, host)
+            case _:
+                return None
 
     def belongs_to(state: RalphLoopState, session: str) -> bool:
         return state.active and bool(session) and state.extra.get(SESSION_KEY) == session
 
-    def in_the_way(state: RalphLoopState | None, session: str) -> str:
-        """Why no new loop can start here; empty if one can. The session's own loop simply starts again."""
+    def in_the_way(state: RalphLoopState | None, session: str, *, run: str | None = None) -> str:
+        """Why no new loop can start here; empty if one can. The session's own loop simply starts again.
+
+    ``run`` is the run of ``ralph`` that holds the project; empty: none does; None: that cannot be known, and only the
+    state of a run tells.
+    """
+        if run:
+            return f"a run of `ralph` is under way here ({run}): wait for it, or end it with `ralph stop`"
         if state is None or not state.active or belongs_to(state, session):
             return ""
         if SESSION_KEY not in state.extra:
+            if run is not None:  # left by one that was killed
+                return ""
             return "a run of `ralph` is under way here: wait for it, or end it with `ralph stop`"
         return (
             "another session has a loop here "
@@ -7024,6 +7099,106 @@ def ralph_interfaces_hooks_guard_hook():
         return {key: [item for item in items if isinstance(item, str) and item] for key, items in lists.items()}
     return locals()
 
+def ralph_interfaces_hooks_holders():
+    """Who works on a project: runs of ``ralph``, beside which no loop of a session starts, and the process of this session."""
+    # Importing pathlib alone would cost a hook a quarter of its start.
+    # ruff: noqa: PTH118, PTH120, PTH121, PTH123
+
+    import os
+
+    _m = _module("ralph.domain.holder"); Owner = _m["Owner"]; is_stale = _m["is_stale"]
+    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]
+
+    SHELLS = frozenset({"sh", "ash", "bash", "dash", "zsh", "fish", "busybox"})
+    HOLDS = """SELECT workspace, run_id, pid, process_started, boot_id, host FROM claims
+    UNION ALL SELECT root, id, pid, process_started, boot_id, host FROM runs WHERE outcome IS NULL AND pid <> 0"""
+
+    def run_under_way(project: str) -> str | None:
+        """The run (or mode) that holds the project; empty if none does, None if that cannot be known."""
+        import sqlite3
+        from urllib.parse import quote
+
+        home = _main_checkout(project)
+        database = os.path.join(home, STATE_FOLDER, "ralph.db")
+        if not os.path.exists(database):
+            return None
+        try:
+            connection = sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=1)
+            try:
+                rows = connection.execute(HOLDS).fetchall()
+            finally:
+                connection.close()
+        except sqlite3.Error:
+            return None
+        for workspace, run_id, *process in rows:
+            owner = Owner(*process)
+            if _is_same(os.path.join(home, workspace), project) and _is_alive(owner):
+                return f"run {run_id}" if run_id else f"process {owner.pid}"
+        return ""
+
+    def session_process() -> dict[str, object] | None:
+        """The program of this session: the nearest process above this one that is no shell. None where it cannot be seen."""
+        pid = os.getppid()
+        while pid > 1 and (name := _name_of(pid)) in SHELLS:
+            pid = _parent_of(pid)
+        started = _started_of(pid)
+        if pid <= 1 or not name or started is None:
+            return None
+        return {"pid": pid, "processStarted": started, "bootId": _boot_id(), "host": os.uname().nodename}
+
+    def _is_alive(owner: Owner) -> bool:
+        here = Owner(0, "", _boot_id(), os.uname().nodename)
+        if here.boot_id:
+            return not is_stale(owner, here=here, started_of=_started_of(owner.pid))
+        try:  # no /proc: a process of that number will do
+            os.kill(owner.pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            pass
+        return True
+
+    def _is_same(one: str, other: str) -> bool:
+        try:
+            return os.path.samefile(one, other)
+        except OSError:
+            return False
+
+    def _main_checkout(project: str) -> str:
+        """All worktrees of a repository share the record of its main checkout."""
+        text = _read(os.path.join(project, ".git"))
+        folder = os.path.normpath(os.path.join(project, text.partition("gitdir:")[2].strip()))
+        worktrees = os.path.dirname(folder)
+        if text.startswith("gitdir:") and os.path.basename(worktrees) == "worktrees":
+            return os.path.dirname(os.path.dirname(worktrees))
+        return project
+
+    def _fields_of(pid: int) -> list[str]:
+        # The name in parentheses may itself hold parentheses: count from the last one.
+        return _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+
+    def _started_of(pid: int) -> str | None:
+        fields = _fields_of(pid)
+        return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else None
+
+    def _parent_of(pid: int) -> int:
+        fields = _fields_of(pid)
+        return int(fields[1]) if len(fields) > 1 else 0
+
+    def _name_of(pid: int) -> str:
+        return _read(f"/proc/{pid}/comm").strip()
+
+    def _boot_id() -> str:
+        return _read("/proc/sys/kernel/random/boot_id").strip()
+
+    def _read(path: str) -> str:
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return file.read(65536)
+        except OSError:
+            return ""
+    return locals()
+
 def ralph_interfaces_hooks_loop_files():
     """The state file of a loop inside a session, as ``ralph`` itself keeps it: ``.ralph/state/ralph-loop.json``."""
     # Importing pathlib alone would cost a hook a quarter of its start.
@@ -7293,20 +7468,23 @@ def ralph_interfaces_hooks_prompt_hook():
         from time import gmtime, strftime
 
         _m = _module("ralph.domain.promise.session_loop"); in_the_way = _m["in_the_way"]; loop_request = _m["loop_request"]; opening = _m["opening"]; started_loop = _m["started_loop"]
+        _m = _module("ralph.interfaces.hooks.holders"); run_under_way = _m["run_under_way"]; session_process = _m["session_process"]
         _m = _module("ralph.interfaces.hooks.loop_files"); loop_file = _m["loop_file"]; loop_places = _m["loop_places"]; read_loop = _m["read_loop"]; write_loop = _m["write_loop"]
+        _m = _module("ralph.interfaces.hooks.places"); project_of = _m["project_of"]
         _m = _module("ralph.interfaces.hooks.protocol"); add_context = _m["add_context"]; block = _m["block"]
 
         request = loop_request(arguments)
         if isinstance(request, str):
             return block(f"ralph loop: {request}")
-        path = loop_file(event)
-        if reason := in_the_way(read_loop(path), event.session):
-            return block(f"ralph loop: {reason}")
         if not event.starts:
             message = "the session has no working directory"
             raise ValueError(message)
+        path = loop_file(event)
+        run = run_under_way(project_of(event.starts[0], event.environ))
+        if reason := in_the_way(read_loop(path), event.session, run=run):
+            return block(f"ralph loop: {reason}")
         now = strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime())
-        state = started_loop(request, session=event.session, started_at=now)
+        state = started_loop(request, session=event.session, started_at=now, process=session_process())
         write_loop(path or loop_places(event)[0], state)
         return add_context("UserPromptSubmit", opening(state))
 
@@ -7501,7 +7679,8 @@ def ralph_interfaces_hooks_stop_hook():
         """Until the agent gives the promise or the iterations are used up."""
         import os
 
-        _m = _module("ralph.domain.promise.session_loop"); belongs_to = _m["belongs_to"]; next_turn = _m["next_turn"]
+        _m = _module("ralph.domain.promise.session_loop"); belongs_to = _m["belongs_to"]; in_process = _m["in_process"]; next_turn = _m["next_turn"]
+        _m = _module("ralph.interfaces.hooks.holders"); session_process = _m["session_process"]
         _m = _module("ralph.interfaces.hooks.loop_files"); read_loop = _m["read_loop"]; write_loop = _m["write_loop"]
         _m = _module("ralph.interfaces.hooks.transcript"); last_words = _m["last_words"]
 
@@ -7512,7 +7691,7 @@ def ralph_interfaces_hooks_stop_hook():
         if turn.state is None:
             os.unlink(path)  # noqa: PTH108
         elif turn.state != state:
-            write_loop(path, turn.state)
+            write_loop(path, in_process(turn.state, session_process()))
         if not turn.prompt:
             return say(turn.message)
         count_block(event)
@@ -7609,6 +7788,7 @@ def ralph_operations_atomic_files():
 _MODULES = {
     "ralph.adapters.files": ralph_adapters_files,
     "ralph.domain.agent.events": ralph_domain_agent_events,
+    "ralph.domain.holder": ralph_domain_holder,
     "ralph.domain.loop.feedback": ralph_domain_loop_feedback,
     "ralph.domain.loop.prompt": ralph_domain_loop_prompt,
     "ralph.domain.loop.session_report": ralph_domain_loop_session_report,
@@ -7669,6 +7849,7 @@ _MODULES = {
     "ralph.guard.walk": ralph_guard_walk,
     "ralph.interfaces.hooks.context_hook": ralph_interfaces_hooks_context_hook,
     "ralph.interfaces.hooks.guard_hook": ralph_interfaces_hooks_guard_hook,
+    "ralph.interfaces.hooks.holders": ralph_interfaces_hooks_holders,
     "ralph.interfaces.hooks.loop_files": ralph_interfaces_hooks_loop_files,
     "ralph.interfaces.hooks.main": ralph_interfaces_hooks_main,
     "ralph.interfaces.hooks.places": ralph_interfaces_hooks_places,

@@ -26,13 +26,14 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """``run_id`` is empty if no run holds the workspace, but a mode that was started by hand."""
+    """``run_id`` is empty if no run holds the workspace, but a mode that was started by hand, or a ``session``."""
 
     workspace: str
     mode: Mode
     owner: Owner
     since: float
     run_id: str = ""
+    session: str = ""  # of Claude Code, with a loop of its own
 
 
 def is_stale(owner: Owner, *, here: Owner, started_of: str | None) -> bool:

@@ -45,6 +45,7 @@ class Record:
     controls: Controls
     children: ChildRuns
     watcher: Watcher
+    holds: bool = True  # the workspace; False: it shares that of the run whose agent started it
     state: LoopState = LoopState()
     was_cut: bool = False
     uncounted: Spend = Spend()
@@ -88,7 +89,7 @@ def open_record(
         closing(open_state_database(folder)) as database,
         Claims(database, me=me, started_of=started_of).holding(
             str(launch.root.workspace), Mode.EXECUTING, run_id=run_id, inherited=parent_id, now=clock.now()
-        ),
+        ) as holds,
         SqliteJournal(folder, database, run_id, owner=me, now=clock.now()) as journal,
         start_watcher(run_id) as watcher,
         registered_child(environ, run_id, me),
@@ -99,6 +100,7 @@ def open_record(
             journal=journal,
             controls=Controls(database, folder / "ralph.db", run_id),
             children=ChildRuns(database, folder, run_id, here=me, started_of=started_of),
+            holds=holds,
             watcher=watcher,
         )
         options = _options(launch, redactor)

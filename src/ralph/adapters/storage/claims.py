@@ -13,6 +13,7 @@ from time import gmtime, strftime
 
 from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
 from ralph.adapters.storage.places import folder_id, is_same_folder, located, recorded
+from ralph.adapters.storage.session_loops import session_hold
 from ralph.domain.holder import Hold, Mode, Owner, is_stale
 from ralph.errors import WorkspaceBusy
 
@@ -106,11 +107,13 @@ class Claims:
         return next(iter(self._holders(workspace)), None)
 
     def _holders(self, workspace: str) -> list[Hold]:
-        """Whoever claims it, then the runs that outlived the claim that they shared."""
+        """Whoever claims it, then the runs that outlived the claim that they shared, then the loop of a session."""
         folder = Path(workspace)
         claims, copied = self._claims()
         runs = [run for run in self._live_runs() if run.run_id not in copied and not self.is_mine(run)]
-        return [hold for hold in (*claims, *runs) if is_same_folder(Path(hold.workspace), folder)]
+        held = [hold for hold in (*claims, *runs) if is_same_folder(Path(hold.workspace), folder)]
+        session = session_hold(folder)
+        return [*held, session] if session is not None and self._is_alive(session.owner) else held
 
     def covers(self, holder: Hold, inherited: str) -> bool:
         """The holder's run is the one named ``inherited``, or started it, directly or not."""
@@ -162,6 +165,8 @@ class Claims:
 def _busy(holder: Hold, *, here: Owner, database: Path) -> WorkspaceBusy:
     owner = holder.owner
     what = f"run {holder.run_id}, {holder.mode}" if holder.run_id else f"a {holder.mode} mode"
+    if holder.session:
+        what = "a loop in a session of Claude Code (/ralph:loop)"
     since = strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(holder.since))
     message = f"{holder.workspace} is in use by {what}, pid {owner.pid} on {owner.host}, since {since}"
     if owner.host != here.host:
@@ -169,6 +174,8 @@ def _busy(holder: Hold, *, here: Owner, database: Path) -> WorkspaceBusy:
         delete = f"DELETE FROM claims WHERE host = '{owner.host}'"  # noqa: S608 - words for a person
         remedy = f'sqlite3 {shlex.quote(str(database))} "{delete}"'
         hint = f"Wait for it, or end it on {owner.host}. If that machine is gone for good: {remedy}"
+    elif holder.session:
+        hint = "Wait for it, end it there with /ralph:cancel, or work in another git worktree."
     elif holder.run_id:
         hint = f"Wait for it, end it with `ralph stop {holder.run_id}`, or work in another git worktree."
     else:

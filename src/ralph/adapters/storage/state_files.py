@@ -22,6 +22,7 @@ from ralph.domain.promise.loop_state import (
     state_from_document,
     state_to_document,
 )
+from ralph.domain.promise.session_loop import session_of
 from ralph.domain.text.strict_json import parse_json
 from ralph.errors import UsageError
 
@@ -32,6 +33,8 @@ Decode = Callable[[object], tuple[T | None, Sequence[str]]]
 
 STATE_FOLDER = ".ralph"
 MOST_BYTES = 10_000_000
+RUN_KEY = "runId"
+"""An extra key of the loop's state file: which run it shows."""
 
 
 class StateLocation(StrEnum):
@@ -164,16 +167,20 @@ def iso_time(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LoopStateListener:
-    """Shows a run in the state file: written before each launch, removed when the run ends, left by a killed run."""
+    """Shows a run in the state file: written before each launch, removed when the run ends, left by a killed run.
+
+    The state of a session's loop, or of another run, is never touched.
+    """
 
     file: StateFile[RalphLoopState]
+    run_id: str
     task: str
     promise: str
     started_at: float
 
     def __call__(self, event: LoopEvent, at: float) -> None:
         match event:
-            case IterationStarted(iteration=iteration, maximum=maximum):
+            case IterationStarted(iteration=iteration, maximum=maximum) if not self._is_of_a_session():
                 state = RalphLoopState(
                     active=True,
                     iteration=iteration,
@@ -181,9 +188,18 @@ class LoopStateListener:
                     completion_promise=self.promise,
                     started_at=iso_time(self.started_at),
                     prompt=self.task,
+                    extra={RUN_KEY: self.run_id},
                 )
                 self.file.write(state)
-            case RunEnded():
+            case RunEnded() if self._shown_run() == self.run_id:
                 self.file.clear()
             case _:
                 pass
+
+    def _is_of_a_session(self) -> bool:
+        state = self.file.read()
+        return state is not None and bool(session_of(state))
+
+    def _shown_run(self) -> object:
+        state = self.file.read()
+        return None if state is None else state.extra.get(RUN_KEY)

@@ -6,8 +6,10 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from ralph.domain.holder import Owner
 from ralph.domain.promise.loop_state import (
     RalphLoopConfig,
     RalphLoopState,
@@ -19,7 +21,8 @@ from ralph.domain.promise.loop_state import (
 )
 
 SESSION_KEY = "sessionId"
-"""An extra key of the state file."""
+PROCESS_KEY = "process"
+"""Extra keys of the state file: the session, and the process that it runs in."""
 
 LONGEST_TASK = 100_000
 
@@ -69,20 +72,53 @@ def loop_request(arguments: str) -> LoopRequest | str:
     return config_problem(config) or LoopRequest(task, config)
 
 
-def started_loop(request: LoopRequest, *, session: str, started_at: str) -> RalphLoopState:
+Process = Mapping[str, object]
+
+
+def started_loop(
+    request: LoopRequest, *, session: str, started_at: str, process: Process | None = None
+) -> RalphLoopState:
     state = new_state(request.task, request.config, started_at=started_at)
-    return replace(state, extra={SESSION_KEY: session})
+    return in_process(replace(state, extra={SESSION_KEY: session}), process)
+
+
+def in_process(state: RalphLoopState, process: Process | None) -> RalphLoopState:
+    """A session that is resumed goes on in another process. None: it is not known."""
+    others = {key: value for key, value in state.extra.items() if key != PROCESS_KEY}
+    return replace(state, extra=others if process is None else {**others, PROCESS_KEY: dict(process)})
+
+
+def session_of(state: RalphLoopState) -> str:
+    """Empty: it is not the loop of a session."""
+    session = state.extra.get(SESSION_KEY)
+    return session if isinstance(session, str) else ""
+
+
+def owner_of(state: RalphLoopState) -> Owner | None:
+    match state.extra.get(PROCESS_KEY):
+        case {"pid": int(pid), "processStarted": str(started), "bootId": str(boot), "host": str(host)}:
+            return Owner(pid, started, boot, host)
+        case _:
+            return None
 
 
 def belongs_to(state: RalphLoopState, session: str) -> bool:
     return state.active and bool(session) and state.extra.get(SESSION_KEY) == session
 
 
-def in_the_way(state: RalphLoopState | None, session: str) -> str:
-    """Why no new loop can start here; empty if one can. The session's own loop simply starts again."""
+def in_the_way(state: RalphLoopState | None, session: str, *, run: str | None = None) -> str:
+    """Why no new loop can start here; empty if one can. The session's own loop simply starts again.
+
+    ``run`` is the run of ``ralph`` that holds the project; empty: none does; None: that cannot be known, and only the
+    state of a run tells.
+    """
+    if run:
+        return f"a run of `ralph` is under way here ({run}): wait for it, or end it with `ralph stop`"
     if state is None or not state.active or belongs_to(state, session):
         return ""
     if SESSION_KEY not in state.extra:
+        if run is not None:  # left by one that was killed
+            return ""
         return "a run of `ralph` is under way here: wait for it, or end it with `ralph stop`"
     return (
         "another session has a loop here "

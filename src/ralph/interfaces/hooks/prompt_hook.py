@@ -27,20 +27,23 @@ def _start(event: HookEvent, arguments: str) -> Answer:
     from time import gmtime, strftime
 
     from ralph.domain.promise.session_loop import in_the_way, loop_request, opening, started_loop
+    from ralph.interfaces.hooks.holders import run_under_way, session_process
     from ralph.interfaces.hooks.loop_files import loop_file, loop_places, read_loop, write_loop
+    from ralph.interfaces.hooks.places import project_of
     from ralph.interfaces.hooks.protocol import add_context, block
 
     request = loop_request(arguments)
     if isinstance(request, str):
         return block(f"ralph loop: {request}")
-    path = loop_file(event)
-    if reason := in_the_way(read_loop(path), event.session):
-        return block(f"ralph loop: {reason}")
     if not event.starts:
         message = "the session has no working directory"
         raise ValueError(message)
+    path = loop_file(event)
+    run = run_under_way(project_of(event.starts[0], event.environ))
+    if reason := in_the_way(read_loop(path), event.session, run=run):
+        return block(f"ralph loop: {reason}")
     now = strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime())
-    state = started_loop(request, session=event.session, started_at=now)
+    state = started_loop(request, session=event.session, started_at=now, process=session_process())
     write_loop(path or loop_places(event)[0], state)
     return add_context("UserPromptSubmit", opening(state))
 

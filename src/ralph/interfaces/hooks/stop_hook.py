@@ -47,7 +47,8 @@ def _continue_loop(event: HookEvent, path: str) -> Answer | None:
     """Until the agent gives the promise or the iterations are used up."""
     import os
 
-    from ralph.domain.promise.session_loop import belongs_to, next_turn
+    from ralph.domain.promise.session_loop import belongs_to, in_process, next_turn
+    from ralph.interfaces.hooks.holders import session_process
     from ralph.interfaces.hooks.loop_files import read_loop, write_loop
     from ralph.interfaces.hooks.transcript import last_words
 
@@ -58,7 +59,7 @@ def _continue_loop(event: HookEvent, path: str) -> Answer | None:
     if turn.state is None:
         os.unlink(path)  # noqa: PTH108
     elif turn.state != state:
-        write_loop(path, turn.state)
+        write_loop(path, in_process(turn.state, session_process()))
     if not turn.prompt:
         return say(turn.message)
     count_block(event)

@@ -113,7 +113,7 @@ class PromptComposition:
             warnings = list(await scm.prepare())
             actions.append(scm)
         listeners: list[Listener] = []
-        if self.profile.prompt == "continuation":
+        if self.profile.prompt == "continuation" and kit.record.holds:
             listeners.append(self._loop_state_listener(kit))
         proof = await proof_layers(kit)
         yield Composed(
@@ -137,7 +137,11 @@ class PromptComposition:
 
         file = loop_state_file(kit.workspace, report=kit.complain, now=kit.clock.now)
         return LoopStateListener(
-            file, task=self.prompt.read(), promise=self.completion, started_at=kit.clock.now()
+            file,
+            kit.record.run_id,
+            task=self.prompt.read(),
+            promise=self.completion,
+            started_at=kit.clock.now(),
         )
 
 

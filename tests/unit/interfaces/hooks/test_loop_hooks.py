@@ -40,7 +40,7 @@ def test_a_loop_goes_on_until_its_promise(project: Path) -> None:
     assert "Ralph loop, iteration 1/5." in opening
     state = read_ralph_loop_state(root=project)
     assert state is not None
-    assert (state.prompt, state.max_iterations, state.extra) == ("Build it", 5, {"sessionId": SESSION})
+    assert (state.prompt, state.max_iterations, state.extra["sessionId"]) == ("Build it", 5, SESSION)
     for iteration in (2, 3):
         answer = stop(project)
         assert answer is not None
