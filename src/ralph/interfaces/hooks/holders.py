@@ -21,8 +21,6 @@ def run_under_way(project: str) -> str | None:
 
     home = _main_checkout(project)
     database = os.path.join(home, STATE_FOLDER, "ralph.db")
-    if not os.path.exists(database):
-        return None
     try:
         connection = sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=1)
         try:
