@@ -158,7 +158,7 @@ def test_global_states_are_where_the_system_wants_them(own_home: Path, tmp_path:
 
 def test_a_run_shows_where_it_stands(tmp_path: Path, reports: Reports) -> None:
     file = loop_state_file(tmp_path, report=reports, now=lambda: NOW)
-    listener = LoopStateListener(file, task="Build it", promise="DONE", started_at=NOW)
+    listener = LoopStateListener(file, "a-run", task="Build it", promise="DONE", started_at=NOW)
     listener(Warned("x"), NOW)
     assert file.read() is None
     for iteration in (1, 2):
@@ -170,6 +170,7 @@ def test_a_run_shows_where_it_stands(tmp_path: Path, reports: Reports) -> None:
         "completionPromise": "DONE",
         "startedAt": "2023-11-14T22:13:20.000Z",
         "prompt": "Build it",
+        "runId": "a-run",
     }
     listener(RunEnded(Outcome.COMPLETED, "", 2, Spend(), 1.0), NOW)
     assert file.read() is None

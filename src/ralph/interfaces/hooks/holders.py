@@ -72,7 +72,7 @@ def _main_checkout(project: str) -> str:
     text = _read(os.path.join(project, ".git"))
     folder = os.path.normpath(os.path.join(project, text.partition("gitdir:")[2].strip()))
     worktrees = os.path.dirname(folder)
-    if text.startswith("gitdir:") and os.path.basename(worktrees) == "worktrees":
+    if text.startswith("gitdir:") and worktrees.endswith("/.git/worktrees"):
         return os.path.dirname(os.path.dirname(worktrees))
     return project
 
