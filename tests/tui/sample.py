@@ -55,7 +55,14 @@ EARLIER = "20260921-090000-77c0"
 SPEC = TaskCompletionSpec(
     "The cart's totals are right for every currency.",
     ["rounds half to even", "keeps three decimals for TND", "an empty cart costs 0"],
-    {"coder": CompletionCriteria("CODED", "the unit tests pass", "external", max_iterations=7)},
+    {
+        "coder": CompletionCriteria(
+            "CODED", "the unit tests pass", "external", {"command": "make test"}, max_iterations=7
+        ),
+        "qa": CompletionCriteria(
+            verification_config={"stages": [{"name": "all tests", "config": {"command": "make test"}}]}
+        ),
+    },
 )
 
 

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from ralph.domain.agent.events import Text
-from ralph.domain.loop.events import AgentActed, AgentEnded, ClaimsSought, IterationEnded, RunPaused
+from ralph.domain.loop.events import (
+    AgentActed,
+    AgentEnded,
+    AgentStarted,
+    ClaimsSought,
+    IterationEnded,
+    IterationStarted,
+    RunPaused,
+)
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.interfaces.tui.board_view import BoardView
@@ -89,6 +97,21 @@ def test_the_runs_are_listed_and_one_can_be_chosen(shop: Record) -> None:
     play(shop.root, story)
 
 
+def test_a_run_says_which_task_it_works_on_and_how_much_its_stage_has_left(record: Record) -> None:
+    record.database.execute("UPDATE runs SET options = json_set(options, '$.task', 'T-9')")
+    record.write(
+        IterationStarted(3, 1, None, "T-9/coder", role="coder", used=2, limit=7, promise="CODED"),
+        AgentStarted("claude -p", 4242),
+    )
+
+    async def story(viewer: Viewer) -> None:
+        await viewer.sees("role coder, 2 of 7", "promises CODED")
+        await viewer.press("1")
+        await viewer.sees(RUN, "T-9")
+
+    play(record.root, story, size=LARGE)
+
+
 def test_tasks_stand_in_the_lane_of_the_role_whose_turn_it_is(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.press("2")
@@ -106,6 +129,7 @@ def test_a_task_opens_with_its_criteria_and_its_verifications(shop: Record) -> N
         await viewer.sees("Coder 3")
         await viewer.press("enter")
         await viewer.sees("Completion criteria", "rounds half to even", "promises CODED", "at most 7")
+        await viewer.sees("external: make test", "multi_stage: all tests (make test)")
         await viewer.sees("Verification history", "1 failed, 41 passed")
         await viewer.press("escape")
         await viewer.sees("Coder 3")

@@ -91,6 +91,9 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, s
             prompt_chars=len(prompt),
             prompt_file=str(files.prompt),
             commit=state.commit,
+            used=assignment.used + 1,
+            limit=assignment.limit,
+            promise=assignment.promise,
         )
     )
     save(state)
@@ -119,6 +122,9 @@ def _session_before(
             assignment=assignment.key,
             role=assignment.role,
             commit=state.commit,
+            used=assignment.used + 1,
+            limit=assignment.limit,
+            promise=assignment.promise,
         )
     )
     save(state)

@@ -38,6 +38,9 @@ class IterationStarted:
     prompt_chars: int = 0
     prompt_file: str = ""
     commit: str = ""  # at its start; empty: unknown
+    used: int = 0  # iterations of the assignment itself, this one included
+    limit: int | None = None  # of those
+    promise: str = ""  # what the assignment ends with
     kind: str = field(default="iteration_started", init=False)
 
 

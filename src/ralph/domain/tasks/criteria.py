@@ -48,6 +48,30 @@ def usual_description(task: Task, role: str) -> str:
     return f"Complete {role} stage for: {task.title}"
 
 
+def describe_verification(criteria: CompletionCriteria) -> str:
+    """One line, whatever the method: its command, how many criteria, or its stages."""
+    return _describe(str(criteria.verification_method), criteria.verification_config)
+
+
+def _describe(method: str, config: Mapping[str, Any]) -> str:
+    match method:
+        case VerificationMethod.EXTERNAL:
+            return f"external: {config.get('command', '')}"
+        case VerificationMethod.SEMANTIC:
+            number = len(config.get("check_for", ()))
+            return f"semantic: {number} {'criterion' if number == 1 else 'criteria'}"
+        case VerificationMethod.MULTI_STAGE:
+            return f"multi_stage: {', '.join(map(_describe_stage, config.get('stages', ())))}"
+        case _:
+            return method
+
+
+def _describe_stage(stage: Mapping[str, Any]) -> str:
+    command = (stage.get("config") or {}).get("command", "")
+    optional = "" if stage.get("required", True) else " (optional)"
+    return f"{stage.get('name') or stage.get('method')}{f' ({command})' if command else ''}{optional}"
+
+
 def concerns_about(task: Task, defaults: CompletionDefaults | None = None) -> tuple[str, ...]:
     """What the user should know before the task is left to itself."""
     if task.completion_spec is None:

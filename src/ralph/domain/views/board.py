@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from ralph.domain.plan.story import Review
-from ralph.domain.tasks.criteria import criteria_for
+from ralph.domain.tasks.criteria import criteria_for, describe_verification
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskAsk, TaskStatus, possible_asks
 from ralph.domain.views.tasks import TaskView
@@ -67,6 +67,7 @@ class StageCriteria:
 
     role: str
     method: str = ""
+    proof: str = ""  # the method with its command or stages
     promise: str = ""
     description: str = ""
     maximum: int | None = None
@@ -188,6 +189,7 @@ def _stage_criteria(task: Task, role: str, roles: CompletionDefaults) -> StageCr
     return StageCriteria(
         role=role,
         method=str(criteria.verification_method),
+        proof=describe_verification(criteria),
         promise=criteria.promise,
         description=criteria.description,
         maximum=criteria.max_iterations,

@@ -129,6 +129,9 @@ class IterationView:
     seconds: float = 0.0
     commit: str = ""  # the one that was checked
     began_with: str = ""  # the commit before it; empty: unknown
+    used: int = 0  # iterations of its assignment, this one included
+    limit: int | None = None  # of those
+    promise: str = ""
 
     @property
     def is_judged(self) -> bool:
@@ -218,6 +221,9 @@ def _begin(event: IterationStarted, seq: int, at: float) -> IterationView:
         prompt_chars=event.prompt_chars,
         prompt_file=event.prompt_file,
         began_with=event.commit,
+        used=event.used,
+        limit=event.limit,
+        promise=event.promise,
     )
 
 

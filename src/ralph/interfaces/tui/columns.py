@@ -41,6 +41,7 @@ def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
         Column("state", 13, _run_state),
         Column("iter", 7, _run_iterations, rank=1, right=True),
         Column("spent", 9, _run_cost, rank=1, right=True),
+        Column("task", 12, lambda row: Content(line(row.run.task)), rank=2),
         Column("last check", 20, _run_check, rank=4),
         Column("active", 8, lambda row: dim(age(now() - row.run.active_at)), rank=3),
         Column("agent", 10, lambda row: Content(line(row.run.agent)), rank=6),

@@ -136,6 +136,8 @@ def _stage(stage: StageCriteria, card: Card) -> Iterator[Content]:
         (f"{line(stage.role):<10}", "bold" if is_now else ""),
         (f"{line(stage.method).replace('_', ' ')}{promise}{limit}", DIM),
     )
+    if stage.proof not in ("", stage.method):
+        yield Content(f"            {line(stage.proof)}")
     if stage.description:
         yield Content(f"            {line(stage.description)}")
 

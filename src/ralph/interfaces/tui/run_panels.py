@@ -176,15 +176,21 @@ def _loop(look: RunLook, last: IterationView | None) -> Iterator[Content]:
     attempt = f", attempt {last.attempt}" if last.attempt > 1 else ""
     yield Content(f"iteration {last.iteration}{attempt}")
     if last.role:
-        yield Content.assemble(("role ", DIM), line(last.role))
+        yield Content.assemble(("role ", DIM), line(last.role), (_of_its_limit(last), DIM))
     if last.assignment not in ("", "prompt"):
         yield Content.assemble(("on ", DIM), line(last.assignment))
+    if last.promise:
+        yield Content.assemble(("promises ", DIM), line(last.promise))
     state = "session under way" if not last.ending else "being checked" if not last.decision else ""
     if state and look.run is not None and look.run.live:
         yield Content.styled(state, "$text-success")
     denied = sum(each.denied for each in look.iterations)
     if denied:
         yield Content.styled(f"{plural(denied, 'claim')} denied by checks", "$text-warning")
+
+
+def _of_its_limit(each: IterationView) -> str:
+    return f", {each.used} of {each.limit}" if each.limit else ""
 
 
 def _checks(each: IterationView, look: RunLook, width: int) -> Iterator[Content]:

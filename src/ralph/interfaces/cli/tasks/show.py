@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
-from ralph.domain.tasks.criteria import concerns_about, criteria_for, usual_description
+from ralph.domain.tasks.criteria import concerns_about, criteria_for, describe_verification, usual_description
 from ralph.domain.tasks.history import TaskEvent, VerificationRecord
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskBudget
@@ -132,28 +131,7 @@ def _roles(task: Task, defaults: CompletionDefaults, colors: Colors) -> Iterator
         yield f"{name} {promise}, at most {criteria.max_iterations} iterations"
         if criteria.description != usual_description(task, role):
             yield f"  {clean_line(criteria.description)}"
-        yield f"  {clean_line(_verified_by(criteria))}"
-
-
-def _verified_by(criteria: CompletionCriteria) -> str:
-    """One line, whatever the method."""
-    config = criteria.verification_config
-    match criteria.verification_method:
-        case VerificationMethod.EXTERNAL:
-            return f"external: {config.get('command', '')}"
-        case VerificationMethod.SEMANTIC:
-            number = len(config.get("check_for", ()))
-            return f"semantic: {number} {'criterion' if number == 1 else 'criteria'}"
-        case VerificationMethod.MULTI_STAGE:
-            stages = [_stage_name(stage) for stage in config.get("stages", ())]
-            return f"multi_stage: {', '.join(stages)}"
-        case method:
-            return str(method)
-
-
-def _stage_name(stage: dict[str, object]) -> str:
-    optional = "" if stage.get("required", True) else " (optional)"
-    return f"{stage.get('name') or stage.get('method')}{optional}"
+        yield f"  {clean_line(describe_verification(criteria))}"
 
 
 def _verifications(
