@@ -142,14 +142,37 @@ def test_without_a_judge_nothing_is_believed(tasks: TaskProject) -> None:
     assert tasks.files() == {"start.txt"}
 
 
-def test_the_answer_of_a_judge_that_changes_things_does_not_count(tasks: TaskProject) -> None:
-    tasks.judge("echo hacked > T-1.txt\n" + YES)
+CHANGES = {
+    "a new file": "echo new > judge.txt",
+    "another content": "echo hacked > T-1.txt",
+    "a removed file": "rm start.txt",
+    "a folder that is a link now": "rm -r inside; ln -s /tmp inside",
+    "another mode, committed": "chmod +x start.txt; git add -A; git commit -qm judged",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_what_a_judge_changes_is_undone_and_its_answer_does_not_count(
+    tasks: TaskProject, change: str
+) -> None:
+    tasks.write("inside/inner.txt", "x")
+    tasks.commit("folder")
+    tasks.judge(f"{change}\n{YES}")
     coder(tasks, "semantic", check_for=["the sum is right"])
 
-    tasks.work(check=1)
+    said = tasks.work(check=1)
 
     assert tasks.shown()["status"] == "failed"
-    assert "the judge changed the working tree" in tasks.prompt("coder", 2)
+    assert "that was undone, and its answer does not count" in said
+    assert (tasks.worktree() / "T-1.txt").read_text() == "made\n"
+    assert (tasks.worktree() / "inside" / "inner.txt").read_text() == "x"
+    assert not (tasks.worktree() / "judge.txt").exists()
+
+    tasks.judge(YES)
+    tasks.project.ralph("task", "retry", "T-1", check=0)
+    tasks.work(check=0)
+    assert tasks.files() == {"start.txt", "inside/inner.txt", "T-1.txt"}
+    assert tasks.git("ls-tree", "main", "start.txt").startswith("100644")
 
 
 def test_stages_are_run_in_order_and_stop_at_the_first_that_is_required(tasks: TaskProject) -> None:

@@ -106,17 +106,22 @@ class Semantic:
     async def _judge(self, verifying: Verifying, criteria: Sequence[str], diff: str) -> MethodVerdict:
         spent = Spend()
         hindrance: Hindrance | None = None
-        before = await verifying.tools.fingerprint()
         for number in range(1, TRIES + 1):
             tag = f"verdict-{secrets.token_hex(4)}"  # the change cannot know it, and so cannot answer for the judge
+            tree = await verifying.tools.keep_tree()
             report = await self._ask(verifying, criteria, diff, tag, number)
+            changed = await tree.put_back()
             spent += report.spend
             if report.ending is Ending.STOPPED:
                 return MethodVerdict(Verdict.ERRORED, "the judge was stopped", spend=spent)
-            if await verifying.tools.fingerprint() != before:
-                reason = "the judge changed the working tree, so its answer does not count"
-                told = f"{reason}. Look at `git status` and `git diff`, and keep what is yours only."
-                return MethodVerdict(Verdict.ERRORED, reason, told=told, spend=spent)
+            if changed:  # perhaps it has made true what it should judge
+                reason = (
+                    f"the judge changed {_listed(changed)}; that was undone, and its answer does not count"
+                )
+                if number < TRIES:
+                    verifying.judging.publish(Warned(reason))
+                    continue
+                return MethodVerdict(Verdict.ERRORED, reason, told=reason, spend=spent)
             hindrance = _hindrance_of(report)
             if hindrance is not None:
                 if hindrance.obstacle is not Obstacle.TRANSIENT:
@@ -163,6 +168,10 @@ class Semantic:
         )
         judge = tools.judge(str(verifying.config.get("model") or ""), (tag,), turn=number - 1)
         return await judge.run(request, judging.publish, stop=judging.control.stop_now())
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
 def _hindrance_of(report: AgentReport) -> Hindrance | None:

@@ -33,6 +33,14 @@ class Judges(Protocol):
         ...
 
 
+class KeptTree(Protocol):
+    """The files of the work, as they were."""
+
+    async def put_back(self) -> Sequence[str]:
+        """Those that have changed since; they are as they were."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationTools:
     """What all verifications of a task share. ``custom_method`` finds a method of the user's own by its name."""
@@ -48,6 +56,7 @@ class VerificationTools:
     redact: Callable[[str], str]
     fingerprint: Callable[[], Awaitable[str]]  # of the working tree; empty: not known
     diff: Callable[[], Awaitable[str]]  # what the task has changed so far
+    keep_tree: Callable[[], Awaitable[KeptTree]]  # around a judge, who must change nothing
     rerun_failing: bool = False
     known: dict[object, MethodVerdict] = field(default_factory=dict)  # verdicts on this iteration's tree
 

@@ -35,7 +35,7 @@ from ralph.engine.tasks.ports import VerificationTools, Worktree
 from ralph.engine.tasks.verification import VerificationCheck
 from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
-from ralph.wiring.judges import judges_of
+from ralph.wiring.judges import judges_of, tree_keeper
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.roles import agents_of_roles
@@ -141,6 +141,7 @@ class TaskComposition:
             redact=kit.runners.redactor.redact,
             fingerprint=self._fingerprint(kit),
             diff=lambda: git.diff_since(self.worktree.base),
+            keep_tree=tree_keeper(kit, base=self.worktree.base),
             rerun_failing=own.rerun_failing,
         )
         protection = ProtectionCheck(

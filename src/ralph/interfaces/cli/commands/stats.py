@@ -29,7 +29,7 @@ _COLUMNS = (
 )
 
 HELP = """Show how tasks have gone so far, by role and verification method: iterations, first-pass rate, time, cost, and the
-iteration limit that past work suggests. The plot shows how many stages needed 1, 2, 3 … iterations."""
+iteration limit that past work suggests; ralph does not set it by itself. The plot shows how many stages needed 1, 2, 3 … iterations."""
 
 
 @click.command("stats", help=HELP)
@@ -55,11 +55,10 @@ def command(role: str | None, as_json: bool, project_dir: Path | None) -> None:
 
 
 def _limit_lines(limits: Sequence[Suggestion]) -> Iterator[str]:
-    yield "limits of iterations"
+    yield "limits of iterations, as past work suggests them; profiles.verified.roles.ROLE.maxIterations sets one"
     for limit in limits:
-        advice = (
-            f"keep {limit.present}" if limit.limit == limit.present else f"{limit.present} → {limit.limit}"
-        )
+        is_same = limit.limit == limit.present
+        advice = f"keep {limit.present}" if is_same else f"{limit.limit} instead of {limit.present}"
         yield f"  {clean_line(limit.role)}: {advice} ({limit.reason})"
 
 

@@ -1,0 +1,56 @@
+"""The working tree as it was before somebody looked at it, and back to it: whoever judges changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from ralph.domain.proof.tree import LINK, Tree
+
+if TYPE_CHECKING:
+    from ralph.adapters.workspace.proof_store import GitProofStore
+
+EXECUTABLE = "100755"
+
+
+class KeptTree:
+    """What is ignored is not kept: it is no part of the work."""
+
+    def __init__(self, store: GitProofStore, tree: Tree) -> None:
+        self._store = store
+        self._tree = tree
+
+    @classmethod
+    async def of(cls, store: GitProofStore) -> Self:
+        """As it is now. Raises GitFailed."""
+        return cls(store, await store.snapshot())
+
+    async def put_back(self) -> Sequence[str]:
+        """The files that had changed; they are as they were. Raises GitFailed."""
+        now = await self._store.snapshot()
+        changed = sorted(now.differing(self._tree))
+        for path in changed:  # all of them first: a link may lie where a folder was
+            if path in now.files:
+                self._place(path).unlink(missing_ok=True)
+        for path in changed:
+            await self._write(path)
+        return changed
+
+    async def _write(self, path: str) -> None:
+        entry = self._tree.files.get(path)
+        if entry is None:
+            return
+        file, content = self._place(path), await self._store.content(entry)
+        if file.is_dir() and not any(file.iterdir()):
+            file.rmdir()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if entry.mode == LINK:
+            file.symlink_to(content.decode(errors="surrogateescape"))
+            return
+        file.write_bytes(content)
+        if entry.mode == EXECUTABLE:
+            file.chmod(0o755)
+
+    def _place(self, path: str) -> Path:
+        return self._store.top / path
