@@ -94,10 +94,13 @@ class GitProofStore:
         index = self._folder / "index"
         git = self._private(index=index)
         known = (await git.must("ls-files", "-z")).names if index.exists() else []
-        listing = self._listing("names", (*work.part, *set(known).difference(work.part)))
+        gone = self._listing("gone", set(known).difference(work.part))
+        listing = self._listing("names", work.part)
         (self._folder / "index.lock").unlink(
             missing_ok=True
         )  # of a git that was killed: nobody else works here
+        # By force: git refuses to look for a file whose folder is a link now.
+        await git.must("update-index", "--force-remove", "-z", "--stdin", stdin=gone)
         await git.must("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=listing)
         tree = await self._listed(index)
         # What was part of the work and is ignored now is still in the index.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
 
 from ralph.adapters.git import Git
@@ -47,10 +47,10 @@ async def list_work(
 
 
 def _take(
-    found: WorkFiles, folder: Path, prefix: str, tracked: Iterable[str], others: Iterable[str]
+    found: WorkFiles, folder: Path, prefix: str, tracked: Collection[str], others: Iterable[str]
 ) -> Iterable[str]:
     """Sort the names that git gave; gives the repositories among them. Tracked files count even if they are ignored."""
-    known, nested = frozenset(tracked), set[str]()
+    known, nested = frozenset(tracked) - _behind_links(folder, tracked), set[str]()
     for name in known.union(others):
         if _is_own(name) and name not in known:
             continue
@@ -63,6 +63,13 @@ def _take(
             else:
                 found.ignored.append(f"{prefix}{name}")
     return nested
+
+
+def _behind_links(folder: Path, tracked: Collection[str]) -> frozenset[str]:
+    """Tracked, but their folder was replaced by a link: they are not there, whatever the link leads to."""
+    folders = {parent for name in tracked for parent in PurePosixPath(name).parents}
+    links = {parent for parent in folders if (folder / parent).is_symlink()}
+    return frozenset(name for name in tracked if links and not links.isdisjoint(PurePosixPath(name).parents))
 
 
 def _is_own(path: str) -> bool:
