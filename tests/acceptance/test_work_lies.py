@@ -40,7 +40,7 @@ def tasks(project: Project) -> TaskProject:
     made.write(".gitignore", "ignored/\n*.pyc\nsitecustomize.py\n")
     (made.root / "check.sh").chmod(0o755)
     made.commit("tests")
-    made.settings(roles={"coder": {"maxIterations": 2}})
+    made.settings(roles={"coder": {"maxIterations": 2}}, others={"tests": "locked"})
     return made
 
 

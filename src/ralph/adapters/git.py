@@ -221,24 +221,3 @@ class Git:
         if ran.code not in (0, 1) and await self.commit_of(commit) and await self.commit_of(of):
             raise self._failure(("merge-base", "--is-ancestor", commit), ran, REPAIR)
         return ran.ok
-
-
-class BaseTree:
-    """The files of one commit, whatever has become of the working tree and the index. Raises GitFailed if it is not there."""
-
-    def __init__(self, git: Git, commit: str) -> None:
-        self._git = git
-        self._commit = commit
-        self._files: dict[str, str] | None = None
-
-    async def files(self) -> Mapping[str, str]:
-        """The object id of each file or link, by its path."""
-        if self._files is None:
-            ran = await self._git.must("ls-tree", "-r", "-z", "--full-tree", self._commit)
-            entries = (entry.partition("\t") for entry in ran.names)
-            found = ((about.split(" "), path) for about, _, path in entries)
-            self._files = {path: name for (_, kind, name), path in found if kind == "blob"}  # no submodules
-        return self._files
-
-    async def content(self, object_id: str) -> bytes:
-        return (await self._git.must("cat-file", "blob", object_id)).output

@@ -470,15 +470,13 @@ class Table(JsonKind[T]):
                 at.inside(key).doubt("unknown key, ignored", self._suggestion(key, at.path))
 
     def _suggestion(self, key: str, path: KeyPath) -> str:
-        close = nearest(key, [setting.key for setting in self.settings])
-        if close:
-            return f"did you mean {spell((*path, close))}?"
         # Perhaps the key is right but one level too high.
         for setting in self.settings:
             inner = setting.kind.kind if isinstance(setting.kind, Nullable) else setting.kind
             if isinstance(inner, Table) and any(key == below.key for below in inner.settings):
                 return f"did you mean {spell((*path, setting.key, key))}?"
-        return ""
+        close = nearest(key, [setting.key for setting in self.settings])
+        return f"did you mean {spell((*path, close))}?" if close else ""
 
     def json_schema(self) -> dict[str, object]:
         properties: dict[str, object] = {key: {} for key in sorted(self.also_allowed)}

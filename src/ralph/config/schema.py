@@ -31,6 +31,7 @@ from ralph.config.profile_settings import ProfilesSettings
 from ralph.config.sandbox_settings import SandboxSettings
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.proof.strength import Proof
+from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.domain.text.excerpt import Keep
 from ralph.guard.judgement import PACKS
 
@@ -239,6 +240,17 @@ class Settings:
         Proof.GUARDED,
         "How a claim is proven besides the guardrails: `strict`: all of it on every claim; `guarded`: in throw-away"
         " checkouts before work is finally accepted; `trusting`: by the guardrails alone. See docs/verification.md.",
+    )
+    tests: TestsPolicy = setting(
+        Choice(*TestsPolicy),
+        TestsPolicy.REVIEWED,
+        "What may become of the tests that are there: `locked`: they stay as they are; `reviewed`: a session that did not"
+        " do the work decides whether the task demands each change; `free`: they may be changed.",
+    )
+    allow_test_changes: tuple[str, ...] = setting(
+        STRINGS,
+        (),
+        "Files that prove the work and may be changed all the same; patterns as in .gitignore.",
     )
     truncation: TruncationSettings = setting(
         Table(TruncationSettings), TruncationSettings(), "How long output is shortened for the agent."

@@ -7,11 +7,14 @@ import posixpath
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from ralph.config.root import git_top
 from ralph.domain.proof.strength import Proof
-from ralph.engine.ports import Check, Commands
+from ralph.domain.proof.tests_policy import TestsPolicy
+from ralph.engine.ports import Check, Commands, When
+from ralph.engine.proof.ports import ProofStore
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import nothing_to_begin
 
@@ -19,7 +22,39 @@ if TYPE_CHECKING:
     from ralph.adapters.workspace.proof_store import GitProofStore
     from ralph.domain.proof.protection import Protection
     from ralph.domain.proof.required_command import RequiredCommand
+    from ralph.engine.proof.canary_check import Canary
+    from ralph.engine.proof.changed_tests import ChangedTests
     from ralph.engine.proof.ports import Checkout
+    from ralph.engine.proof.proving import Proving
+
+
+SETTINGS = ("settings.json", "settings.local.json")
+MOST_SETTINGS = 10_000_000
+
+
+class OpenStore(ProofStore, Protocol):
+    """A store that has its base; ``prefix`` is where the workspace lies in ``top``, which its paths are relative to."""
+
+    @property
+    def top(self) -> Path: ...
+
+    @property
+    def prefix(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenProof:
+    """What the layers of one run share. ``canary``: None where there are no tests that could show one."""
+
+    store: OpenStore
+    proving: Proving
+    changed: ChangedTests
+    canary: Canary | None
+
+    def requiring(self, required: Sequence[RequiredCommand]) -> OpenProof:
+        """The same for some of the commands."""
+        canary = self.canary.requiring(required) if self.canary is not None else None
+        return replace(self, proving=self.proving.requiring(required), canary=canary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,39 +70,125 @@ async def proof_layers(
     required: Sequence[RequiredCommand] = (),
     *,
     base: str = "",
-    protection: Protection | None = None,
+    store: OpenStore | None = None,
 ) -> ProofLayers:
     """What a claim must pass before it is accepted: nothing if the user trusts, or if no command is required.
 
     ``required``: by default the guardrails. ``base``: the commit that the work began with; by default, what is there.
-    ``protection``: what decides about the commands, if the usual is not right.
+    ``store``: one that is open already.
     """
     commands = tuple(required) or tuple(guardrail.required for guardrail in kit.launch.guardrails)
     if not commands or kit.launch.settings.proof == Proof.TRUSTING:
         return ProofLayers()
+    proof = await open_proof(kit, commands, base=base, store=store)
+    protection = await followed(proof, protection_of(kit, commands, proof.store.prefix))
+    return ProofLayers(
+        [comparison(kit, proof, protection), *layers_of(kit, proof, protection)], beginning_of(kit, proof)
+    )
+
+
+async def open_proof(
+    kit: Kit, required: Sequence[RequiredCommand], *, base: str = "", store: OpenStore | None = None
+) -> OpenProof:
+    """``store``: one that is open already; else the run's own is opened, with ``base``. Raises GitFailed."""
     from ralph.adapters.workspace.plain_texts import PlainTexts
     from ralph.domain.proof.protection import is_test
-    from ralph.engine.proof.canary_check import Canary, Start
-    from ralph.engine.proof.layers import CleanCheckout, OldProof
+    from ralph.engine.proof.canary_check import Canary
+    from ralph.engine.proof.changed_tests import ChangedTests
     from ralph.engine.proof.proving import Proving
 
-    store = proof_store(kit)
-    await store.open(base=base)
+    if store is None:
+        own = proof_store(kit)
+        await own.open(base=base)
+        store = own
+    top = store.top
 
     @asynccontextmanager
     async def commands_at(checkout: Checkout) -> AsyncIterator[Commands]:
         from ralph.adapters.checks.commands import ShellCommands
 
-        async with kit.runner_at(checkout.top, reads=[store.top], writes=checkout.linked) as runner:
+        async with kit.runner_at(checkout.top, reads=[top], writes=checkout.linked) as runner:
             yield ShellCommands(runner, checkout.workspace)
 
-    proving = Proving(store, commands, commands_at=commands_at, journal=kit.record.journal)
-    protected = protection or protection_of(kit, commands, store.prefix)
-    checks: list[Check] = [CleanCheckout(proving), OldProof(proving, protected)]
-    if not any(map(is_test, store.base.files)):
-        return ProofLayers(checks)
-    canary = Canary(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex())
-    return ProofLayers([*checks, canary], lambda: canary.begin(Start(kit.control, kit.publish)))
+    proving = Proving(store, required, commands_at=commands_at, journal=kit.record.journal)
+    has_tests = bool(required) and any(map(is_test, store.base.files))
+    canary = Canary(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex()) if has_tests else None
+    return OpenProof(store, proving, ChangedTests(), canary)
+
+
+def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
+    """What is tried before the first session."""
+    from ralph.engine.proof.canary_check import Start
+
+    if (canary := proof.canary) is None:
+        return nothing_to_begin
+    return lambda: canary.begin(Start(kit.control, kit.publish))
+
+
+def comparison(
+    kit: Kit,
+    proof: OpenProof,
+    protection: Protection,
+    *,
+    when: When = When.BEFORE_ACCEPT,
+    base: str = "",
+    settings_deny: bool = True,
+) -> Check:
+    """Whether what decides the checks is still what it was."""
+    from ralph.adapters.files import read_whole
+    from ralph.engine.proof.comparison import ComparisonCheck
+
+    folder = kit.launch.state_folder
+
+    def read_settings() -> dict[str, bytes | None]:
+        return {
+            f"{protection.prefix}.ralph/{name}": read_whole(folder / name, MOST_SETTINGS) for name in SETTINGS
+        }
+
+    return ComparisonCheck(
+        proof.store,
+        protection,
+        proof.changed,
+        tests=kit.launch.settings.tests,
+        when=when,
+        base=base,
+        read_settings=read_settings,
+        settings_deny=settings_deny,
+    )
+
+
+def layers_of(kit: Kit, proof: OpenProof, protection: Protection, *, base: str = "") -> list[Check]:
+    """Those that come last, when nothing else denies the claim."""
+    from ralph.engine.proof.layers import CleanCheckout, OldProof
+
+    return [
+        *reviews(kit, proof, protection, base=base),
+        CleanCheckout(proof.proving),
+        OldProof(proof.proving, protection, proof.changed),
+        *([proof.canary] if proof.canary is not None else ()),
+    ]
+
+
+def reviews(kit: Kit, proof: OpenProof, protection: Protection, *, base: str = "") -> list[Check]:
+    """Fresh eyes on changed tests, if the settings want them."""
+    from ralph.engine.proof.tests_review import Reviewing, TestsReview
+    from ralph.wiring.judges import judges_of
+
+    if kit.launch.settings.tests != TestsPolicy.REVIEWED:
+        return []
+    reviewing = Reviewing(
+        reviewer=lambda tag, turn: judges_of(kit)("", (tag,), turn=turn),
+        journal=kit.record.journal,
+        redact=kit.runners.redactor.redact,
+    )
+    return [TestsReview(proof.store, protection, proof.changed, reviewing, base=base)]
+
+
+async def followed(proof: OpenProof, protection: Protection) -> Protection:
+    """With the scripts that the commands run in turn."""
+    from ralph.engine.proof.comparison import follow
+
+    return await follow(protection, proof.store)
 
 
 def proof_store(kit: Kit) -> GitProofStore:
@@ -82,6 +203,12 @@ def protection_of(kit: Kit, required: Sequence[RequiredCommand], prefix: str) ->
     """What decides whether the commands pass, as paths of the whole repository; ``prefix``: the workspace in it."""
     from ralph.domain.proof.protection import Protection
 
-    own = kit.launch.settings.profiles.verified
+    settings = kit.launch.settings
     commands = ((each.command, posixpath.join(prefix, each.working_dir)) for each in required)
-    return replace(Protection.of(commands, protect=own.protect), tests=True)
+    found = Protection.of(
+        commands,
+        protect=settings.profiles.verified.protect,
+        may_change=settings.allow_test_changes,
+        prefix=prefix,
+    )
+    return replace(found, tests=settings.tests != TestsPolicy.FREE)

@@ -118,16 +118,20 @@ def _what_happened(state: FileState) -> str:
 
 def tell_agent(found: Sequence[Finding], base: str = "") -> str:
     """What the agent is told: what is wrong, and how to undo it. ``base``: the commit that the work began with."""
-    way = f"with `git checkout {base[:12]} -- FILE`" if base else "as they were when the work began"
     listed = "\n".join(f"- {one.path}: {one.what}" for one in found[:SHOWN])
     more = f"\n- … and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return (
         "Verification failed: files that prove the work were changed. Tests may be added, but those that are there "
         "must stay as they were, and so must whatever decides what is verified:\n"
         f"{listed}{more}\n"
-        f"Put them back {way} (delete what was added), and fix the code instead. If the task cannot be done without "
+        f"Put them back {way_back(base)} (delete what was added), and fix the code instead. If the task cannot be done without "
         "such a change, say so and why; a person must allow it (mayChange, --allow-test-changes)."
     )
+
+
+def way_back(base: str) -> str:
+    """How files are put back; ``base``: the commit that the work began with, empty if there is none."""
+    return f"with `git checkout {base[:12]} -- FILE`" if base else "as they were when the work began"
 
 
 def summary(found: Sequence[Finding], extended: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ _RUNNERS_OWN = re.compile(
     r"\.[cm]?[jt]s(?:on)?|\.mocharc[^/]*|\.babelrc[^/]*|\.swcrc|\.nycrc[^/]*|\.c8rc[^/]*|\.taprc|mocha\.opts"
     r"|\.npmrc|\.yarnrc[^/]*|\.pnpmfile\.cjs|pnpm-workspace\.yaml|bunfig\.toml|\.cargo/config(?:\.toml)?"
     r"|gradle\.properties|settings\.gradle(?:\.kts)?|junit-platform\.properties|[^/]*\.runsettings|noxfile\.py)$"
-    r"|(?:^|/)(?:\.mvn|gradle/wrapper|node_modules/\.bin)/"
+    r"|(?:^|/)(?:\.mvn|gradle/wrapper)/"
 )
 _LINT = re.compile(
     r"(?:^|/)\.?(mypy|ruff|flake8|pylint|eslint|stylelint|pyright)(?:rc|config)?[^/]*\.?(?:ini|toml|json|rc|[cm]?js|ya?ml|ts)?$"
@@ -53,6 +53,9 @@ _LOADED = re.compile(
     r"(?:^|/)(?:(?:site|user)customize\.(?:pyc?|so)|[^/]*\.pth|[^/]*\.egg-link)$|\.(?:egg|dist)-info/"
 )
 _MODULE = re.compile(r"^(?:src/|lib/)?([A-Za-z_]\w*)(?:\.(?:py|pyc|so|pyd)$|\.cpython-[^/]*$|/)")
+_FOUND_FIRST = re.compile(
+    r"(?:^|/)node_modules/\.bin/"
+)  # npm looks here for programs before it looks anywhere else
 _ALWAYS = re.compile(
     r"^\.gitmodules$|(?:^|/)\.gitattributes$|^\.ralph/(?!runs/|worktrees/)[^/]*(?:/|\.(?:json|toml|md|ya?ml)$)"
 )
@@ -79,7 +82,7 @@ FOREIGN = frozenset(
         ".pytest_cache", ".ruff_cache", ".hypothesis", "target",
     )
 )  # fmt: skip
-"""Folders of programs, not of the project: what is in them counts only if it is committed."""
+"""Folders of programs, not of the project."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +143,11 @@ class Protection:
         own = path.removeprefix(self.prefix)
         if matches_any(own, self.may_change):
             return None
-        if matches_any(own, self.protect) or _LOADED.search(path):
+        if matches_any(own, self.protect):
+            return Guard.WHOLE
+        if not FOREIGN.isdisjoint(path.split("/")):
+            return Guard.WHOLE if _FOUND_FIRST.search(path) else None
+        if _LOADED.search(path):
             return Guard.WHOLE
         if _SECTIONS.search(own) or (self.scope.targets and is_makefile(path)):
             return Guard.SECTIONS

@@ -40,16 +40,23 @@ class Canary(Layer):
         super().__init__(proving)
         self._files = files
         self._nonce = nonce
-        self._start: Mapping[str, Sighting] = {}
+        self._start: dict[str, Sighting] = {}
         self._proven: set[str] = set()
+
+    def requiring(self, required: Sequence[RequiredCommand]) -> Canary:
+        """The same for some of the commands that it begins with."""
+        other = Canary(self._proving.requiring(required), self._files, nonce=self._nonce)
+        other._start = self._start
+        return other
 
     async def begin(self, start: Start) -> None:
         """Try it on what the work begins with, once for a run. Raises GitFailed."""
         if (known := self._proving.store.recall(MEMORY)) is not None:
-            self._start = _decoded(known)
+            self._start.update(_decoded(known))
             return
         start.publish(CheckStarted(AT_START))
-        self._start, seconds = await self._probe_base(start)
+        found, seconds = await self._probe_base(start)
+        self._start.update(found)
         if start.control.stopping:
             return
         self._proving.store.remember(MEMORY, _encoded(self._start))
@@ -87,8 +94,8 @@ class Canary(Layer):
         sighted, seconds = await self._sight(tree, judging, required)
         wrong = [
             f"`{command}` {why}"
-            for command, start in self._start.items()
-            if (why := unseen(start, sighted.get(command, NOTHING)))
+            for command in dict.fromkeys(each.command for each in required)
+            if (why := unseen(self._start[command], sighted.get(command, NOTHING)))
         ]
         if not wrong:
             self._proven.add(tree.digest)
@@ -123,7 +130,8 @@ class Canary(Layer):
     def _marks(self) -> str:
         """Which commands can be probed, and which cannot."""
         unknown = [each.command for each in self._proving.required if each.command not in self._start]
-        shown = f"shown by {', '.join(self._start)}" if self._start else ""
+        known = [each.command for each in self._proving.required if each.command in self._start]
+        shown = f"shown by {', '.join(known)}" if known else ""
         cannot = f"cannot be probed: {', '.join(unknown)}" if unknown else ""
         return "; ".join(filter(None, (shown, cannot)))
 

@@ -9,6 +9,7 @@ from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Judging, When
+from ralph.engine.proof.changed_tests import ChangedTests
 from ralph.engine.proof.proving import Proving, Ran, named
 from ralph.errors import GitFailed
 
@@ -78,13 +79,19 @@ class OldProof(Layer):
 
     name = "old proof"
 
-    def __init__(self, proving: Proving, protection: Protection) -> None:
+    def __init__(self, proving: Proving, protection: Protection, allowed: ChangedTests) -> None:
+        """``allowed``: tests that the task demands to change stay as they are."""
         super().__init__(proving)
         self._protection = protection
+        self._allowed = allowed
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
         base = self._proving.store.base
-        changed = [path for path in tree.differing(base) if self._protection.puts_back(path)]
+        changed = [
+            path
+            for path in tree.differing(base)
+            if self._protection.puts_back(path) and not self._allowed.allows(path, tree)
+        ]
         if not changed:
             reason = "nothing that decides the checks was changed"
             return CheckResult(self.name, Verdict.PASSED, reason=reason)

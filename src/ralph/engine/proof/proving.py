@@ -53,7 +53,7 @@ class Occasion(Protocol):
 
 
 class Proving:
-    """``required`` must pass. The same files are not tried twice in a run: whatever passed once is known."""
+    """``required`` must pass. The same command is not tried twice with the same files: whatever passed once is known."""
 
     def __init__(
         self,
@@ -67,8 +67,14 @@ class Proving:
         self.required = tuple(required)
         self._commands_at = commands_at
         self._journal = journal
-        self._passed: set[str] = set()
+        self._passed: set[tuple[str, RequiredCommand]] = set()
         self._judged: tuple[Judging | None, Tree] = (None, Tree())
+
+    def requiring(self, required: Sequence[RequiredCommand]) -> Proving:
+        """The same for other commands; what passed is known to both."""
+        other = Proving(self.store, required, commands_at=self._commands_at, journal=self._journal)
+        other._passed = self._passed
+        return other
 
     async def judged(self, judging: Judging) -> Tree:
         """The files that this claim is about: those that the first layer found."""
@@ -81,19 +87,22 @@ class Proving:
         return await self.store.snapshot() == await self.judged(judging)
 
     def is_proven(self, tree: Tree) -> bool:
-        return tree.digest in self._passed
+        return not self._unproven(tree)
+
+    def _unproven(self, tree: Tree) -> list[RequiredCommand]:
+        return [required for required in self.required if (tree.digest, required) not in self._passed]
 
     async def run(self, tree: Tree, judging: Judging, slug: str) -> Ran:
         """All commands on these files, until one fails."""
-        if self.is_proven(tree):
+        if not (required := self._unproven(tree)):
             return Ran()
         seconds = 0.0
         async with self.store.checkout(tree) as checkout:
-            async for trial in self.trials(checkout, judging, slug, self.required, rerun=True):
+            async for trial in self.trials(checkout, judging, slug, required, rerun=True):
                 seconds += trial.verdict.seconds
                 if not trial.verdict.passed:
                     return Ran(seconds, trial.command, trial.verdict, trial.log, checkout.left_out)
-        self._passed.add(tree.digest)
+        self._passed.update((tree.digest, each) for each in required)
         return Ran(seconds)
 
     async def trials(

@@ -187,11 +187,6 @@ class Worktree:
         """A path of the project, as seen from the top of the worktree."""
         return str(PurePosixPath(self.folder, path)) if self.folder else path
 
-    def pattern_from_top(self, pattern: str) -> str:
-        """The same for a pattern. One without a slash fits at any depth."""
-        is_anchored = "/" in pattern.rstrip("/")
-        return self.from_top(pattern if is_anchored else f"**/{pattern}") if self.folder else pattern
-
 
 @dataclass(frozen=True, slots=True)
 class Removal:

@@ -172,11 +172,20 @@ def guardrail_option(text: str) -> Decorator:
     )
 
 
-proof_option = setting_option(
-    "proof",
-    "--proof",
-    type=click.Choice(("strict", "guarded", "trusting")),
-    help="How a claim is proven besides the guardrails.  [default: guarded]",
+proof_option = all_of(
+    setting_option(
+        "proof",
+        "--proof",
+        type=click.Choice(("strict", "guarded", "trusting")),
+        help="How a claim is proven besides the guardrails.  [default: guarded]",
+    ),
+    setting_option(
+        "allowTestChanges",
+        "--allow-test-changes",
+        metavar="PATTERN",
+        multiple=True,
+        help="Tests, scripts and settings that the agent may change; as in .gitignore; may be repeated.",
+    ),
 )
 
 

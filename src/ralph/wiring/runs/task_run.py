@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ralph.adapters.actions.scm import CommitLeftovers
 from ralph.adapters.checks.custom_method import CustomMethod
 from ralph.adapters.checks.merge_state import MergeCheck
-from ralph.adapters.checks.protection import ProtectionCheck
-from ralph.adapters.git import BaseTree, Git, not_above
+from ralph.adapters.git import Git, not_above
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.signals.probes import RejectProbe, TagProbe
 from ralph.adapters.storage.task_history import TaskSettling
@@ -21,7 +20,9 @@ from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import PartBudget
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.proof.protection import Protection
-from ralph.domain.proof.verification_config import commands_in
+from ralph.domain.proof.strength import Proof
+from ralph.domain.proof.tests_policy import TestsPolicy
+from ralph.domain.proof.verification_config import commands_in, commands_of_merge
 from ralph.domain.tasks.completion import CompletionCriteria
 from ralph.domain.tasks.criteria import concerns_about, criteria_for
 from ralph.domain.tasks.pipeline import Pipeline
@@ -29,7 +30,7 @@ from ralph.domain.tasks.prompts import RolePrompt, objective
 from ralph.domain.tasks.task import Task
 from ralph.engine.agents.per_role import PerRoleAgent
 from ralph.engine.deadline import TimeOver, no_deadline
-from ralph.engine.ports import Check
+from ralph.engine.ports import Check, When
 from ralph.engine.session import Watch
 from ralph.engine.tasks.ports import VerificationTools, Worktree
 from ralph.engine.tasks.verification import VerificationCheck
@@ -37,12 +38,12 @@ from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.judges import judges_of, tree_keeper
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Composed, Launch
+from ralph.wiring.launch import Composed, Launch, nothing_to_begin
+from ralph.wiring.proof import OpenProof, beginning_of, comparison, followed, layers_of, open_proof, reviews
 from ralph.wiring.roles import agents_of_roles
 
 TAGS = ("promise", "reject")
 NOTHING = Spend()
-SETTINGS = ("settings.json", "settings.local.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,11 @@ class TaskComposition:
             now=kit.clock.now,
             warn=kit.warn,
         )
-        verifying = {role: self._checks(kit, role, own) for role, own in criteria.items()}
+        required = commands_of_merge(
+            (guardrail.required for guardrail in kit.launch.guardrails), criteria.values()
+        )
+        proof = await open_proof(kit, required, base=self.worktree.base)
+        verifying = {role: await self._checks(kit, proof, role, own) for role, own in criteria.items()}
 
         def checks_of(assignment: Assignment) -> Sequence[Check]:
             return verifying[assignment.role]
@@ -109,6 +114,9 @@ class TaskComposition:
             rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
             commands=list(self._commands()),
+            begin=beginning_of(kit, proof)
+            if kit.launch.settings.proof != Proof.TRUSTING
+            else nothing_to_begin,
         )
 
     def _fingerprint(self, kit: Kit) -> Callable[[], Awaitable[str]]:
@@ -126,7 +134,9 @@ class TaskComposition:
     def _objective(self, task: Task, role: str) -> str:
         return objective(self.pipeline.templates[role], task, role=role, branch=self.worktree.branch)
 
-    def _checks(self, kit: Kit, role: str, criteria: CompletionCriteria) -> list[Check]:
+    async def _checks(
+        self, kit: Kit, proof: OpenProof, role: str, criteria: CompletionCriteria
+    ) -> list[Check]:
         own = kit.launch.settings.profiles.verified
         git = self._git(kit)
         tools = VerificationTools(
@@ -144,17 +154,18 @@ class TaskComposition:
             keep_tree=tree_keeper(kit, base=self.worktree.base),
             rerun_failing=own.rerun_failing,
         )
-        protection = ProtectionCheck(
-            self._protection(kit, role),
-            BaseTree(git, self.worktree.base),
-            root=self.worktree.path,
-            base=self.worktree.base,
-            settings=[kit.launch.state_folder / name for name in SETTINGS],
-        )
         base = self.worktree.base
-        merge = MergeCheck(git, base=base, nested=lambda: new_repositories(git, base))
+        protection = await followed(proof, self._protection(kit, role))
         # First that the proof is still the proof.
-        return [merge, protection, VerificationCheck(criteria, task=self.task, role=role, tools=tools)]
+        checks: list[Check] = [
+            MergeCheck(git, base=base, nested=lambda: new_repositories(git, base)),
+            comparison(kit, proof, protection, when=When.ON_CLAIM, base=base, settings_deny=False),
+            VerificationCheck(criteria, task=self.task, role=role, tools=tools),
+        ]
+        required = commands_of_merge((each.required for each in kit.launch.guardrails), [criteria])
+        if not required or kit.launch.settings.proof == Proof.TRUSTING:
+            return [*checks, *reviews(kit, proof, protection, base=base)]
+        return [*checks, *layers_of(kit, proof.requiring(required), protection, base=base)]
 
     def _protection(self, kit: Kit, role: str) -> Protection:
         """What one role may not touch. What a role before it was allowed to change is not held against it."""
@@ -171,11 +182,13 @@ class TaskComposition:
             if settings := own.roles.get(name):
                 may_change += settings.may_change
         tree = self.worktree
-        return Protection.of(
+        found = Protection.of(
             [(command, tree.from_top(folder)) for command, folder in commands],
-            protect=map(tree.pattern_from_top, protect),
-            may_change=map(tree.pattern_from_top, may_change),
+            protect=protect,
+            may_change=[*may_change, *kit.launch.settings.allow_test_changes],
+            prefix=f"{tree.folder}/" if tree.folder else "",
         )
+        return replace(found, tests=found.tests and kit.launch.settings.tests != TestsPolicy.FREE)
 
 
 def _texts(config: Mapping[str, object], *keys: str) -> list[str]:

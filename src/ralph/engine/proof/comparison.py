@@ -1,0 +1,142 @@
+"""Compares whatever decides a check with what it was when the work began, on every claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.proof.comparison import FileState, Finding, findings, summary, tell_agent
+from ralph.domain.proof.protection import Protection
+from ralph.domain.proof.tests_policy import TestsPolicy
+from ralph.domain.proof.tree import Tree
+from ralph.engine.ports import Judging, When
+from ralph.engine.proof.changed_tests import ChangedTests
+from ralph.engine.proof.ports import ProofStore
+from ralph.errors import GitFailed
+
+SHOWN_LINES = 5
+
+
+class ComparisonCheck:
+    """Denies whatever is not the worker's to change; about tests that the task may demand, ``tests`` decides."""
+
+    name = "protection"
+    command = ""
+
+    def __init__(
+        self,
+        store: ProofStore,
+        protection: Protection,
+        changed: ChangedTests,
+        *,
+        tests: TestsPolicy,
+        when: When = When.BEFORE_ACCEPT,
+        base: str = "",
+        read_settings: Callable[[], Mapping[str, bytes | None]] = dict,
+        settings_deny: bool = True,
+    ) -> None:
+        """``base``: the commit that the work began with, if files can be put back from there. ``read_settings``: the
+        user's settings, which git may not know; they were read when the work began, and a change is reported."""
+        self.when = when
+        self._read_settings = read_settings
+        self._settings = dict(read_settings())
+        self._settings_deny = settings_deny
+        self._told: dict[str, bytes | None] = {}
+        self._store = store
+        self._protection = protection
+        self._changed = changed
+        self._tests = tests
+        self._base = base
+
+    async def run(self, judging: Judging) -> CheckResult:
+        try:
+            tree = await self._store.snapshot()
+            states = await states_of(self._store, tree, self._protection)
+        except GitFailed as error:
+            return CheckResult(
+                self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
+            )
+        settings = self._changed_settings()
+        concern = self._concern(settings)
+        if self._settings_deny:
+            states += [state for state in settings if state.path not in tree.files]
+        found = findings(self._protection, states, known=self._store.base.files.keys())
+        pending = self._pending(found, tree)
+        self._changed.pending = pending
+        denied = [one for one in found if not one.is_test or self._tests is TestsPolicy.LOCKED]
+        if denied:
+            lines = tuple(f"{one.path}: {one.what}" for one in denied[:SHOWN_LINES])
+            told = Feedback(tell_agent(denied, self._base))
+            return CheckResult(
+                self.name,
+                Verdict.FAILED,
+                feedback=told,
+                reason=summary(denied, ()),
+                last_lines=lines,
+                concern=concern,
+            )
+        reason = summary((), [state.path for state in states])
+        if pending:
+            names = ", ".join(dict.fromkeys(one.path for one in pending))
+            reason = f"tests were changed, and are reviewed before the work is accepted: {names[:300]}"
+        return CheckResult(self.name, Verdict.PASSED, reason=reason, concern=concern)
+
+    def _changed_settings(self) -> list[FileState]:
+        now = self._read_settings()
+        return [
+            FileState(path, before, now[path])
+            for path, before in self._settings.items()
+            if now[path] != before
+        ]
+
+    def _concern(self, changed: Sequence[FileState]) -> str:
+        """Told once for each change."""
+        new = [state for state in changed if self._told.get(state.path) != state.after]
+        self._told.update({state.path: state.after for state in new})
+        if not new:
+            return ""
+        names = ", ".join(state.path.rpartition("/")[2] for state in new)
+        return f"{names} changed during the work, which still uses what it said before"
+
+    def _pending(self, found: Sequence[Finding], tree: Tree) -> tuple[Finding, ...]:
+        if self._tests is not TestsPolicy.REVIEWED:
+            return ()
+        return tuple(one for one in found if one.is_test and not self._changed.allows(one.path, tree))
+
+
+async def states_of(store: ProofStore, tree: Tree, protection: Protection) -> list[FileState]:
+    """Protected files that differ from what the work began with. Raises GitFailed."""
+    states = []
+    for path in sorted(tree.differing(store.base)):
+        before, after = store.base.files.get(path), tree.files.get(path)
+        if protection.guard(path) is not None and not (
+            before and after and before.object_id == after.object_id
+        ):
+            states.append(
+                FileState(
+                    path,
+                    None if before is None else await store.content(before),
+                    None if after is None else await store.content(after),
+                )
+            )
+    return states
+
+
+async def follow(protection: Protection, store: ProofStore) -> Protection:
+    """With the scripts that the commands run in turn, as they were when the work began. Raises GitFailed."""
+    texts: dict[str, str | None] = {}
+    wanted: set[str] = set()
+
+    def read(path: str) -> str | None:
+        if path not in texts and path in store.base.files:
+            wanted.add(path)
+        return texts.get(path)
+
+    found = protection.following(read)
+    while wanted:
+        for path in wanted:
+            texts[path] = (await store.content(store.base.files[path])).decode(errors="replace")
+        wanted.clear()
+        found = protection.following(read)
+    return found

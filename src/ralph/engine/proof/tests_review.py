@@ -1,0 +1,167 @@
+"""Fresh eyes on changed tests: a session that did not do the work says whether the task demands each change."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Spend
+from ralph.domain.proof.comparison import FileState, Finding, way_back
+from ralph.domain.proof.protection import Protection
+from ralph.domain.proof.tests_review import question, read_answer
+from ralph.domain.proof.tree import Tree
+from ralph.engine.ports import Agent, AgentRequest, Journal, Judging, When
+from ralph.engine.proof.changed_tests import ChangedTests
+from ralph.engine.proof.comparison import states_of
+from ralph.engine.proof.ports import ProofStore
+from ralph.errors import GitFailed
+
+PURPOSE = "verification"
+ROLE = "judge"
+TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewing:
+    """``reviewer`` makes an agent that answers in a tag; the second time it is asked, ``turn`` is 1."""
+
+    reviewer: Callable[[str, int], Agent]
+    journal: Journal
+    redact: Callable[[str], str]
+
+
+class TestsReview:
+    """Asked only when tests that were there have changed, and only when the work would be accepted otherwise."""
+
+    __test__ = False
+    name = "tests review"
+    command = ""
+    when = When.BEFORE_ACCEPT
+
+    def __init__(
+        self,
+        store: ProofStore,
+        protection: Protection,
+        changed: ChangedTests,
+        reviewing: Reviewing,
+        *,
+        base: str = "",
+    ) -> None:
+        self._store = store
+        self._protection = protection
+        self._changed = changed
+        self._reviewing = reviewing
+        self._base = base
+
+    async def run(self, judging: Judging) -> CheckResult:
+        pending = self._changed.pending
+        if not pending:
+            return CheckResult(self.name, Verdict.PASSED, reason="no test that was there needs a review")
+        try:
+            tree = await self._store.snapshot()
+            paths = {one.path for one in pending}
+            states = await states_of(self._store, tree, self._protection)
+            return await self._review(
+                judging, tree, pending, [state for state in states if state.path in paths]
+            )
+        except GitFailed as error:
+            return CheckResult(
+                self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
+            )
+
+    async def _review(
+        self, judging: Judging, tree: Tree, pending: Sequence[Finding], states: Sequence[FileState]
+    ) -> CheckResult:
+        spent = Spend()
+        hindrance: Hindrance | None = None
+        paths = list(dict.fromkeys(one.path for one in pending))
+        for turn in range(TRIES):
+            tag = f"tests-{secrets.token_hex(4)}"  # the change cannot know it, and so cannot answer for the reviewer
+            prompt = question(judging.assignment.objective, pending, states, tag=tag)
+            report = await self._ask(judging, tree, prompt, tag, turn)
+            spent += report.spend
+            if report.ending is Ending.STOPPED:
+                return CheckResult(self.name, Verdict.ERRORED, reason="the review was stopped", spend=spent)
+            hindrance = _hindrance_of(report)
+            if hindrance is not None:
+                if hindrance.obstacle is not Obstacle.TRANSIENT:
+                    break
+                continue
+            said = read_answer([one.content for one in report.tags if one.name == tag], paths)
+            if said is None:
+                continue
+            denied = {path: opinion for path, opinion in said.items() if not opinion.demanded}
+            if denied:
+                return self._denied(
+                    pending, {path: one.why or "no reason was given" for path, one in denied.items()}, spent
+                )
+            for path in paths:
+                self._changed.allow(path, tree)
+            self._changed.pending = ()
+            concern = "tests were changed, because the task demands it: " + "; ".join(
+                f"{path} ({opinion.why})" for path, opinion in said.items()
+            )
+            return CheckResult(
+                self.name, Verdict.PASSED, reason=concern, concern=concern, spend=spent, seconds=spent.seconds
+            )
+        if hindrance is not None:
+            reason = f"nobody could be asked about the changed tests: {hindrance.reason}"
+            return CheckResult(self.name, Verdict.ERRORED, reason=reason, spend=spent, hindrance=hindrance)
+        return self._denied(
+            pending, dict.fromkeys(paths, "the review gave no answer that could be read"), spent
+        )
+
+    def _denied(self, pending: Sequence[Finding], why: Mapping[str, str], spent: Spend) -> CheckResult:
+        lines = [
+            f"{path}: {'; '.join(one.what for one in pending if one.path == path)} ({reason})"
+            for path, reason in why.items()
+        ]
+        listed = "\n".join(f"- {line}" for line in lines)
+        told = (
+            "Tests that were there have been changed, and a review says that the task does not demand it:\n"
+            f"{listed}\nPut them back {way_back(self._base)}, and fix the code instead. If the task cannot be done "
+            "without such a change, say so and why; a person must allow it (mayChange, --allow-test-changes)."
+        )
+        return CheckResult(
+            self.name,
+            Verdict.FAILED,
+            feedback=Feedback(told),
+            reason=f"the task does not demand these changes of tests: {'; '.join(lines)}"[:600],
+            last_lines=tuple(lines[:5]),
+            spend=spent,
+            seconds=spent.seconds,
+        )
+
+    async def _ask(self, judging: Judging, tree: Tree, prompt: str, tag: str, turn: int) -> AgentReport:
+        """In a throw-away checkout: whatever it does there, the work stays as it is."""
+        prompt = self._reviewing.redact(prompt)
+        files = self._reviewing.journal.open_session(
+            prompt,
+            iteration=judging.iteration,
+            attempt=judging.attempt,
+            purpose=f"tests-review-{turn + 1}" if turn else "tests-review",
+        )
+        async with self._store.checkout(tree) as checkout:
+            request = AgentRequest(
+                prompt=prompt,
+                prompt_file=files.prompt,
+                log_file=files.log,
+                cwd=checkout.workspace,
+                purpose=PURPOSE,
+                role=judging.assignment.role,
+                environment={"RALPH_ROLE": ROLE},
+                read_only=True,
+                parts=(prompt,),
+            )
+            reviewer = self._reviewing.reviewer(tag, turn)
+            return await reviewer.run(request, judging.publish, stop=judging.control.stop_now())
+
+
+def _hindrance_of(report: AgentReport) -> Hindrance | None:
+    """Why nobody has judged. A session that was cut off may do better the next time."""
+    if report.hindrance is not None or report.ending is Ending.EXITED:
+        return report.hindrance
+    return Hindrance(Obstacle.TRANSIENT, f"it was cut off ({report.ending})")
