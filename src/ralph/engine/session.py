@@ -86,7 +86,9 @@ class AgentSession:
         # Asked before each launch: a run whose budget is used up starts nobody, a judge no more than a worker.
         if self._watch is not None and (limit := self._watch(Transcript(self._tags, price=self._price))):
             return AgentReport(ending=Ending.LIMITED, exit_code=None, is_orderly=False, reason=limit)
-        command = self._adapter.command(request)
+        # An agent that says when its turn is over speaks a stream of its own, in which its tools have no say.
+        has_stream = self._adapter.linger is not None
+        command = replace(self._adapter.command(request), private_output=has_stream)
         listener = _Listener(
             self._adapter,
             request,

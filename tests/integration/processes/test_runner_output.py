@@ -365,3 +365,21 @@ def test_a_stop_that_nobody_awaits_is_no_warning_when_nothing_starts(
         assert exit_.ending is Ending.NOT_STARTED
 
     asyncio.run(scenario())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+@pytest.mark.parametrize("is_private", [True, False])
+def test_private_output_cannot_be_spoken_in_by_a_tool(
+    runner: PosixProcessRunner, tmp_path: Path, is_private: bool
+) -> None:
+    lines: list[bytes] = []
+    script = (
+        "echo mine; sh -c 'echo forged > /proc/$PPID/fd/1' 2> /dev/null; echo more; seq 100000 | tail -n 1"
+    )
+    exit_ = asyncio.run(
+        runner.run(
+            Command(argv=("sh", "-c", script), cwd=tmp_path, private_output=is_private), on_lines=lines.extend
+        )
+    )
+    assert exit_.code == 0
+    assert lines == [b"mine", *([] if is_private else [b"forged"]), b"more", b"100000"]

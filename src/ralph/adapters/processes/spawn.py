@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -74,7 +75,7 @@ async def start(
         try:
             program = _find_program(command.argv[0], environment)
             stdin = _open_stdin(command, theirs)
-            stdout, stdout_end = _pipe(ours, theirs)
+            stdout, stdout_end = (_socket if command.private_output else _pipe)(ours, theirs)
             stderr, stderr_end = (None, stdout_end) if command.merge_stderr else _pipe(ours, theirs)
             spawn_id = adoption.next_spawn_id(run_id)
             marks = {"PWD": os.fspath(command.cwd.absolute()), RUN_VARIABLE: run_id, SPAWN_VARIABLE: spawn_id}
@@ -160,6 +161,15 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # the user's share of pipe memory may be used up
             fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    return reading, writing
+
+
+def _socket(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+    """Unlike a pipe it cannot be opened as /proc/<pid>/fd/1, where a tool of an agent could write what the agent says."""
+    reading, writing = (end.detach() for end in socket.socketpair())
+    ours.callback(os.close, reading)
+    theirs.callback(os.close, writing)
+    os.set_blocking(reading, False)
     return reading, writing
 
 
