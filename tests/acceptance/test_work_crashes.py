@@ -332,3 +332,36 @@ def test_the_budget_of_all_tasks_survives_kills(tasks: TaskProject) -> None:
 
     assert "budget reached: $6.00 of $5.00" in said
     assert len(tasks.launches()) == 5  # two of them were killed before they cost anything
+
+
+def test_a_session_that_was_killed_counts_for_the_whole_as_far_as_it_said(tasks: TaskProject) -> None:
+    usage = {"input_tokens": 900, "output_tokens": 100}
+    message = {
+        "id": "m",
+        "role": "assistant",
+        "model": "m",
+        "usage": usage,
+        "content": [{"type": "text", "text": "w"}],
+    }
+    result = {"type": "result", "subtype": "success", "is_error": False, "result": "", "usage": usage}
+    tasks.project.program(
+        "claude",
+        f"here='{tasks.programs}'\n"
+        'cat > /dev/null; echo "$RALPH_TASK_ID $RALPH_ROLE" >> "$here/launches"\n'
+        f"echo '{json.dumps({'type': 'assistant', 'message': message})}'\n{WAIT}"
+        f"echo '{json.dumps(result)}'\n",
+    )
+    tasks.project.settings(agent={"command": "claude"}, profiles={"verified": {"stages": ["coder"]}})
+    tasks.verified("false")
+    heard = "SELECT count(*) FROM events WHERE kind = 'agent_acted'"
+    with running(tasks.project, "--max-tokens", "2000", command="work") as process:
+        begun(tasks)
+        wait_for(lambda: tasks.project.rows(heard) != [(0,)], "its usage is on record")
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(timeout=60) == -signal.SIGKILL
+    go(tasks)
+
+    said = tasks.project.ralph("resume", check=1).stderr
+
+    assert "budget reached: 2000 of 2000 tokens" in said
+    assert len(tasks.launches()) == 2

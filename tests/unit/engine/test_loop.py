@@ -15,9 +15,9 @@ from ralph.domain.loop.assignment import Assignment, Blocked, Offer
 from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Decision, Outcome, Rules
 from ralph.domain.loop.events import IterationEnded, IterationStarted, LoopEvent, PauseBegan, RunEnded, Warned
-from ralph.domain.loop.evidence import Evidence
+from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
+from ralph.domain.loop.session_report import Fatal, Hindrance, Obstacle, RateLimited, Spend, Transient
 from ralph.domain.loop.state import LoopState
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
@@ -402,3 +402,47 @@ def test_what_a_session_cost_is_known_even_if_it_cannot_be_judged_or_taken_in() 
     (end,) = loop.events(RunEnded)
     assert (end.outcome, end.spend.cost_usd) == (Outcome.FAILED, 0.5)
     assert loop.journal.states[-1].spend.cost_usd == 0.5
+
+
+@dataclass
+class LimitedJudge:
+    """Cannot be asked the first ``times``; then it says yes."""
+
+    obstacle: Obstacle
+    times: int = 1
+    asked: int = 0
+    name: str = "judge"
+    command: str = ""
+    when: When = When.ON_CLAIM
+
+    async def run(self, judging: Judging) -> CheckResult:
+        self.asked += 1
+        if self.asked > self.times:
+            return CheckResult(self.name, Verdict.PASSED)
+        return CheckResult(self.name, Verdict.ERRORED, hindrance=Hindrance(self.obstacle, "limited"))
+
+
+def test_a_judge_who_cannot_answer_is_asked_again_without_another_session() -> None:
+    judge = LimitedJudge(Obstacle.RATE_LIMITED, times=2)
+    agent = ScriptedAgent([Turn(DONE), Turn("a second session")])
+    loop = Loop(agent, {"checks": [judge]})
+
+    result = loop.run()
+
+    assert (result.outcome, result.iterations, judge.asked) == (Outcome.COMPLETED, 1, 3)
+    assert len(agent.prompts) == 1
+    assert sum(loop.clock.slept) == 60.0 + 120.0
+    assert [(e.iteration, e.attempt) for e in loop.events(IterationStarted)] == [(1, 1), (1, 2), (1, 3)]
+
+
+def test_work_that_a_budget_left_unjudged_is_judged_first_when_the_run_is_resumed() -> None:
+    judge = LimitedJudge(Obstacle.LIMIT_REACHED)
+    agent = ScriptedAgent([Turn(DONE), Turn("a second session")])
+    loop = Loop(agent, {"checks": [judge]})
+
+    first = loop.run()
+
+    assert (first.outcome, first.iterations) == (Outcome.EXHAUSTED, 0)
+    again = loop.run(first.state)
+    assert (again.outcome, again.iterations) == (Outcome.COMPLETED, 1)
+    assert len(agent.prompts) == 1
