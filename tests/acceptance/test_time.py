@@ -188,6 +188,27 @@ def test_nothing_that_the_agent_left_runs_during_the_checks(project: Project) ->
     project.ralph("run", "-p", PROMPT, "-m", "1", check=0)
 
 
+def test_nothing_that_a_task_left_runs_during_its_verification_beside_another_task(project: Project) -> None:
+    tasks = TaskProject(project)
+    go = tasks.programs / "go"
+    daemon = "setsid env -i sh -c 'echo $$ > cleared; exec sleep 3600' >/dev/null 2>&1 &"
+    until = "while [ ! -{} {} ]; do sleep 0.02; done"
+    tasks.role(
+        "coder",
+        f"""case $RALPH_TASK_ID in
+            A) {daemon} {until.format("s", "cleared")} ;;
+            B) echo b > b; {until.format("e", go)} ;;
+        esac""",
+    )
+    # B is under way until A's verification has begun: then only A's keeper knows whose the daemon is.
+    tasks.verified(f"touch '{go}'; ! kill -0 $(cat cleared)", "A")
+    tasks.verified("true", "B")
+    try:
+        tasks.work("--max-parallel", "2", check=0)
+    finally:
+        go.touch()
+
+
 # --- our own git ---
 
 

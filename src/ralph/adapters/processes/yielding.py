@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TypedDict, Unpack
 
 from ralph.engine.ports import Command, Control, Exit, ProcessRunner, Running, Timeouts
 
 GRACE = 5.0
-"""Seconds that a command which only reads gets after a stop was requested."""
+"""Seconds that git gets after a stop was requested; also if that was before it began, for it may have to tidy up."""
 READS = frozenset({
     "cat-file", "check-ignore", "config", "diff", "diff-index", "diff-tree", "for-each-ref", "log", "ls-files", "ls-tree",
     "merge-base", "rev-list", "rev-parse", "show", "status", "symbolic-ref", "version",
 })  # fmt: skip
-"""Commands that can be ended at any time. Others write, and end before their time only if everything is to end now."""
+"""Commands that can be ended whenever a stop is requested. Others write, and are ended only if everything is to end now."""
 
 
 class _Options(TypedDict, total=False):
@@ -38,6 +38,8 @@ class YieldingRunner:
         self._control = control
 
     async def run(self, command: Command, **options: Unpack[_Options]) -> Exit:
+        if PurePath(command.argv[0]).name != "git":
+            return await self._inner.run(command, **options)
         given = options.get("stop")
         ends = [asyncio.ensure_future(self._overdue(reads=_subcommand(command.argv) in READS))]
         if given is not None:
@@ -51,12 +53,11 @@ class YieldingRunner:
                 task.cancel()
 
     async def _overdue(self, *, reads: bool) -> None:
-        now = asyncio.ensure_future(self._control.stop_now())
         if reads:
             await self._control.stop_requested()
-            await asyncio.wait({now}, timeout=GRACE)
         else:
-            await asyncio.wait({now})
+            await asyncio.wait({asyncio.ensure_future(self._control.stop_now())})
+        await asyncio.sleep(GRACE)
 
 
 def _subcommand(argv: Sequence[str]) -> str:
