@@ -138,3 +138,40 @@ def test_the_settings_of_every_project_hold_for_a_supervised_run(calc: Project) 
     assert f"guardrail: {PYTEST} (.ralph/settings.json)" in ran.stderr
     assert "scm is not used" in ran.stderr
     assert "DONE was denied by" in ran.stderr
+
+
+HIDDEN = {
+    "skip-worktree": "git update-index --skip-worktree calc.py",
+    "assume-unchanged": "git update-index --assume-unchanged calc.py",
+    "exclude": "mkdir -p .git/info; echo helper.py >> .git/info/exclude",
+    "filter": "mkdir -p .git/info; echo 'calc.py filter=x' > .git/info/attributes;"
+    " git config filter.x.clean 'echo # nothing'",
+}
+
+
+@pytest.mark.parametrize("way", HIDDEN)
+def test_what_is_committed_is_what_was_judged(calc: Project, way: str) -> None:
+    calc.settings(
+        agent={"command": "claude"},
+        guardrails=[{"command": PYTEST}],
+        scm={"command": "git", "tasks": ["commit"]},
+    )
+    files = {"calc.py": "from helper import add\n", "helper.py": RIGHT, "note.txt": "x"}
+    calc.agent([{"run": HIDDEN[way]}, *session(**files)], [{"say": "<commit-message>Add</commit-message>"}])
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    assert "the commit is not what was judged" in ran.stderr
+
+
+def test_honest_work_is_committed(calc: Project) -> None:
+    calc.settings(
+        agent={"command": "claude"},
+        guardrails=[{"command": PYTEST}],
+        scm={"command": "git", "tasks": ["commit"]},
+    )
+    write(calc, {"mine.txt": "untracked before the run"})
+    calc.agent(session(**{"calc.py": RIGHT}), [{"say": "<commit-message>Add</commit-message>"}])
+    calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+    listed = subprocess.run(
+        ["git", "status", "--porcelain", ":!.ralph"], cwd=calc.root, check=True, capture_output=True
+    )
+    assert listed.stdout == b"?? mine.txt\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ralph.domain.proof.required_command import RequiredCommand
     from ralph.engine.proof.canary_check import Canary
     from ralph.engine.proof.changed_tests import ChangedTests
+    from ralph.engine.proof.commit_guard import CommitGuard
     from ralph.engine.proof.ports import Checkout
     from ralph.engine.proof.proving import Proving
 
@@ -63,6 +65,7 @@ class ProofLayers:
 
     checks: Sequence[Check] = ()
     begin: Callable[[], Awaitable[None]] = nothing_to_begin
+    commit_guard: CommitGuard | None = None  # for whoever commits the work
 
 
 async def proof_layers(
@@ -80,10 +83,17 @@ async def proof_layers(
     commands = tuple(required) or tuple(guardrail.required for guardrail in kit.launch.guardrails)
     if not commands or kit.launch.settings.proof == Proof.TRUSTING:
         return ProofLayers()
+    if shutil.which("git") is None:
+        kit.complain("git is not installed: claims are proven by the guardrails alone, as with --proof trusting")
+        return ProofLayers()
+    from ralph.engine.proof.commit_guard import CommitGuard
+
     proof = await open_proof(kit, commands, base=base, store=store)
     protection = await followed(proof, protection_of(kit, commands, proof.store.prefix))
     return ProofLayers(
-        [comparison(kit, proof, protection), *layers_of(kit, proof, protection)], beginning_of(kit, proof)
+        [comparison(kit, proof, protection), *layers_of(kit, proof, protection)],
+        beginning_of(kit, proof),
+        CommitGuard(proof.store),
     )
 
 

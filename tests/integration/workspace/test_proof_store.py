@@ -321,3 +321,16 @@ def test_a_repository_that_is_gone_is_an_error(project: Path) -> None:
     (project / ".git").rename(project / "gone")
     with pytest.raises(GitFailed):
         snapshot(store)
+
+
+def test_a_repository_that_git_refuses_to_read_is_a_folder_of_files(project: Path) -> None:
+    (project / ".git" / "config").write_text("[core\n")
+    store = opened(project)
+    assert in_checkout(store, names) == {"a.txt", ".gitignore"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_left_out(project: Path) -> None:
+    write(project, {"closed.txt": "x"})
+    (project / "closed.txt").chmod(0)
+    assert in_checkout(opened(project), lambda found: found.left_out) == ("closed.txt",)

@@ -36,6 +36,7 @@ from ralph.errors import ConfigError, GitFailed, StoreError
 
 OUTPUT_KEPT = 2_000
 LISTED = 10_000_000  # characters of file names
+UNHIDE = "Undo whatever hides changes from git, and end whatever still writes to files."
 BATCH = 200  # file names per command line
 
 
@@ -51,6 +52,16 @@ class _Ran:
         return self.code == 0
 
 
+class CommitGuard(Protocol):
+    """Knows what may be committed."""
+
+    async def note(self) -> None: ...
+
+    async def problem(self) -> str:
+        """What is wrong with the last commit; empty: nothing."""
+        ...
+
+
 @dataclass(eq=False, slots=True)
 class ScmAction:
     """Runs ``command`` with each task in order; a task that fails ends the sequence, never the run."""
@@ -64,6 +75,7 @@ class ScmAction:
     memory: Path  # what was untracked before the run, for a process that resumes it
     completion: str
     timeout: float | None
+    guard: CommitGuard | None = None
     trigger: ClassVar = Trigger.ON_PROOF
     _argv: list[str] = field(init=False)
     _own: tuple[str, ...] = field(init=False)
@@ -152,12 +164,14 @@ class ScmAction:
                     "There are merge conflicts. Resolve them first; nothing can be committed until then."
                 )
                 return ActionResult(False, "there are merge conflicts", feedback=feedback)
+            if self.guard is not None:
+                await self.guard.note()
             # Stage first: no call is spent on a message if there is nothing to commit.
             staged = await self._stage(judging)
             if not staged.ok:
                 return ActionResult(False, _failed("add", staged))
             if (await self._scm(judging, "diff", "--cached", "--quiet")).ok:
-                return ActionResult(ok=True, message="nothing to commit")
+                return await self._nothing_to_commit()
             if not (await self._scm(judging, "diff", "--quiet", "--", *self._own)).ok:
                 flags = "-m"  # "-a" would include changes in ralph's own files
         message, spend = await self._ask_for_message(judging)
@@ -166,11 +180,20 @@ class ScmAction:
                 False, "no commit message in the agent's answer; nothing was committed", spend
             )
         ran = await self._scm(judging, "commit", flags, message)
+        if ran.ok and self.guard is not None and (wrong := await self.guard.problem()):
+            return ActionResult(False, wrong, spend, Feedback(f"{wrong}. {UNHIDE}"))
         if ran.ok:
             return ActionResult(ok=True, message=f'committed "{message.splitlines()[0]}"', spend=spend)
         # Most often a hook rejects the change, and the agent can fix that.
         reason = _failed("commit", ran)
         return ActionResult(False, reason, spend, Feedback(f"Your changes could not be committed: {reason}"))
+
+    async def _nothing_to_commit(self) -> ActionResult:
+        """That too may be what somebody wants git to believe."""
+        wrong = await self.guard.problem() if self.guard is not None else ""
+        if not wrong:
+            return ActionResult(ok=True, message="nothing to commit")
+        return ActionResult(False, wrong, feedback=Feedback(f"{wrong}. {UNHIDE}"))
 
     async def _stage(self, judging: Judging) -> _Ran:
         # Files of ralph that an agent staged are not part of the work.

@@ -49,6 +49,7 @@ class GitProofStore:
         inside = workspace.resolve().relative_to(self.top).as_posix()
         self.prefix = "" if inside == "." else f"{inside}/"
         self.base = Tree()
+        self.nested: tuple[str, ...] = ()
         self._has_repository = top is not None
         self._folder = folder.absolute()
         self._directory = self._folder / "git"
@@ -67,8 +68,10 @@ class GitProofStore:
         self._folder.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(remove_left_checkouts, self._folder.parent.parent)
         if self._has_repository:
-            kind = await self._user(self.top).must("rev-parse", "--show-object-format")
-            self._format = (f"--object-format={kind.text}",)
+            kind = await self._user(self.top).run("rev-parse", "--show-object-format")
+            # A repository that git refuses to read, another user's for example, is a folder of files all the same.
+            self._has_repository = kind.ok
+            self._format = (f"--object-format={kind.text}",) if kind.ok else ()
         if not (self._directory / "info" / "attributes").exists():
             await self._make()
         kept, manifest = self._folder / "base.index", self._folder / "base.json"
@@ -91,6 +94,7 @@ class GitProofStore:
     async def snapshot(self) -> Tree:
         """The working tree as it is: whatever is tracked, changed or new, but not ignored. Raises GitFailed."""
         work = await self._work()
+        self.nested = tuple(work.nested)
         index = self._folder / "index"
         git = self._private(index=index)
         known = (await git.must("ls-files", "-z")).names if index.exists() else []

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISLNK
 
 from ralph.adapters.git import Git
 from ralph.domain.sandbox.own_git import OWN
 
 LARGE = 100_000_000
-"""Bytes; a file that git does not track and that is larger is treated like one that it ignores."""
+"""Bytes; a file that git does not track and that is larger is treated like one that it ignores. So is one that may not
+be read."""
 _LISTS = ("ls-files", "--others", "--exclude-standard", "-z")
 
 
 @dataclass(frozen=True, slots=True)
 class WorkFiles:
-    """Paths relative to the top. ``ignored`` are files, and folders that end with ``/``."""
+    """Paths relative to the top. ``ignored`` are files, and folders that end with ``/``, as ``nested`` repositories do."""
 
     part: set[str] = field(default_factory=set)
     ignored: list[str] = field(default_factory=list)
+    nested: list[str] = field(default_factory=list)
 
 
 async def list_work(
@@ -42,6 +45,7 @@ async def list_work(
         nested = _take(found, folder, prefix, tracked, others)
         ignored = (await neutral(folder).must(*_LISTS, "--ignored", "--directory")).names
         found.ignored.extend(f"{prefix}{name}" for name in ignored if not _is_own(name))
+        found.nested.extend(nested)
         waiting += [(place, (top / place / ".git").exists()) for place in nested]
     return found
 
@@ -58,7 +62,9 @@ def _take(
             about = (folder / name).lstat()
             if S_ISDIR(about.st_mode):
                 nested.add(f"{prefix}{name.rstrip('/')}/")
-            elif name in known or about.st_size <= LARGE:
+            elif S_ISLNK(about.st_mode) or (
+                os.access(folder / name, os.R_OK) and (name in known or about.st_size <= LARGE)
+            ):
                 found.part.add(f"{prefix}{name}")
             else:
                 found.ignored.append(f"{prefix}{name}")

@@ -33,8 +33,17 @@ class ProofStore(Protocol):
         """What is compared with: the files that the work began with."""
         ...
 
+    @property
+    def nested(self) -> tuple[str, ...]:
+        """Folders of other repositories inside, submodules too, as the last snapshot found them; each ends with ``/``."""
+        ...
+
     async def snapshot(self) -> Tree:
         """The files as they are: tracked, changed and new, but not ignored."""
+        ...
+
+    async def tree_of(self, commit: str) -> Tree:
+        """The files of a commit of the user's."""
         ...
 
     async def content(self, entry: Entry) -> bytes: ...

@@ -116,6 +116,8 @@ class PromptComposition:
         if self.profile.prompt == "continuation" and kit.record.holds:
             listeners.append(self._loop_state_listener(kit))
         proof = await proof_layers(kit)
+        if scm is not None:
+            scm.guard = proof.commit_guard
         yield Composed(
             work=PromptWork(self.prompt.read),
             agent=agent,

@@ -1,0 +1,52 @@
+"""What is committed is what was judged: nothing that an index flag, a filter, an exclude or a late session made of it."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from ralph.domain.proof.tree import Entry, Tree
+from ralph.domain.sandbox.own_git import OWN
+from ralph.engine.proof.ports import ProofStore
+from ralph.engine.proof.proving import named
+
+_OWN = frozenset(OWN)
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
+
+class CommitGuard:
+    """Compares what the work changed with what the commit says."""
+
+    def __init__(self, store: ProofStore) -> None:
+        self._store = store
+        self._judged = Tree()
+
+    async def note(self) -> None:
+        """The files as they are before anything is committed."""
+        self._judged = await self._store.snapshot()
+
+    async def problem(self) -> str:
+        """Empty if the last commit has what was noted. Raises GitFailed."""
+        committed, base = await self._store.tree_of("HEAD"), self._store.base
+        wrong = []
+        for path in sorted(self._judged.differing(base)):
+            if not _OWN.isdisjoint(path.split("/")):
+                continue
+            judged, found = self._judged.files.get(path), committed.files.get(path)
+            # A file that was untracked before the run is the user's, and stays untracked. What is in another
+            # repository is committed there.
+            if (
+                judged == found
+                or (found is None and path in base.files)
+                or path.startswith(self._store.nested)
+            ):
+                continue
+            if judged is None or found is None or not await self._is_filtered(judged, found):
+                wrong.append(path)
+        return f"the commit is not what was judged: {named(wrong)}" if wrong else ""
+
+    async def _is_filtered(self, judged: Entry, found: Entry) -> bool:
+        """Whether only line ends differ, or the commit has the pointer of a large file."""
+        one, other = await self._store.content(judged), await self._store.content(found)
+        if other.startswith(_POINTER):
+            return sha256(one).hexdigest().encode() in other
+        return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
