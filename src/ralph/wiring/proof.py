@@ -84,7 +84,9 @@ async def proof_layers(
     if not commands or kit.launch.settings.proof == Proof.TRUSTING:
         return ProofLayers()
     if shutil.which("git") is None:
-        kit.complain("git is not installed: claims are proven by the guardrails alone, as with --proof trusting")
+        kit.complain(
+            "git is not installed: claims are proven by the guardrails alone, as with --proof trusting"
+        )
         return ProofLayers()
     from ralph.engine.proof.commit_guard import CommitGuard
 
