@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISLNK
 
 from ralph.adapters.git import Git
+from ralph.adapters.own_output import own_output
 from ralph.domain.sandbox.own_git import OWN
 
 LARGE = 100_000_000
@@ -55,7 +56,7 @@ def _take(
 ) -> Iterable[str]:
     """Sort the names that git gave; gives the repositories among them. Tracked files count even if they are ignored."""
     known, nested = frozenset(tracked) - _behind_links(folder, tracked), set[str]()
-    for name in known.union(others):
+    for name in known.union(others).difference(own_output(folder)):
         if _is_own(name) and name not in known:
             continue
         with suppress(OSError):  # listed, but not there

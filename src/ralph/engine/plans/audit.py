@@ -101,6 +101,7 @@ class PlanAudit:
         plan.guarded = self._store.read_guarded()
         if self._repository is not None:
             plan.tree = self._without_leftovers(await self._repository.state(), self.mode)
+            plan.since = plan.since or plan.tree.commit
         plan.in_session, plan.is_review = True, self.mode.mode is IterationMode.REVIEW
         self._save()
 

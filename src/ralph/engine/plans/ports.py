@@ -51,6 +51,9 @@ class TrustedPlan:
     is_review: bool = False  # that session
     guarded: Mapping[str, bytes | None] = field(default_factory=dict)  # files that no session may change
     tree: TreeState = TreeState()  # as the last session found it
+    since: str = (
+        ""  # the commit from which on nothing was accepted; empty: no session has worked since the last one
+    )
     has_leftovers: bool = False  # the tree may hold work of an unjudged session
     told: tuple[str, ...] = ()  # for the next prompt
     pending: TasksDocument | None = None
@@ -68,6 +71,7 @@ class TrustedPlan:
                 "isReview": self.is_review,
                 "branch": self.tree.branch,
                 "commit": self.tree.commit,
+                "since": self.since,
                 "uncommitted": sorted(self.tree.uncommitted),
                 "hasLeftovers": self.has_leftovers,
                 "guarded": {
@@ -95,6 +99,7 @@ def trusted_plan_from(text: str) -> TrustedPlan | None:
                 dict.fromkeys(map(str, saved.get("uncommitted", ())), ""),
                 branch=str(saved.get("branch", "")),
             ),
+            since=str(saved.get("since", "")),
             has_leftovers=saved.get("hasLeftovers") is True,
             guarded={
                 name: None if content is None else base64.b64decode(content)

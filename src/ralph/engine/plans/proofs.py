@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.session_report import Spend, most_lasting
 from ralph.domain.plan.correction import FailedProof, refusal_text, refuse
 from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.draft import draft_problems, list_problems
@@ -28,7 +28,10 @@ MakeCheck = Callable[[str, str], Check]
 
 
 class PlanProofs:
-    """Runs after the audit. ``guardrails`` are the user's own checks; they deny an approval as well."""
+    """Runs after the audit. ``guardrails`` are the user's own checks; they deny an approval as well.
+
+    ``layers``: what else an approval must pass, one after the other. ``accept`` is called when it has.
+    """
 
     name = "verifyCommands"
     command = ""
@@ -43,6 +46,8 @@ class PlanProofs:
         *,
         make_check: MakeCheck,
         guardrails: Sequence[Check] = (),
+        layers: Sequence[Check] = (),
+        accept: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._plan = plan
         self._store = store
@@ -50,6 +55,8 @@ class PlanProofs:
         self._repository = repository
         self._make_check = make_check
         self._guardrails = guardrails
+        self._layers = layers
+        self._accept = accept
 
     async def run(self, judging: Judging) -> CheckResult:
         plan = self._plan
@@ -57,15 +64,24 @@ class PlanProofs:
         if approved is None or key is None:
             return CheckResult(self.name, Verdict.SKIPPED, required=False, reason="nothing was approved")
         checks = self._checks(approved)
-        failures, spend = await self._failing(checks, judging)
-        if judging.control.stopping:
+        results = await self._run(checks, judging)
+        for layer in self._layers:
+            if not judging.control.stopping and all(result.holds for result in results.values()):
+                results |= await self._run([layer], judging)
+        spend = sum((result.spend for result in results.values()), Spend())
+        failed = {check: result for check, result in results.items() if not result.holds}
+        hindrance = most_lasting([result.hindrance for result in failed.values()])
+        if judging.control.stopping or hindrance is not None:
             # Not judged: the approval stays pending, and is forgotten with it.
-            return CheckResult(self.name, Verdict.ERRORED, reason="the run was stopped", spend=spend)
-        if failures:
-            return await self._refuse(approved, key, failures, spend)
-        plan.document, plan.pending, plan.in_session = approved, None, False
+            reason = hindrance.reason if hindrance is not None else "the run was stopped"
+            return CheckResult(self.name, Verdict.ERRORED, reason=reason, spend=spend, hindrance=hindrance)
+        if failed:
+            return await self._refuse(approved, key, [_failure(*one) for one in failed.items()], spend)
+        if self._accept is not None:
+            await self._accept()
+        plan.document, plan.pending, plan.in_session, plan.since = approved, None, False, ""
         self._store.save_trusted(plan.to_json())
-        concern = _at_cap(plan)
+        concern = "; ".join(filter(None, (_at_cap(plan), *(result.concern for result in results.values()))))
         passed = CheckResult(self.name, Verdict.PASSED, spend=spend, concern=concern)
         none = replace(passed, verdict=Verdict.SKIPPED, required=False, reason="there are none")
         return passed if checks else none
@@ -76,21 +92,17 @@ class PlanProofs:
         made = [self._make_check(command, slug) for command, slug in zip(commands, slugs, strict=True)]
         return [*made, *self._guardrails]
 
-    async def _failing(self, checks: Sequence[Check], judging: Judging) -> tuple[list[FailedProof], Spend]:
-        """All of them are run: the next session should hear of every failure at once."""
-        failures = []
-        spend = Spend()
+    async def _run(self, checks: Sequence[Check], judging: Judging) -> dict[Check, CheckResult]:
+        """All of them: the next session should hear of every failure at once."""
+        results = {}
         for check in checks:
             judging.publish(CheckStarted(check.name, check.command))
             result = await check.run(judging)
             judging.publish(CheckEnded(result))
-            spend += result.spend
-            if not result.holds:
-                said = result.feedback.text if result.feedback is not None else result.reason
-                failures.append(FailedProof(check.command or check.name, said))
+            results[check] = result
             if judging.control.stopping:
                 break
-        return failures, spend
+        return results
 
     async def _refuse(
         self, approved: TasksDocument, key: str, failures: Sequence[FailedProof], spend: Spend
@@ -109,6 +121,11 @@ class PlanProofs:
         failing = ", ".join(failed.command for failed in failures)
         reason = f"the approval of {key} was refused, failing: {failing}"
         return CheckResult(self.name, Verdict.FAILED, reason=reason, spend=spend)
+
+
+def _failure(check: Check, result: CheckResult) -> FailedProof:
+    said = result.feedback.text if result.feedback is not None else result.reason
+    return FailedProof(check.command or check.name, said)
 
 
 def _at_cap(plan: TrustedPlan) -> str:

@@ -50,6 +50,8 @@ class PlanWork:
         self._promise = promise
 
     async def next(self, state: LoopState) -> Offer:
+        if state.unjudged is not None and self._audit.mode is not None:
+            return self._assignment(self._audit.mode, "")  # only whoever should judge it is asked again
         await self._audit.catch_up()
         if self._audit.stuck:
             return Blocked(self._audit.stuck)
@@ -77,6 +79,9 @@ class PlanWork:
             promise=self._promise,
         )
         self._audit.offer(mode)
+        return self._assignment(mode, objective)
+
+    def _assignment(self, mode: StoryMode, objective: str) -> Assignment:
         return Assignment(
             key=f"{mode.story.id}/{mode.mode}",
             objective=objective,

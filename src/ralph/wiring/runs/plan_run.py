@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,8 @@ from ralph.domain.plan.active_marker import ActiveMarker
 from ralph.domain.plan.document import TasksDocument, read_document
 from ralph.domain.plan.stop_checks import snapshot_of
 from ralph.domain.plan.story import ReviewRules, estimate_text
+from ralph.domain.proof.required_command import RequiredCommand
+from ralph.domain.proof.strength import Proof
 from ralph.engine.guardrail import Guardrail
 from ralph.engine.plans.audit import PlanAudit
 from ralph.engine.plans.ports import PlanRepository
@@ -30,9 +32,10 @@ from ralph.engine.ports import Check
 from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Composed, Launch
+from ralph.wiring.launch import Composed, Launch, nothing_to_begin
 from ralph.wiring.plan_memory import ASIDE, PlanMemory, adopt_memory, forget_unjudged, plan_memory
 from ralph.wiring.profiles import load_profile
+from ralph.wiring.proof import ProofLayers, proof_layers, proof_store
 from ralph.wiring.requirements import (
     guardrails_of,
     require_runnable,
@@ -118,6 +121,8 @@ class PlanComposition:
             warn=kit.warn,
         )
 
+        proof, accept = await self._layers(kit, audit, repository, memory)
+
         def mark() -> None:
             write_marker(root, self._marker(kit, audit, top), write_atomic)
 
@@ -134,7 +139,11 @@ class PlanComposition:
                     promise=self.promise,
                 ),
                 agent=PlanAgent(kit.agent(tags=("promise",)), audit, rules, on_begin=mark),
-                checks=[audit, self._proofs(kit, audit, files, repository)],
+                checks=[
+                    audit,
+                    self._proofs(kit, audit, files, repository, layers=proof.checks, accept=accept),
+                ],
+                begin=proof.begin,
                 rules=rules,
                 workspace=kit.git_workspace(),
                 warnings=warnings,
@@ -148,17 +157,55 @@ class PlanComposition:
                 remove_marker(root)
 
     def _proofs(
-        self, kit: Kit, audit: PlanAudit, files: PlanFiles, repository: PlanRepository | None
+        self,
+        kit: Kit,
+        audit: PlanAudit,
+        files: PlanFiles,
+        repository: PlanRepository | None,
+        *,
+        layers: Sequence[Check],
+        accept: Callable[[], Awaitable[None]],
     ) -> PlanProofs:
-        settings = kit.launch.settings
-
         def make_check(command: str, slug: str) -> Check:
-            required = required_by_guardrail(GuardrailSettings(command=command), settings)
-            return kit.guardrail(Guardrail(replace(required, can_allow_empty=False), slug))
+            return kit.guardrail(Guardrail(_required(command, kit.launch), slug))
 
         return PlanProofs(
-            audit.plan, files, self.rules, repository, make_check=make_check, guardrails=kit.guardrails()
+            audit.plan,
+            files,
+            self.rules,
+            repository,
+            make_check=make_check,
+            guardrails=kit.guardrails(),
+            layers=layers,
+            accept=accept,
         )
+
+    async def _layers(
+        self, kit: Kit, audit: PlanAudit, repository: PlanRepository | None, memory: PlanMemory | None
+    ) -> tuple[ProofLayers, Callable[[], Awaitable[None]]]:
+        """What an approval must pass besides the commands, and what makes its state the one to compare with.
+
+        The commands are those that the run begins with: one that a session adds could not be proven by the old tests.
+        """
+        commands = [_required(command, kit.launch) for command in audit.plan.document.verify_commands]
+        required = [*commands, *(guardrail.required for guardrail in kit.launch.guardrails)]
+        if not required or kit.launch.settings.proof == Proof.TRUSTING:
+            return ProofLayers(), nothing_to_begin
+        store = proof_store(kit)
+        if repository is None:
+            await store.open()
+
+            async def accept() -> None:
+                await store.remember_base(await store.snapshot())
+
+            return await proof_layers(kit, required, store=store), accept
+        from ralph.adapters.workspace.committed_work import CommittedWork
+
+        git = Git(kit.workspace, kit.runners.outside)
+        work = CommittedWork(store, git, theirs=lambda: audit.plan.tree.uncommitted)
+        since = memory.trusted.since if memory is not None else ""
+        await work.open(uncommitted=(await repository.state()).uncommitted, since=since)
+        return await proof_layers(kit, required, store=work), work.accept
 
     def _marker(self, kit: Kit, audit: PlanAudit, top: Path | None) -> ActiveMarker:
         mode, tree = audit.mode, audit.plan.tree
@@ -268,6 +315,12 @@ def prepare_reviewed(
         guardrails=guardrails_of(settings),
         resumes=resumes,
     )
+
+
+def _required(command: str, launch: Launch) -> RequiredCommand:
+    """A verifyCommand: like a guardrail, but it must not be empty of tests."""
+    required = required_by_guardrail(GuardrailSettings(command=command), launch.settings)
+    return replace(required, can_allow_empty=False)
 
 
 def _loads_a_plugin(launch: Launch) -> bool:

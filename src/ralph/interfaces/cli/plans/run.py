@@ -20,6 +20,7 @@ from ralph.interfaces.cli.options import (
     load_with,
     model_option,
     notify_option,
+    proof_option,
     sandbox_options,
     sources_of,
     ui_option,
@@ -67,6 +68,7 @@ Examples:
 @agent_timeout_option("End a session that takes longer.")
 @guardrail_option("Another command that must pass before a story is approved")
 @limit_options
+@proof_option
 @notify_option
 @sandbox_options
 @verbose_option
