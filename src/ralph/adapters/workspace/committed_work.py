@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.proof_store import GitProofStore
@@ -45,6 +46,10 @@ class CommittedWork:
     @property
     def base(self) -> Tree:
         return self._store.base
+
+    @property
+    def top(self) -> Path:
+        return self._store.top
 
     @property
     def prefix(self) -> str:
