@@ -7,6 +7,7 @@ RalphError            message, and what to do about it
 ├─ AgentUnavailable   executable missing, not logged in                exit 4
 ├─ GitFailed          git cannot do what the work needs                exit 4
 └─ StoreError         database damaged, unwritable or of a newer ralph exit 4
+   └─ TooManyFiles    the system lets this process open no more        exit 4
 anything else         a bug in ralph                                   exit 3
 """
 
@@ -52,3 +53,12 @@ class StoreError(RalphError):
     """The journal cannot be read or written."""
 
     exit_code = 4
+
+
+class TooManyFiles(StoreError):
+    """The system lets this process open no more files."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "too many files are open", hint="raise the limit and try again: `ulimit -n 256` or more"
+        )

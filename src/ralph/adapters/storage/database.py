@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ralph.errors import StoreError
+from ralph.errors import StoreError, TooManyFiles
 
 BUSY_TIMEOUT = 10.0
 APPLICATION_ID = 0x52414C50  # "RALP": marks the file as ours
 MIGRATIONS = sorted(Path(__file__).with_name("migrations").glob("*.sql"))
+
+DAMAGED = "Move it (and its -wal and -shm files) away; a new one is made. The agent's work is untouched."
+
+LONGEST_PATH = 500
+"""SQLite takes 512 bytes; the names of its other files are longer."""
+
+SQLITE_FILES = 4
+"""The database, its two other files, and the folder."""
 
 Statement = tuple[str, tuple[object, ...]]
 """SQL and its values."""
@@ -86,7 +96,11 @@ def schema_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def path_of(connection: sqlite3.Connection) -> Path:
-    return Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    connection.text_factory = bytes  # a path need not be UTF-8
+    try:
+        return Path(os.fsdecode(connection.execute("PRAGMA database_list").fetchone()[2]))
+    finally:
+        connection.text_factory = str
 
 
 def _statements(script: str) -> Iterator[str]:
@@ -123,10 +137,26 @@ def store_errors(path: Path) -> Iterator[None]:
         message = f"cannot write {path}: something else of that name is in the way"
         raise StoreError(message, hint="Move it away; ralph needs a directory there.") from error
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise TooManyFiles from error
         message = f"cannot write {path}: {error.strerror or error}"
         raise StoreError(
             message, hint="Free some space or make the folder writable; no work was lost."
         ) from error
+
+
+def _has_no_descriptor_left() -> bool:
+    """SQLite opens several files, closes them again if one fails, and does not say why."""
+    opened: list[int] = []
+    try:
+        for _ in range(SQLITE_FILES):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return False
 
 
 def _explain(error: sqlite3.DatabaseError, path: Path) -> StoreError:
@@ -134,10 +164,15 @@ def _explain(error: sqlite3.DatabaseError, path: Path) -> StoreError:
     match (getattr(error, "sqlite_errorname", "") or "").split("_")[1:2]:
         case ["NOTADB" | "CORRUPT"]:
             message = f"{path} is damaged: {error}"
-            hint = "Move it (and its -wal and -shm files) away; a new one is made. The agent's work is untouched."
+            hint = DAMAGED
         case ["FULL"]:
             message = f"cannot write {path}: the disk is full"
             hint = "Free some space; no work was lost."
+        case ["CANTOPEN"] if len(os.fsencode(path.absolute())) > LONGEST_PATH:
+            message = f"the path of {path.name} is too long for SQLite ({LONGEST_PATH} bytes): {path}"
+            hint = "Move the project to a place with a shorter path."
+        case ["CANTOPEN"] if _has_no_descriptor_left():
+            return TooManyFiles()
         case ["READONLY" | "CANTOPEN" | "PERM"]:
             hint = "Make the folder writable, or choose another with --project-dir."
         case ["IOERR"]:

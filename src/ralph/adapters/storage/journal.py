@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from ralph.adapters.files import point_link
-from ralph.adapters.storage.database import Statement, store_errors, transaction
+from ralph.adapters.storage.database import BUSY_TIMEOUT, DAMAGED, Statement, store_errors, transaction
 from ralph.adapters.storage.places import recorded
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state, restore
 from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
@@ -94,6 +94,7 @@ class SqliteJournal:
         self._database = database
         with store_errors(folder):
             self._file = self._path.stat().st_ino
+            self._log_bytes = 0
             self._run_folder.mkdir(parents=True, exist_ok=True)
 
     def begin(
@@ -263,6 +264,29 @@ class SqliteJournal:
                 message, hint="keep commands like `git clean -x` away from .ralph; no work was lost"
             )
 
+    def _require_log(self) -> None:
+        """SQLite notices late, or never, that what it has written to its log is gone. A log shrinks if it is emptied
+        in good order, or if somebody cut it short: only then is it worth a look at everything.
+        """
+        if self._size_of_log() >= self._log_bytes:
+            return
+        is_whole = False
+        # By a connection that has nothing in memory yet.
+        with (
+            contextlib.suppress(sqlite3.DatabaseError),
+            contextlib.closing(sqlite3.connect(self._path, timeout=BUSY_TIMEOUT)) as fresh,
+        ):
+            is_whole = fresh.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+        if not is_whole:
+            message = f"{self._path} was damaged while the run was under way: its log was cut short"
+            raise StoreError(message, hint=DAMAGED)
+
+    def _size_of_log(self) -> int:
+        try:
+            return self._path.with_name(f"{self._path.name}-wal").stat().st_size
+        except FileNotFoundError:
+            return 0
+
     def close(self) -> None:
         if self._held is not None:  # the iteration was not settled, so it has not ended and is done again
             events, statements = self._held
@@ -294,6 +318,7 @@ class SqliteJournal:
             return
         database = self._database
         with store_errors(self._path):
+            self._require_log()
             if durably:
                 database.execute("PRAGMA synchronous = FULL")
             try:
@@ -305,6 +330,7 @@ class SqliteJournal:
                 if durably:
                     with contextlib.suppress(sqlite3.Error):
                         database.execute("PRAGMA synchronous = NORMAL")
+            self._log_bytes = self._size_of_log()
         self._events.clear()
         self._statements.clear()
         self._event_bytes = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -315,13 +316,27 @@ def _failing(state: dict[str, Any]) -> LastCheck | None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    as_it_is = f"{uri}&immutable=1"
+    if _would_take_away(path):
+        return _checked(as_it_is)
     try:
-        return _checked(f"{path.resolve().as_uri()}?mode=ro")
+        return _checked(uri)
     except sqlite3.OperationalError:
         if path.with_name(path.name + "-wal").exists():
             raise
         # A read-only folder has no room for the lock file; without a log nobody is writing, so none is needed.
-        return _checked(f"{path.resolve().as_uri()}?mode=ro&immutable=1")
+        return _checked(as_it_is)
+
+
+def _would_take_away(path: Path) -> bool:
+    """Reading makes SQLite's other files if they are not there: of another user's record they would be ours, and the
+    owner could no longer write. (To what root makes, SQLite gives the right owner.)
+    """
+    user = os.geteuid()
+    if user in (0, path.stat().st_uid):
+        return False
+    return not all(path.with_name(path.name + end).exists() for end in ("-wal", "-shm"))
 
 
 def _checked(uri: str) -> sqlite3.Connection:

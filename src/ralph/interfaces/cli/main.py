@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from ralph import __version__
-from ralph.errors import RalphError, StoreError, UsageError
+from ralph.errors import RalphError, StoreError, TooManyFiles, UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
 
 COMMANDS = {
@@ -171,6 +171,9 @@ def main(arguments: Sequence[str]) -> int:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             _discard_output()
             say_error(StoreError("cannot write the output: no space is left there"))
+            return ExitCode.CANNOT_RUN
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            say_error(TooManyFiles())
             return ExitCode.CANNOT_RUN
         _report_crash(error)
         return ExitCode.BUG
