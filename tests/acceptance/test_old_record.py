@@ -45,6 +45,8 @@ def rebuild(project: Project) -> Project:
     database.executescript(localize((DATA / "ralph.sql").read_text(encoding="utf-8"), project))
     database.close()
     project.environment.update(GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null")
+    # What is ignored is no longer a part of the work, so that no guardrail can rest on it.
+    (project.root / ".gitignore").write_text(".ralph/\nstarted\n.ralph-active\n")
     project.git("init", "-q", "-b", "ralph/search")
     project.git("add", "-A")
     project.git("-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-qm", "as it was")
