@@ -23,6 +23,7 @@ from bench import (
     iterations,
     memory,
     plan_audit,
+    proof,
     startup,
     status,
     streams,
@@ -38,6 +39,7 @@ from bench.table import as_data, render, summary
 MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "startup": ("Start-up: CPU; baseline: `python -c pass`", startup.measure),
     "iterations": ("Iterations: time of each; baseline: a shell loop", iterations.measure),
+    "proof": ("Proof: a run accepted at once; baseline: --proof trusting", proof.measure),
     "streams": ("Streams: time without start-up; baseline: json.loads of each line", streams.measure),
     "status": ("The record: `ralph status` over a long history; baseline: an empty one", status.measure),
     "tasks": ("Tasks: CPU for 10,000; baseline: twice that for 5,000", tasks.measure),
