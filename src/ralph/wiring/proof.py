@@ -88,6 +88,7 @@ async def proof_layers(
             "git is not installed: claims are proven by the guardrails alone, as with --proof trusting"
         )
         return ProofLayers()
+    from ralph.adapters.workspace.proof_store import GitProofStore
     from ralph.engine.proof.commit_guard import CommitGuard
 
     proof = await open_proof(kit, commands, base=base, store=store)
@@ -95,7 +96,7 @@ async def proof_layers(
     return ProofLayers(
         [comparison(kit, proof, protection), *layers_of(kit, proof, protection)],
         beginning_of(kit, proof),
-        CommitGuard(proof.store),
+        CommitGuard(proof.store) if isinstance(proof.store, GitProofStore) else None,
     )
 
 

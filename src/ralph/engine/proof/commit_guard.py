@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from ralph.domain.proof.tree import Entry, Tree
 from ralph.domain.sandbox.own_git import OWN
-from ralph.engine.proof.ports import ProofStore
+from ralph.engine.proof.ports import CommitStore
 from ralph.engine.proof.proving import named
 
 _OWN = frozenset(OWN)
@@ -16,7 +16,7 @@ _POINTER = b"version https://git-lfs.github.com/spec/"
 class CommitGuard:
     """Compares what the work changed with what the commit says."""
 
-    def __init__(self, store: ProofStore) -> None:
+    def __init__(self, store: CommitStore) -> None:
         self._store = store
         self._judged = Tree()
 

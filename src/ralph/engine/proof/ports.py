@@ -33,17 +33,8 @@ class ProofStore(Protocol):
         """What is compared with: the files that the work began with."""
         ...
 
-    @property
-    def nested(self) -> tuple[str, ...]:
-        """Folders of other repositories inside, submodules too, as the last snapshot found them; each ends with ``/``."""
-        ...
-
     async def snapshot(self) -> Tree:
         """The files as they are: tracked, changed and new, but not ignored."""
-        ...
-
-    async def tree_of(self, commit: str) -> Tree:
-        """The files of a commit of the user's."""
         ...
 
     async def content(self, entry: Entry) -> bytes: ...
@@ -57,6 +48,19 @@ class ProofStore(Protocol):
         ...
 
     def recall(self, name: str) -> str | None: ...
+
+
+class CommitStore(ProofStore, Protocol):
+    """One that knows the user's commits too."""
+
+    @property
+    def nested(self) -> tuple[str, ...]:
+        """Folders of other repositories inside, submodules too, as the last snapshot found them; each ends with ``/``."""
+        ...
+
+    async def tree_of(self, commit: str) -> Tree:
+        """The files of a commit of the user's."""
+        ...
 
 
 class Files(Protocol):
