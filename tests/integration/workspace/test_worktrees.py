@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 from collections.abc import Coroutine
 from pathlib import Path
@@ -109,6 +110,28 @@ def test_a_tree_that_is_there_already_is_gone_on_with(place: Place) -> None:
     again = place.open()
     assert again == tree
     assert (again.path / "c.txt").read_text() == "not committed"
+
+
+@pytest.mark.parametrize("how", ["moved", "copied"])
+def test_the_tree_of_a_project_that_was_moved_or_copied_is_that_of_its_own_repository(
+    place: Place, how: str
+) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="half")
+    write(tree.path, c_txt="not committed")
+    before = git(place.main, "rev-parse", "ralph/T-1")
+    there = place.main.with_name("elsewhere")
+    if how == "moved":
+        place.main.rename(there)
+    else:
+        shutil.copytree(place.main, there, symlinks=True)
+    elsewhere = Place(there)
+    again = elsewhere.open()
+    assert (again.path / "c.txt").read_text() == "not committed"
+    elsewhere.commit(again, d_txt="more")
+    assert git(there, "rev-parse", "ralph/T-1~1") == before
+    if how == "copied":
+        assert git(place.main, "rev-parse", "ralph/T-1") == before, "the original is left alone"
 
 
 def test_a_tree_whose_folder_was_removed_comes_back_with_its_commits(place: Place) -> None:

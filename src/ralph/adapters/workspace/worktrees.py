@@ -152,13 +152,34 @@ class Worktrees:
 
     async def _is_worktree(self, path: Path) -> bool:
         """A whole one: while git makes it, and if it was killed then, it is locked."""
-        if not (path / ".git").is_file():
+        if not (path / ".git").is_file() or not await self._is_connected(path):
             return False
         ran = await self._git.at(path).run("rev-parse", "--show-toplevel", "--git-path", "locked")
         if not ran.ok:
             return False
         top, lock = ran.out.rstrip("\n").rsplit("\n", 1)
         return _same(Path(top), path) and not _is_being_made(path / lock)
+
+    async def _is_connected(self, path: Path) -> bool:
+        """To this repository. Git keeps absolute paths, which lead elsewhere once the project was moved or copied: in a
+        copy, even to the original.
+        """
+        common = await self._git.run("rev-parse", "--git-common-dir")
+        marker = (path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
+        recorded = path / marker.removeprefix("gitdir:").strip()
+        own = (self._git.root / common.text / "worktrees" / recorded.name).resolve()
+        try:
+            place = Path(
+                (own / "gitdir").read_text(encoding="utf-8", errors="surrogateescape").strip()
+            ).parent
+        except OSError:
+            return False
+        if not common.ok or place.name != path.name:
+            return False
+        if not _same(recorded, own):
+            (path / ".git").write_bytes(b"gitdir: " + os.fsencode(own) + b"\n")
+            (own / "gitdir").write_bytes(os.fsencode(path / ".git") + b"\n")
+        return True
 
     def _put_aside(self, path: Path) -> None:
         """Something is there that git does not know, left by a crash or by a person: keep it."""
