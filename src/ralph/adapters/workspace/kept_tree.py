@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from ralph.domain.proof.tree import LINK, Tree
-
-if TYPE_CHECKING:
-    from ralph.adapters.workspace.proof_store import GitProofStore
+from ralph.engine.proof.ports import ProofStore
 
 EXECUTABLE = "100755"
 
 
 class KeptTree:
-    """What is ignored is not kept: it is no part of the work."""
+    """``top`` is what the paths are relative to. What is ignored is not kept: it is no part of the work."""
 
-    def __init__(self, store: GitProofStore, tree: Tree) -> None:
+    def __init__(self, store: ProofStore, top: Path, tree: Tree) -> None:
         self._store = store
+        self._top = top
         self._tree = tree
 
     @classmethod
-    async def of(cls, store: GitProofStore) -> Self:
+    async def of(cls, store: ProofStore, top: Path) -> Self:
         """As it is now. Raises GitFailed."""
-        return cls(store, await store.snapshot())
+        return cls(store, top, await store.snapshot())
 
     async def put_back(self) -> Sequence[str]:
         """The files that had changed; they are as they were. Raises GitFailed."""
@@ -53,4 +52,4 @@ class KeptTree:
             file.chmod(0o755)
 
     def _place(self, path: str) -> Path:
-        return self._store.top / path
+        return self._top / path

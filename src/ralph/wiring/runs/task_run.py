@@ -14,6 +14,7 @@ from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.signals.probes import RejectProbe, TagProbe
 from ralph.adapters.storage.task_history import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
+from ralph.adapters.workspace.kept_tree import KeptTree
 from ralph.adapters.workspace.nested_repositories import new_repositories
 from ralph.config.root import Root
 from ralph.domain.loop.assignment import Assignment
@@ -36,7 +37,7 @@ from ralph.engine.tasks.ports import VerificationTools, Worktree
 from ralph.engine.tasks.verification import VerificationCheck
 from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
-from ralph.wiring.judges import judges_of, tree_keeper
+from ralph.wiring.judges import judges_of
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
 from ralph.wiring.proof import OpenProof, beginning_of, comparison, followed, layers_of, open_proof, reviews
@@ -151,7 +152,7 @@ class TaskComposition:
             redact=kit.runners.redactor.redact,
             fingerprint=self._fingerprint(kit),
             diff=lambda: git.diff_since(self.worktree.base),
-            keep_tree=tree_keeper(kit, base=self.worktree.base),
+            keep_tree=lambda: KeptTree.of(proof.store, self.worktree.path),
             rerun_failing=own.rerun_failing,
         )
         base = self.worktree.base
