@@ -13,10 +13,14 @@ from xml.etree import ElementTree
 
 from ralph.domain.proof.makefiles import is_makefile, rules_of
 
-RUNNERS = frozenset(("pytest", "coverage", "tox", "nox", "hatch", "poe", "taskipy", "pdm"))
-LINTERS = frozenset(
-    ("ruff", "mypy", "pyright", "pylint", "flake8", "pycodestyle", "eslint", "stylelint", "black")
-)
+READ_BY_ALL = frozenset(("pytest", "coverage"))
+TOOLS = frozenset(
+    (
+        "tox", "nox", "hatch", "poe", "taskipy", "pdm", "pre-commit", "ruff", "mypy", "pyright", "pylint", "flake8", "pycodestyle",
+        "eslint", "stylelint", "black",
+    )
+)  # fmt: skip
+"""Programs whose settings decide something only where a command runs them."""
 _PACKAGE_KEYS = ("jest", "vitest", "mocha", "ava", "nyc", "c8", "tap", "babel")
 _SETTINGS = (
     "guardrails", "proof", "tests", "profiles", "guard", "scm", "guardrailTimeout", "guardrailIdleTimeout", "sandboxChecks",
@@ -35,11 +39,11 @@ class Scope:
 
     targets: frozenset[str] = frozenset()
     package_scripts: frozenset[str] | None = None
-    linters: frozenset[str] | None = None
+    tools: frozenset[str] | None = None
 
     def counts(self, tool: str) -> bool:
-        """Whether the settings of a tool decide anything: a linter's only where it is run."""
-        return tool not in LINTERS or self.linters is None or tool in self.linters
+        """Whether the settings of a tool decide anything."""
+        return tool not in TOOLS or self.tools is None or tool in self.tools
 
 
 EVERYTHING = Scope()
@@ -78,8 +82,8 @@ def _deciding(path: str, text: str, scope: Scope) -> dict[str, object]:
         return _package(json.loads(text), scope)
     if name.startswith("settings") and name.endswith(".json"):
         return _those(_SETTINGS, json.loads(text))
-    if name == "setup.cfg":
-        return _cfg(text, scope)
+    if name in ("setup.cfg", "tox.ini"):
+        return _cfg(text, scope, whole=name == "tox.ini" and scope.counts("tox"))
     if name == "pom.xml":
         return _pom(text)
     if name.startswith("build.gradle"):
@@ -89,7 +93,7 @@ def _deciding(path: str, text: str, scope: Scope) -> dict[str, object]:
 
 
 def _pyproject(table: Mapping[str, Any], scope: Scope) -> dict[str, object]:
-    tools = [name for name in sorted(RUNNERS | LINTERS) if scope.counts(name)]
+    tools = [name for name in sorted(READ_BY_ALL | TOOLS) if scope.counts(name)]
     points = _table(_table(table.get("project")).get("entry-points"))
     return {**_those(tools, table.get("tool"), "tool."), **_those(("pytest11",), points, "entry-points.")}
 
@@ -118,7 +122,7 @@ def _those(names: Iterable[str], table: object, prefix: str = "") -> dict[str, o
     return {f"{prefix}{name}": found[name] for name in names if name in found}
 
 
-def _cfg(text: str, scope: Scope) -> dict[str, object]:
+def _cfg(text: str, scope: Scope, *, whole: bool) -> dict[str, object]:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(text)
@@ -127,8 +131,9 @@ def _cfg(text: str, scope: Scope) -> dict[str, object]:
     return {
         name: dict(parser[name])
         for name in parser.sections()
-        if name.startswith(("tool:", "aliases", "coverage"))
-        or any(name.startswith(tool) for tool in LINTERS if scope.counts(tool))
+        if whole
+        or name.startswith(("tool:", "aliases", "coverage", "pytest"))
+        or any(name.startswith(tool) for tool in TOOLS if scope.counts(tool))
     }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from ralph.domain.proof.build_files import LINTERS, Scope
+from ralph.domain.proof.build_files import TOOLS, Scope
 from ralph.domain.proof.makefiles import is_makefile, targets_in
 from ralph.domain.proof.scripts import Read, reach, scripts_in
 from ralph.domain.proof.tests_ran import runs_tests
@@ -38,7 +38,7 @@ _FOUND_BY_NAME = re.compile(
 )
 # Whatever of these appears decides what a test runner runs, from wherever it lies.
 _RUNNERS_OWN = re.compile(
-    r"(?:^|/)(?:\.?pytest\.(?:ini|toml)|tox\.(?:ini|toml)|\.coveragerc|nextest\.toml|phpunit\.xml(?:\.dist)?|\.rspec"
+    r"(?:^|/)(?:\.?pytest\.(?:ini|toml)|tox\.toml|\.coveragerc|nextest\.toml|phpunit\.xml(?:\.dist)?|\.rspec"
     r"|(?:jest|vitest|vite|playwright|karma|cypress|ava|babel|wdio|web-test-runner|tap)\.(?:conf|config|setup|workspace)"
     r"\.[cm]?[jt]s(?:on)?|\.mocharc[^/]*|\.babelrc[^/]*|\.swcrc|\.nycrc[^/]*|\.c8rc[^/]*|\.taprc|mocha\.opts"
     r"|\.npmrc|\.yarnrc[^/]*|\.pnpmfile\.cjs|pnpm-workspace\.yaml|bunfig\.toml|\.cargo/config(?:\.toml)?"
@@ -46,7 +46,7 @@ _RUNNERS_OWN = re.compile(
     r"|(?:^|/)(?:\.mvn|gradle/wrapper)/"
 )
 _LINT = re.compile(
-    r"(?:^|/)\.?(mypy|ruff|flake8|pylint|eslint|stylelint|pyright)(?:rc|config)?[^/]*\.?(?:ini|toml|json|rc|[cm]?js|ya?ml|ts)?$"
+    r"(?:^|/)\.?(mypy|ruff|flake8|pylint|eslint|stylelint|pyright|pre-commit)(?:rc|[.-]?config)?(?:\.(?:ini|toml|json|[cm]?[jt]s|ya?ml))?$"
 )
 # Python and its installers load these by themselves.
 _LOADED = re.compile(
@@ -61,10 +61,10 @@ _ALWAYS = re.compile(
 )
 _KEPT = re.compile(
     r"^\.github/(?:workflows|actions)/|^\.gitlab-ci\.yml$|^\.circleci/|^azure-pipelines\.yml$|^Jenkinsfile$|^\.travis\.yml$|^\.ci/"
-    r"|^\.pre-commit-config\.yaml$|^\.buildkite/"
+    r"|^\.buildkite/"
 )
 _SECTIONS = re.compile(
-    r"(?:^|/)(?:pyproject\.toml|setup\.cfg|package\.json|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?)$"
+    r"(?:^|/)(?:pyproject\.toml|setup\.cfg|tox\.ini|package\.json|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?)$"
     r"|^\.ralph/settings[^/]*\.json$"
 )
 _TASK_RUNNERS = re.compile(r"(?:^|/)(?:[Jj]ustfile|Taskfile\.ya?ml|Rakefile)$")
@@ -129,7 +129,7 @@ class Protection:
         scope = Scope(
             targets=self.scope.targets | found.targets,
             package_scripts=frozenset(found.package_scripts) if is_known else None,
-            linters=frozenset(tool for tool in LINTERS if tool in text) if is_known else None,
+            tools=frozenset(tool for tool in TOOLS if tool in text) if is_known else None,
         )
         return replace(
             self,
