@@ -204,12 +204,15 @@ async def followed(proof: OpenProof, protection: Protection) -> Protection:
     return await follow(protection, proof.store)
 
 
+def proof_folder(kit: Kit) -> Path:
+    return kit.record.folder / "proof"
+
+
 def proof_store(kit: Kit) -> GitProofStore:
     """Of this run; ``open`` it before the first session."""
     from ralph.adapters.workspace.proof_store import GitProofStore
 
-    place = kit.record.folder / "proof"
-    return GitProofStore(place, kit.workspace, kit.runners.outside, top=git_top(kit.workspace))
+    return GitProofStore(proof_folder(kit), kit.workspace, kit.runners.outside, top=git_top(kit.workspace))
 
 
 def protection_of(kit: Kit, required: Sequence[RequiredCommand], prefix: str) -> Protection:

@@ -3,85 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.proof_store import GitProofStore
-from ralph.domain.proof.tree import Entry, Tree
-from ralph.engine.proof.ports import Checkout
+from ralph.domain.proof.tree import Tree
+from ralph.engine.ports import ProcessRunner
 
 CONVERTED = "converted"
 
 
-class CommittedWork:
+class CommittedWork(GitProofStore):
     """A proof store whose snapshot is the last commit, with the user's own uncommitted files.
 
-    ``theirs`` names these, as seen from the project. Where git converts files (line endings, large files kept
+    ``theirs`` names these, as seen from the workspace. Where git converts files (line endings, large files kept
     elsewhere), what is committed is not what commands need: then the snapshot is the working tree.
     """
 
-    def __init__(self, store: GitProofStore, git: Git, *, theirs: Callable[[], Iterable[str]]) -> None:
-        self._store = store
-        self._git = git
+    def __init__(
+        self,
+        folder: Path,
+        workspace: Path,
+        runner: ProcessRunner,
+        *,
+        top: Path,
+        theirs: Callable[[], Iterable[str]],
+    ) -> None:
+        super().__init__(folder, workspace, runner, top=top)
+        self._git = Git(workspace, runner)
         self._theirs = theirs
         self._is_converted = True
 
-    async def open(self, *, uncommitted: Iterable[str], since: str = "") -> None:
-        """``since``: the commit from which on nothing was accepted; empty: it is what is there now. Raises GitFailed."""
-        await self._store.open()
-        known = self._store.recall(CONVERTED)
-        if known is None:
-            self._is_converted = await self._find_conversions(uncommitted)
-            known = "yes" if self._is_converted else "no"
-            self._store.remember(CONVERTED, known)
-            if since and not self._is_converted and await self._git.is_ancestor(since, "HEAD"):
-                await self._store.remember_base(await self._store.tree_of(since))
-        self._is_converted = known == "yes"
+    async def begin(self, *, uncommitted: Iterable[str], since: str = "") -> None:
+        """``uncommitted``: files as seen from the workspace. Raises GitFailed.
+
+        ``since``: the commit from which on nothing was accepted; empty: what is there now is accepted.
+        """
+        await self.open()
+        if (known := self.recall(CONVERTED)) is not None:
+            self._is_converted = known == "yes"
+            return
+        is_converted = await self._finds_conversions(uncommitted)
+        if since and not is_converted and await self._git.is_ancestor(since, "HEAD"):
+            await self.remember_base(await self.tree_of(since))
+        self.remember(CONVERTED, "yes" if is_converted else "no")
+        self._is_converted = is_converted
 
     async def accept(self) -> None:
         """From now on, work is compared with what is there."""
-        await self._store.remember_base(await self.snapshot())
-
-    @property
-    def base(self) -> Tree:
-        return self._store.base
-
-    @property
-    def top(self) -> Path:
-        return self._store.top
-
-    @property
-    def prefix(self) -> str:
-        return self._store.prefix
+        await self.remember_base(await self.snapshot())
 
     async def snapshot(self) -> Tree:
-        work = await self._store.snapshot()
+        work = await super().snapshot()
         if self._is_converted:
             return work
-        head = await self._store.tree_of("HEAD")
-        theirs = [f"{self._store.prefix}{path}" for path in self._theirs()]
+        head = await self.tree_of("HEAD")
+        theirs = (f"{self.prefix}{path}" for path in self._theirs())
         return head.putting_back(
             [path for path in theirs if work.files.get(path) != head.files.get(path)], work
         )
 
-    async def content(self, entry: Entry) -> bytes:
-        return await self._store.content(entry)
-
-    def checkout(self, tree: Tree) -> AbstractAsyncContextManager[Checkout]:
-        return self._store.checkout(tree)
-
-    def remember(self, name: str, text: str) -> None:
-        self._store.remember(name, text)
-
-    def recall(self, name: str) -> str | None:
-        return self._store.recall(name)
-
-    async def _find_conversions(self, uncommitted: Iterable[str]) -> bool:
-        """Also true where there is no commit yet. A file that git says is unchanged, but is not, was converted."""
+    async def _finds_conversions(self, uncommitted: Iterable[str]) -> bool:
+        """A file that is not what its commit says, although git calls it unchanged. Also true before the first commit."""
         if not await self._git.commit_of("HEAD"):
             return True
-        head, work = await self._store.tree_of("HEAD"), await self._store.snapshot()
-        changed = {f"{self._store.prefix}{path}" for path in uncommitted}
-        differing = head.differing(work) - changed
+        head, work = await self.tree_of("HEAD"), await super().snapshot()
+        differing = head.differing(work).difference(f"{self.prefix}{path}" for path in uncommitted)
         return any(path in head.files and path in work.files for path in differing)

@@ -35,7 +35,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
 from ralph.wiring.plan_memory import ASIDE, PlanMemory, adopt_memory, forget_unjudged, plan_memory
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.proof import ProofLayers, proof_layers, proof_store
+from ralph.wiring.proof import ProofLayers, proof_folder, proof_layers, proof_store
 from ralph.wiring.requirements import (
     guardrails_of,
     require_runnable,
@@ -191,8 +191,9 @@ class PlanComposition:
         required = [*commands, *(guardrail.required for guardrail in kit.launch.guardrails)]
         if not required or kit.launch.settings.proof == Proof.TRUSTING:
             return ProofLayers(), nothing_to_begin
-        store = proof_store(kit)
-        if repository is None:
+        top = git_top(kit.workspace)
+        if repository is None or top is None:
+            store = proof_store(kit)
             await store.open()
 
             async def accept() -> None:
@@ -201,10 +202,15 @@ class PlanComposition:
             return await proof_layers(kit, required, store=store), accept
         from ralph.adapters.workspace.committed_work import CommittedWork
 
-        git = Git(kit.workspace, kit.runners.outside)
-        work = CommittedWork(store, git, theirs=lambda: audit.plan.tree.uncommitted)
+        work = CommittedWork(
+            proof_folder(kit),
+            kit.workspace,
+            kit.runners.outside,
+            top=top,
+            theirs=lambda: audit.plan.tree.uncommitted,
+        )
         since = memory.trusted.since if memory is not None else ""
-        await work.open(uncommitted=(await repository.state()).uncommitted, since=since)
+        await work.begin(uncommitted=(await repository.state()).uncommitted, since=since)
         return await proof_layers(kit, required, store=work), work.accept
 
     def _marker(self, kit: Kit, audit: PlanAudit, top: Path | None) -> ActiveMarker:
