@@ -39,7 +39,7 @@ def test_max_time_ends_a_session_that_says_nothing_and_keeps_its_work(project: P
         "promise": ("run", "--profile", "promise", "-p", PROMPT),
         "supervise": ("supervise", "--no-sandbox", "--task", "t", "--", str(agent)),
     }[kind]
-    ran = project.ralph(arguments[0], "--max-time", "1", *arguments[1:])
+    ran = project.ralph(arguments[0], "--max-time", "6", *arguments[1:])
     assert ran.returncode == 1, ran.stderr
     assert "time is over" in ran.stderr
     assert endings(project) == ["limited"]
@@ -50,7 +50,7 @@ def test_max_time_ends_a_session_that_says_nothing_and_keeps_its_work(project: P
 def test_a_run_that_its_time_ended_is_resumed_with_more(project: Project) -> None:
     project.settings(agent={"command": "claude"})
     project.agent([{"sleep": NEVER}], [{"say": DONE}])
-    project.ralph("run", "-p", PROMPT, "--max-time", "1", check=1)
+    project.ralph("run", "-p", PROMPT, "--max-time", "6", check=1)
     project.ralph("resume", "--max-time", "1000", check=0)
     assert project.rows("SELECT outcome FROM runs") == [("completed",)]
 
@@ -60,7 +60,7 @@ def test_max_time_ends_a_check_whose_session_is_judged_later(project: Project) -
     slow = "test -f fast || exec sleep 3600"
     project.settings(agent={"command": "claude"}, guardrails=[{"command": slow}])
     project.agent([{"say": DONE}], [{"exit": 9}])
-    ran = project.ralph("run", "-p", PROMPT, "--max-time", "5", check=1)
+    ran = project.ralph("run", "-p", PROMPT, "--max-time", "8", check=1)
     assert "time is over" in ran.stderr
     (project.root / "fast").touch()
     project.ralph("resume", "--max-time", "1000", check=0)
@@ -75,7 +75,7 @@ def test_max_time_ends_every_part_of_a_task_and_leaves_it_open(project: Project,
         tasks.verified("true")
     else:
         tasks.verified("exec sleep 3600")
-    said = tasks.work("--max-time", "6", check=1)
+    said = tasks.work("--max-time", "10", check=1)
     assert "time is over" in said
     assert tasks.shown()["status"] == "open"
 
