@@ -111,3 +111,24 @@ def test_a_stopped_terminal_holds_nothing(project: Project) -> None:
     finally:
         os.close(terminal)
     assert project.rows("SELECT outcome FROM runs") == [("exhausted",)]
+
+
+def test_a_log_of_its_own_in_the_project_is_no_progress(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git(
+        "-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-qm", "s", "--allow-empty"
+    )
+    project.settings(agent={"command": "talk"})
+    project.program("talk", "date +%N\n")
+    with (project.root / "run.log").open("w") as log:
+        ran = subprocess.run(
+            [sys.executable, "-m", "ralph", "run", "-p", PROMPT, "-m", "9", "--stuck-after", "2"],
+            cwd=project.root,
+            env=project.env(),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            timeout=90,
+            check=False,
+        )
+    assert ran.returncode == 1
+    assert project.rows("SELECT count(*) FROM iterations")[0][0] < 9
