@@ -93,18 +93,18 @@ class GitProofStore:
 
     async def snapshot(self) -> Tree:
         """The working tree as it is: whatever is tracked, changed or new, but not ignored. Raises GitFailed."""
-        work = await self._work()
+        work = await self._work(with_ignored=False)
         self.nested = tuple(work.nested)
         index = self._folder / "index"
         git = self._private(index=index)
         known = (await git.must("ls-files", "-z")).names if index.exists() else []
-        gone = self._listing("gone", set(known).difference(work.part))
+        gone = set(known).difference(work.part)
         listing = self._listing("names", work.part)
-        (self._folder / "index.lock").unlink(
-            missing_ok=True
-        )  # of a git that was killed: nobody else works here
-        # By force: git refuses to look for a file whose folder is a link now.
-        await git.must("update-index", "--force-remove", "-z", "--stdin", stdin=gone)
+        # Of a git that was killed: nobody else works here.
+        (self._folder / "index.lock").unlink(missing_ok=True)
+        if gone:  # by force: git refuses to look for a file whose folder is a link now
+            removed = self._listing("gone", gone)
+            await git.must("update-index", "--force-remove", "-z", "--stdin", stdin=removed)
         await git.must("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=listing)
         tree = await self._listed(index)
         # What was part of the work and is ignored now is still in the index.
@@ -221,9 +221,13 @@ class GitProofStore:
         }
         return Git(root, self._runner, seconds=SECONDS, environment=environment)
 
-    async def _work(self) -> WorkFiles:
+    async def _work(self, *, with_ignored: bool = True) -> WorkFiles:
         return await list_work(
-            self.top, neutral=self._private, own=self._user, is_tracked=self._has_repository
+            self.top,
+            neutral=self._private,
+            own=self._user,
+            is_tracked=self._has_repository,
+            with_ignored=with_ignored,
         )
 
     async def _init(self, *arguments: str | Path) -> None:

@@ -29,7 +29,12 @@ class WorkFiles:
 
 
 async def list_work(
-    top: Path, *, neutral: Callable[[Path], Git], own: Callable[[Path], Git], is_tracked: bool
+    top: Path,
+    *,
+    neutral: Callable[[Path], Git],
+    own: Callable[[Path], Git],
+    is_tracked: bool,
+    with_ignored: bool = True,
 ) -> WorkFiles:
     """What is tracked, changed or new, in repositories below ``top`` too. Raises GitFailed.
 
@@ -44,8 +49,9 @@ async def list_work(
         tracked = (await own(folder).must("ls-files", "-z")).names if is_repository else []
         others = (await neutral(folder).must(*_LISTS)).names
         nested = _take(found, folder, prefix, tracked, others)
-        ignored = (await neutral(folder).must(*_LISTS, "--ignored", "--directory")).names
-        found.ignored.extend(f"{prefix}{name}" for name in ignored if not _is_own(name))
+        if with_ignored:
+            ignored = (await neutral(folder).must(*_LISTS, "--ignored", "--directory")).names
+            found.ignored.extend(f"{prefix}{name}" for name in ignored if not _is_own(name))
         found.nested.extend(nested)
         waiting += [(place, (top / place / ".git").exists()) for place in nested]
     return found

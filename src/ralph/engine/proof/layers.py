@@ -27,11 +27,11 @@ class Layer:
     async def run(self, judging: Judging) -> CheckResult:
         try:
             result = await self._prove(await self._proving.judged(judging), judging)
-            is_same = await self._proving.is_still_judged(judging)
+            is_same = not result.holds or await self._proving.is_still_judged(judging)
         except GitFailed as error:
             told = f"{error.message} ({error.hint})" if error.hint else error.message
             return CheckResult(self.name, Verdict.ERRORED, feedback=Feedback(told), reason=told)
-        if result.holds and not is_same:
+        if not is_same:
             return replace(result, verdict=Verdict.FAILED, feedback=Feedback(CHANGED), reason=CHANGED)
         return result
 
