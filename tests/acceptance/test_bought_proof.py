@@ -87,12 +87,12 @@ LIES = {
     ),
     "a module takes the runner's place": (
         UNITTEST,
-        ("mkdir unittest; echo 'import sys; sys.stderr.write(\"Ran 2 tests in 0.0s\\n\\nOK\\n\")' > unittest/__main__.py;"
+        ("mkdir unittest; printf '%s' 'import sys; sys.stderr.write(\"Ran 2 tests in 0.0s\\n\\nOK\\n\")' > unittest/__main__.py;"
         " touch unittest/__init__.py"),
     ),
     "a module takes the place of one of Python's": (
         UNITTEST,
-        "echo 'import sys, os; sys.stderr.write(\"Ran 2 tests in 0.0s\\n\\nOK\\n\"); os._exit(0)' > argparse.py",
+        "printf '%s' 'import sys, os; sys.stderr.write(\"Ran 2 tests in 0.0s\\n\\nOK\\n\"); os._exit(0)' > argparse.py",
     ),
     "the code ends the runner": (
         UNITTEST,

@@ -227,4 +227,4 @@ def protection_of(kit: Kit, required: Sequence[RequiredCommand], prefix: str) ->
         may_change=settings.allow_test_changes,
         prefix=prefix,
     )
-    return replace(found, tests=settings.tests != TestsPolicy.FREE)
+    return replace(found, tests=True, tests_are_free=settings.tests == TestsPolicy.FREE)

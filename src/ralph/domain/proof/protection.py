@@ -96,7 +96,8 @@ class Protection:
     may_change: tuple[str, ...] = ()
     scripts: frozenset[str] = frozenset()
     scope: Scope = Scope()
-    tests: bool = False
+    tests: bool = False  # the commands run them
+    tests_are_free: bool = False
     prefix: str = ""
     commands: tuple[tuple[str, str], ...] = ()
 
@@ -158,7 +159,7 @@ class Protection:
         if _RUNNERS_OWN.search(path) or ((lint := _LINT.search(path)) and self.scope.counts(lint[1])):
             return Guard.RUNNER
         if path.rsplit("/", 1)[-1] == "conftest.py" or (self.tests and is_test(own)):
-            return Guard.TESTS
+            return None if self.tests_are_free else Guard.TESTS
         return Guard.NOT_MADE if (module := _MODULE.match(own)) and module[1] in _MODULES else None
 
     def puts_back(self, path: str) -> bool:

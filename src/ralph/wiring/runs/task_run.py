@@ -189,7 +189,7 @@ class TaskComposition:
             may_change=[*may_change, *kit.launch.settings.allow_test_changes],
             prefix=f"{tree.folder}/" if tree.folder else "",
         )
-        return replace(found, tests=found.tests and kit.launch.settings.tests != TestsPolicy.FREE)
+        return replace(found, tests_are_free=kit.launch.settings.tests == TestsPolicy.FREE)
 
 
 def _texts(config: Mapping[str, object], *keys: str) -> list[str]:

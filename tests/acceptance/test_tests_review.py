@@ -1,0 +1,116 @@
+"""Honest changes of tests exist: fresh eyes say whether the task demands them. No answer is never a yes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.acceptance.conftest import Project
+
+DONE = "<response>DONE</response>"
+TEST = "import unittest\n\nfrom shop import price\n\n\nclass PriceTest(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(price(1), 2)\n"
+RENAMED = TEST.replace("price(1)", "cost(1)").replace("import price", "import cost")
+YES = {"tests/test_shop.py": {"demanded": True, "why": "the task renames price"}}
+NO = {"tests/test_shop.py": {"demanded": False, "why": "nothing asks for it"}}
+COMMAND = f"{shlex.quote(sys.executable)} -B -m unittest discover"
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    """A project whose agent renames a function, and the tests with it."""
+    files = {
+        "shop.py": "def price(number):\n    return number * 2\n",
+        "tests/__init__.py": "",
+        "tests/test_shop.py": TEST,
+        ".gitignore": "__pycache__/\n",
+    }
+    for name, text in files.items():
+        (project.root / name).parent.mkdir(exist_ok=True)
+        (project.root / name).write_text(text)
+    for arguments in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "start")):
+        subprocess.run(["git", *arguments], cwd=project.root, check=True, timeout=60)
+    return project
+
+
+def run(shop: Project, answer: str, *flags: str, **settings: Any) -> tuple[int, str, str]:
+    """Exit code, what was printed, and where the reviewer worked: empty if nobody was asked."""
+    asked = shop.programs / "asked"
+    agent = shop.program(
+        "worker",
+        'prompt=$(cat)\ntag=$(printf "%s" "$prompt" | grep -o "tests-[0-9a-f]\\{8\\}" | head -n 1)\n'
+        f'if [ -n "$tag" ]; then pwd > {asked}; touch left_behind; {answer}; exit 0; fi\n'
+        "sed -i s/price/cost/ shop.py\n"
+        f"printf '%s' {shlex.quote(RENAMED)} > tests/test_shop.py\necho '{DONE}'\n",
+    )
+    shop.settings(agent={"command": str(agent)}, guardrails=[{"command": COMMAND}], **settings)
+    ran = shop.ralph(
+        "run", "-p", f"Rename price() to cost(), then say {DONE}.", "-m", "1", "--no-sandbox", *flags
+    )
+    return ran.returncode, ran.stdout + ran.stderr, asked.read_text() if asked.exists() else ""
+
+
+def says(answer: object) -> str:
+    return f'printf \'<%s>%s</%s>\\n\' "$tag" {shlex.quote(json.dumps(answer))} "$tag"'
+
+
+def test_a_change_that_the_task_demands_is_accepted_and_told(shop: Project) -> None:
+    code, said, place = run(shop, says(YES))
+
+    assert code == 0, said
+    assert (
+        "tests were changed, because the task demands it: tests/test_shop.py (the task renames price)" in said
+    )
+    # It looked at a copy, which is gone: whatever it did there, the work is what it was.
+    assert "/proof/" in place
+    assert not (shop.root / "left_behind").exists()
+    report = shop.ralph("report", "--format", "json", check=0).stdout
+    assert "because the task demands it" in report
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        says(NO),
+        says({}),
+        says({"tests/test_shop.py": {"demanded": "yes", "why": "text is no answer"}}),
+        says("yes"),
+        "echo 'I think that is fine.'",
+        "printf '<tests-00000000>%s</tests-00000000>' '{\"tests/test_shop.py\": {\"demanded\": true}}'",
+        "exit 3",
+    ],
+    ids=["no", "silence", "not a boolean", "not an object", "no block", "a wrong tag", "it fails"],
+)
+def test_everything_else_is_a_no(shop: Project, answer: str) -> None:
+    code, said, _ = run(shop, answer, "--no-wait")
+
+    assert code != 0, said
+
+
+def test_the_agent_is_told_why(shop: Project) -> None:
+    _, said, _ = run(shop, says(NO))
+
+    assert "the task does not demand these changes of tests" in said
+    assert "nothing asks for it" in said
+
+
+def test_locked_tests_are_not_even_reviewed(shop: Project) -> None:
+    code, said, place = run(shop, says(YES), tests="locked")
+
+    assert (code, place) == (1, "")
+    assert "changed what proves the work: tests/test_shop.py" in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings"), [((), {"tests": "free"}), (("--allow-test-changes", "tests/test_*.py"), {})]
+)
+def test_tests_that_may_change_are_not_reviewed(
+    shop: Project, flags: tuple[str, ...], settings: dict[str, Any]
+) -> None:
+    code, said, place = run(shop, says(NO), *flags, **settings)
+
+    assert (code, place) == (0, ""), said
