@@ -49,7 +49,7 @@ def test_a_session_that_does_not_end_is_ended(loop: Loop, act: str) -> None:
         loop.settings["agent"]["timeout"] = 1
     else:
         more = ["--max-time", "8"]  # long enough to begin it on a busy machine
-    ran = loop.run(*more)
+    ran = loop.run(*more, check="true")
     assert ran.returncode == 1, ran.stderr
     gone(loop)
 
