@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -33,9 +34,12 @@ def test_each_lie_turns_its_check_green_in_place(act: str, tmp_path: Path) -> No
 
 
 def shell(command: str, folder: Path) -> int:
-    return subprocess.run(
-        ["sh", "-c", command], cwd=folder, capture_output=True, check=False, timeout=60
-    ).returncode
+    """Compiled files of one second look alike to Python, so it leaves none behind."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    ran = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, check=False, timeout=60
+    )
+    return ran.returncode
 
 
 @pytest.mark.parametrize(

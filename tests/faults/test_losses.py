@@ -32,6 +32,7 @@ def test_a_record_that_the_agent_removes_is_told(loop: Loop) -> None:
     ran = loop.run()
     assert ran.returncode == 4, ran.stderr
     assert re.search("removed or replaced|No such file", ran.stderr), ran.stderr
+    assert not (loop.root / ".ralph" / "ralph.db").exists(), "nothing takes its place unasked"
 
 
 @pytest.mark.act("removes the prompt")

@@ -237,6 +237,19 @@ def test_a_run_is_taken_up_where_it_stood(tmp_path: Path) -> None:
     assert rows(tmp_path, "SELECT pid, outcome FROM runs") == [(2, None)]
 
 
+def test_a_launch_that_was_cut_off_counts_once_however_often_the_resume_is_killed(tmp_path: Path) -> None:
+    with journal(tmp_path) as record:
+        record.append(IterationStarted(1, 1, 10, "prompt"), at=2.0)
+        record.commit(LoopState(attempt=1))
+    for _ in range(3):  # each is killed before it launches anything
+        with (
+            closing(open_state_database(tmp_path)) as database,
+            SqliteJournal(tmp_path, database, "r1", owner=ME, now=9.0) as record,
+        ):
+            state = record.take_up(options={}, counts_launches=True).state
+        assert (state.iteration, state.attempt) == (1, 0)
+
+
 def test_what_a_killed_process_spent_after_the_last_save_is_counted(tmp_path: Path) -> None:
     with journal(tmp_path) as record:
         record.append(AgentStarted("agent", 7), at=2.0)

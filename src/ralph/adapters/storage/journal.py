@@ -33,7 +33,7 @@ READ_STATE = """SELECT state, updated_at, state_seq, parent_id,
 FORGET_REQUESTS = (
     "UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'"
 )
-LAST_DECISION = """SELECT decision FROM iterations WHERE run_id = ?
+LAST_DECISION = """SELECT decision, iteration FROM iterations WHERE run_id = ?
     ORDER BY iteration DESC, attempt DESC LIMIT 1"""
 # The end of the run that a decision to stop brought about: the first after the newest iteration. Resuming the run and
 # stopping it before the next session adds another. (<> is what lets SQLite use the index of landmarks.)
@@ -135,13 +135,13 @@ class SqliteJournal:
                 raise StoreError(message, hint="start a new one with `ralph run`")
             state, saved_at, saved_seq, parent, heard_of = row
             uncounted = spend_after(self._database, self._run_id, saved_seq, price=price)
-            was_cut = self._was_cut_short()
             stood = decode_state(state)
+            was_cut, launch = self._was_cut_short()
+            # A process that was killed before it launched anything has counted it already.
+            is_uncounted = was_cut and launch > stood.iteration and stood.unjudged is None
             if elapsed is None:
                 elapsed = stood.seconds + (heard_of or 0.0) - saved_at
-            resumed = stood.resumed(
-                uncounted, seconds=elapsed, was_cut=was_cut and counts_launches and stood.unjudged is None
-            )
+            resumed = stood.resumed(uncounted, seconds=elapsed, was_cut=counts_launches and is_uncounted)
             # Requests to the earlier process are not for this one; a note to the agent is.
             self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
             owner = astuple(self._owner)
@@ -151,13 +151,14 @@ class SqliteJournal:
         self._has_links = not (parent_id or parent)
         return TakenUp(resumed, was_cut=was_cut, uncounted=uncounted, parent_id=parent or "")
 
-    def _was_cut_short(self) -> bool:
+    def _was_cut_short(self) -> tuple[bool, int]:
+        """And the number of the launch."""
         last = self._database.execute(LAST_DECISION, (self._run_id,)).fetchone()
         if last is None:
-            return False
+            return False, 0
         end = self._database.execute(END_AFTER_LAST, {"run": self._run_id}).fetchone()
         ended = restore(end[0]) if end is not None else None
-        return was_cut_short(last[0], ended.outcome if isinstance(ended, RunEnded) else None)
+        return was_cut_short(last[0], ended.outcome if isinstance(ended, RunEnded) else None), last[1]
 
     @property
     def run_folder(self) -> Path:
@@ -270,6 +271,7 @@ class SqliteJournal:
         """
         if self._size_of_log() >= self._log_bytes:
             return
+        self._require_file()
         is_whole = False
         # By a connection that has nothing in memory yet.
         with (
