@@ -68,7 +68,8 @@ def prepare(loop: Loop) -> None:
         if loop.kind == "supervise":
             last = f'[ "$RALPH_ATTEMPT" -lt {SESSIONS - 1} ] && exit\n'
         loop.agent(f"{STRAY}sleep 0.1\n{last}")
-    loop.prepare("true", times=SESSIONS)
+    # A supervised launch counts even if it was cut off.
+    loop.prepare("true", times=SESSIONS + (KILLS if loop.kind == "supervise" else 0))
 
 
 def sessions_are_judged_once(loop: Loop) -> None:
