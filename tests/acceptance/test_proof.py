@@ -75,6 +75,19 @@ def test_what_is_only_in_the_working_folder_proves_nothing(calc: Project) -> Non
     assert "Not in the checkout: answer.local" in told
 
 
+@pytest.mark.parametrize(
+    ("proof", "layers"), [("strict", {"protection", "clean checkout"}), ("guarded", {"protection"})]
+)
+def test_a_claim_that_a_guardrail_denies_meets_every_layer_only_if_proof_is_strict(
+    calc: Project, proof: str, layers: set[str]
+) -> None:
+    calc.agent(session(**{"tests/test_calc.py": TEST.replace("test_add", "add_test")}))
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", "--proof", proof, "--json", check=1)
+    events = map(json.loads, ran.stdout.splitlines())
+    ended = {event["result"]["name"] for event in events if event["type"] == "check_ended"}
+    assert ended & {"protection", "clean checkout"} == layers
+
+
 def test_trust_is_possible(calc: Project) -> None:
     calc.settings(agent={"command": "claude"}, guardrails=[{"command": "test -f answer.local"}])
     calc.agent(session(**{"answer.local": "42"}))

@@ -239,7 +239,7 @@ class Settings:
         Choice(*Proof),
         Proof.GUARDED,
         "How a claim is proven besides the guardrails: `strict`: all of it on every claim; `guarded`: in throw-away"
-        " checkouts before work is finally accepted; `trusting`: by the guardrails alone. See docs/verification.md.",
+        " checkouts where nothing else denies the claim; `trusting`: by the guardrails alone. See docs/verification.md.",
     )
     tests: TestsPolicy = setting(
         Choice(*TestsPolicy),

@@ -146,6 +146,8 @@ async def _judge(
         signals += await probe.look(judging)
     evidence = replace(evidence, signals=tuple(signals))
     for check in (*parts.checks, *parts.checks_of(judging.assignment)):
+        if check.when is When.WITH_CLAIM and not evidence.claimed:
+            continue
         if check.when is When.BEFORE_ACCEPT and not isinstance(
             _decide(parts, judging, state, evidence), Accept
         ):

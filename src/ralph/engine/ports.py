@@ -192,6 +192,7 @@ class Probe(Protocol):
 class When(StrEnum):
     ALWAYS = "always"
     ON_CLAIM = "on_claim"
+    WITH_CLAIM = "with_claim"  #: as above, but without a claim it is not missed
     BEFORE_ACCEPT = "before_accept"  #: only when the work would be accepted without it
 
 

@@ -123,7 +123,14 @@ async def open_proof(
         async with kit.runner_at(checkout.top, reads=[top], writes=checkout.linked) as runner:
             yield ShellCommands(runner, checkout.workspace)
 
-    proving = Proving(store, required, commands_at=commands_at, journal=kit.record.journal)
+    is_strict = kit.launch.settings.proof == Proof.STRICT
+    proving = Proving(
+        store,
+        required,
+        commands_at=commands_at,
+        journal=kit.record.journal,
+        when=When.WITH_CLAIM if is_strict else When.BEFORE_ACCEPT,
+    )
     has_tests = bool(required) and any(map(is_test, store.base.files))
     canary = Canary(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex()) if has_tests else None
     return OpenProof(store, proving, ChangedTests(), canary)
@@ -143,7 +150,7 @@ def comparison(
     proof: OpenProof,
     protection: Protection,
     *,
-    when: When = When.BEFORE_ACCEPT,
+    when: When = When.WITH_CLAIM,
     base: str = "",
     settings_deny: bool = True,
 ) -> Check:

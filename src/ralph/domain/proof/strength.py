@@ -6,6 +6,6 @@ from enum import StrEnum
 
 
 class Proof(StrEnum):
-    STRICT = "strict"  #: all layers on every claim
-    GUARDED = "guarded"  #: all layers before an assignment is finally accepted
+    STRICT = "strict"  #: all layers on every claim, whatever else denies it
+    GUARDED = "guarded"  #: comparison on every claim, the other layers where nothing else denies it
     TRUSTING = "trusting"  #: the user's own commands alone

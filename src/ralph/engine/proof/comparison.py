@@ -31,7 +31,7 @@ class ComparisonCheck:
         changed: ChangedTests,
         *,
         tests: TestsPolicy,
-        when: When = When.BEFORE_ACCEPT,
+        when: When = When.WITH_CLAIM,
         base: str = "",
         read_settings: Callable[[], Mapping[str, bytes | None]] = dict,
         settings_deny: bool = True,

@@ -19,10 +19,13 @@ class Layer:
 
     name = ""
     command = ""
-    when = When.BEFORE_ACCEPT
 
     def __init__(self, proving: Proving) -> None:
         self._proving = proving
+
+    @property
+    def when(self) -> When:
+        return self._proving.when
 
     async def run(self, judging: Judging) -> CheckResult:
         try:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
 from ralph.domain.proof.tree import Tree
-from ralph.engine.ports import Control, Journal, Judging, Publish
+from ralph.engine.ports import Control, Journal, Judging, Publish, When
 from ralph.engine.proof.ports import Checkout, CommandsAt, ProofStore
 
 SHOWN_FILES = 10
@@ -62,9 +62,11 @@ class Proving:
         *,
         commands_at: CommandsAt,
         journal: Journal,
+        when: When = When.BEFORE_ACCEPT,
     ) -> None:
         self.store = store
         self.required = tuple(required)
+        self.when = when
         self._commands_at = commands_at
         self._journal = journal
         self._passed: set[tuple[str, RequiredCommand]] = set()
@@ -72,7 +74,9 @@ class Proving:
 
     def requiring(self, required: Sequence[RequiredCommand]) -> Proving:
         """The same for other commands; what passed is known to both."""
-        other = Proving(self.store, required, commands_at=self._commands_at, journal=self._journal)
+        other = Proving(
+            self.store, required, commands_at=self._commands_at, journal=self._journal, when=self.when
+        )
         other._passed = self._passed
         return other
 
