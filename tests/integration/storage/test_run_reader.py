@@ -31,6 +31,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
+from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.views.runs import LastCheck, RunState, RunView
 from ralph.errors import StoreError
 
@@ -224,6 +225,33 @@ def test_a_long_session_does_not_hide_the_check_before_it(record: Record, reader
     view = reader.run("run", here=HERE, started_of=started_of)
     assert view is not None
     assert view.last_check == LastCheck("tests 2", "passed")
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["seen as it goes", "seen at the end"])
+def test_a_layer_of_proof_is_shown_while_it_objects(record: Record, reader: RunReader, live: bool) -> None:
+    run = record.run("run")
+    run.start(1)
+    for verdict, name, shown in (
+        (Verdict.PASSED, LayerName.CANARY_AT_START, LastCheck("canary at the start", "passed")),
+        (Verdict.PASSED, "tests", LastCheck("tests", "passed")),
+        (Verdict.PASSED, LayerName.PROTECTION, LastCheck("tests", "passed")),
+        (Verdict.FAILED, LayerName.CLEAN_CHECKOUT, LastCheck("clean checkout", "failed")),
+        (Verdict.PASSED, LayerName.CANARY, LastCheck("clean checkout", "failed")),
+        (Verdict.FAILED, "tests", LastCheck("tests", "failed")),
+        (Verdict.PASSED, LayerName.CLEAN_CHECKOUT, LastCheck("tests", "failed")),
+    ):
+        run.check(verdict, name)
+        if live:
+            assert only(reader).last_check == shown
+    assert only(reader).last_check == shown
+
+
+def test_a_layer_that_passed_replaces_its_own_failure(record: Record, reader: RunReader) -> None:
+    run = record.run("run")
+    run.start(1)
+    run.check(Verdict.FAILED, LayerName.PROTECTION)
+    run.check(Verdict.PASSED, LayerName.PROTECTION)
+    assert only(reader).last_check == LastCheck("protection", "passed")
 
 
 def test_failing_checks_are_known_from_the_state_if_not_from_events(

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ralph.adapters.storage.database import StartedOf, schema_version, store_errors
 from ralph.adapters.storage.places import located
 from ralph.domain.holder import Owner
-from ralph.domain.views.runs import LastCheck, RunView, is_alive, sort_runs, state_of
+from ralph.domain.views.runs import LastCheck, RunView, is_alive, last_check_of, sort_runs, state_of
 from ralph.errors import StoreError
 
 if TYPE_CHECKING:
@@ -225,17 +226,17 @@ class RunReader:
         return known
 
     def _take(self, seen: _Seen, events: list[tuple[Any, ...]]) -> None:
-        check = pause = None
+        checks: list[int] = []
+        pause = None
         for seq, at, kind in events:
             seen.seq, seen.at = seq, at
             if kind == "check_ended":
-                check = seq
+                checks.append(seq)
             elif kind == "pause_began":
                 pause = seq
             elif kind in ("iteration_started", "run_started", "run_ended"):
                 pause, seen.waits_until = None, None
-        if check is not None:
-            seen.check = self._check(check)
+        seen.check = last_check_of(chain(self._checks(reversed(checks)), filter(None, [seen.check])))
         if pause is not None:
             data = self._data(pause)
             until = data.get("until")
@@ -250,8 +251,7 @@ class RunReader:
             return None
         earlier = "SELECT seq, kind FROM events WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
         found = self.query(earlier, run_id, self._first_of(run_id, last[1], last[0]), RECENT)
-        seq = next((seq for seq, kind in found if kind == "check_ended"), None)
-        return None if seq is None else self._check(seq)
+        return last_check_of(self._checks(seq for seq, kind in found if kind == "check_ended"))
 
     def _first_of(self, run_id: str, iteration: int, last: int) -> int:
         """The first event of an iteration, by bisection: a run's iterations only ever grow."""
@@ -266,10 +266,12 @@ class RunReader:
                 low = seq + 1
         return low
 
-    def _check(self, seq: int) -> LastCheck | None:
-        result = _dict(self._data(seq).get("result"))
-        name = result.get("name") or result.get("command")
-        return LastCheck(str(name), str(result.get("verdict", ""))) if name else None
+    def _checks(self, events: Iterable[int]) -> Iterator[LastCheck]:
+        """Read one by one: usually the first few answer the question."""
+        for seq in events:
+            result = _dict(self._data(seq).get("result"))
+            if name := result.get("name") or result.get("command"):
+                yield LastCheck(str(name), str(result.get("verdict", "")))
 
     def _data(self, seq: int) -> dict[str, Any]:
         return _object(self._one("SELECT data FROM events WHERE seq = ?", seq)[0])

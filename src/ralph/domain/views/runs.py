@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralph.domain.holder import Owner, is_stale
+from ralph.domain.proof.layer_names import LAYER_NAMES
 
 if TYPE_CHECKING:
     from ralph.domain.loop.asks import Ask
@@ -34,6 +35,21 @@ class LastCheck:
 
     name: str
     verdict: str
+
+    @property
+    def is_layer_without_objection(self) -> bool:
+        return self.name in LAYER_NAMES and self.verdict in ("passed", "skipped")
+
+
+def last_check_of(newest_first: Iterable[LastCheck]) -> LastCheck | None:
+    """A layer of proof that passed hides neither the user's own check nor another layer that failed."""
+    agreed: dict[str, LastCheck] = {}
+    for check in newest_first:
+        if check.is_layer_without_objection:
+            agreed.setdefault(check.name, check)
+        elif check.name not in agreed:  # else a layer that failed once, and passed since
+            return check
+    return next(iter(agreed.values()), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.canary import Sighting, plan_canaries, shows, sight, unseen
+from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Control, Judging, Publish
@@ -19,7 +20,6 @@ from ralph.engine.proof.ports import Checkout, Files
 from ralph.engine.proof.proving import Occasion, Proving
 
 MEMORY = "canary.json"
-AT_START = "canary at the start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Start:
 class Canary(Layer):
     """``begin`` finds out which commands show a canary at all. Those must show it when the work is claimed."""
 
-    name = "canary"
+    name = LayerName.CANARY
 
     def __init__(self, proving: Proving, files: Files, *, nonce: Callable[[], str]) -> None:
         super().__init__(proving)
@@ -54,7 +54,7 @@ class Canary(Layer):
         if (known := self._proving.store.recall(MEMORY)) is not None:
             self._start.update(_decoded(known))
             return
-        start.publish(CheckStarted(AT_START))
+        start.publish(CheckStarted(LayerName.CANARY_AT_START))
         found, seconds = await self._probe_base(start)
         self._start.update(found)
         if start.control.stopping:
@@ -62,7 +62,11 @@ class Canary(Layer):
         self._proving.store.remember(MEMORY, _encoded(self._start))
         verdict = Verdict.PASSED if self._start else Verdict.SKIPPED
         start.publish(
-            CheckEnded(CheckResult(AT_START, verdict, required=False, seconds=seconds, reason=self._marks()))
+            CheckEnded(
+                CheckResult(
+                    LayerName.CANARY_AT_START, verdict, required=False, seconds=seconds, reason=self._marks()
+                )
+            )
         )
 
     async def _probe_base(self, start: Start) -> tuple[dict[str, Sighting], float]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.comparison import FileState, Finding, findings, summary, tell_agent
+from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.domain.proof.tree import Tree
@@ -21,7 +22,7 @@ SHOWN_LINES = 5
 class ComparisonCheck:
     """Denies whatever is not the worker's to change; about tests that the task may demand, ``tests`` decides."""
 
-    name = "protection"
+    name: str = LayerName.PROTECTION
     command = ""
 
     def __init__(

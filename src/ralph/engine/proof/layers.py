@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
+from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Judging, When
@@ -17,7 +18,7 @@ from ralph.errors import GitFailed
 class Layer:
     """One that cannot run is an error, never a pass; and whatever it proves must still be there afterwards."""
 
-    name = ""
+    name: str = ""
     command = ""
 
     def __init__(self, proving: Proving) -> None:
@@ -64,7 +65,7 @@ class Layer:
 class CleanCheckout(Layer):
     """What would be accepted must pass without anything that is only in the working folder."""
 
-    name = "clean checkout"
+    name = LayerName.CLEAN_CHECKOUT
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
         ran = await self._proving.run(tree, judging, "clean")
@@ -80,7 +81,7 @@ class CleanCheckout(Layer):
 class OldProof(Layer):
     """The new code must pass the checks as they were when the work began."""
 
-    name = "old proof"
+    name = LayerName.OLD_PROOF
 
     def __init__(self, proving: Proving, protection: Protection, allowed: ChangedTests) -> None:
         """``allowed``: tests that the task demands to change stay as they are."""

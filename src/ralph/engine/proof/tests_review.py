@@ -10,6 +10,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Spend
 from ralph.domain.proof.comparison import FileState, Finding, way_back
+from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tests_review import question, read_answer
 from ralph.domain.proof.tree import Tree
@@ -37,7 +38,7 @@ class TestsReview:
     """Asked only when tests that were there have changed, and only when the work would be accepted otherwise."""
 
     __test__ = False
-    name = "tests review"
+    name: str = LayerName.TESTS_REVIEW
     command = ""
     when = When.BEFORE_ACCEPT
 

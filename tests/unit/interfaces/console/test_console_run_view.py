@@ -152,6 +152,12 @@ GOLDEN = [
         id="check failed",
     ),
     pytest.param(
+        CheckEnded(CheckResult("old proof", Verdict.FAILED, command="make test", exit_code=1, seconds=1.2)),
+        "❌ Check failed: old proof (exit 1, 1.2s)\n",
+        "[ERR] Check failed: old proof (exit 1, 1.2s)\n",
+        id="layer of proof failed",
+    ),
+    pytest.param(
         check(Verdict.ERRORED, exit_code=None, reason="timed out", feedback=Feedback("x", Placement.REPLACE)),
         "❌ Guardrail errored: make test (timed out, 1.2s) → its output replaces the next prompt (REPLACE)\n",
         "[ERR] Guardrail errored: make test (timed out, 1.2s) -> its output replaces the next prompt (REPLACE)\n",

@@ -11,6 +11,7 @@ from ralph.interfaces.cli.options import PATH, events_option, verbose_option
 
 INTRODUCTION = """\
 A small repository with failing tests, and an agent that first lies about being done.
+Passing tests are not believed at once: ralph runs them again in a clean checkout, then with a planted test that must fail.
 The agent is a script that ships with ralph; the process, the tests, git and the journal are real.
 It speaks claude's format, so the header says `agent claude`: claude itself is not started, and no account is used.
 """

@@ -467,8 +467,9 @@ def how_to_continue(started: RunStarted, ended: RunEnded) -> str:
 
 def _kind_of_check(name: str, command: str) -> str:
     """What the settings and the docs call it."""
+    from ralph.domain.proof.layer_names import LAYER_NAMES
     from ralph.domain.tasks.completion import VerificationMethod
 
     if name in frozenset(VerificationMethod):
         return "Verification"
-    return "Guardrail" if command else "Check"
+    return "Guardrail" if command and name not in LAYER_NAMES else "Check"

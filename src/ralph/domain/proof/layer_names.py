@@ -1,0 +1,18 @@
+"""What the layers of proof are called, wherever their results are shown."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class LayerName(StrEnum):
+    CANARY_AT_START = "canary at the start"
+    PROTECTION = "protection"
+    TESTS_REVIEW = "tests review"
+    CLEAN_CHECKOUT = "clean checkout"
+    OLD_PROOF = "old proof"
+    CANARY = "canary"
+
+
+LAYER_NAMES = frozenset(LayerName)
+"""Contains plain texts too: a result on record has one."""
