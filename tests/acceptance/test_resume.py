@@ -222,6 +222,8 @@ def test_a_receipt_credits_an_iteration_with_its_own_checks_only(project: Projec
     assert [check["name"] for check in iteration["checks"]] == [
         "echo fine",
         "touch judging; [ -f fast ] || sleep 60",
+        "protection",
+        "tests review",
         "clean checkout",
         "old proof",
     ]

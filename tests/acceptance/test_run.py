@@ -405,7 +405,7 @@ def test_json_lines_tell_the_whole_run(project: Project) -> None:
         "iteration_started",
         "agent_started",
         "agent_ended",
-        *("check_started", "check_ended") * 3,  # the guardrail, the clean checkout, the old proof
+        *("check_started", "check_ended") * 5,  # the guardrail, and the layers of proof
         "claims_sought",
         "iteration_ended",
         "run_ended",

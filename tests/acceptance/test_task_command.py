@@ -244,7 +244,7 @@ def test_a_task_is_shown_with_all_that_holds_for_it(project: Project) -> None:
         "- Products can be added and removed",
         "<promise>CART_BUILT</promise>, at most 15 iterations",
         "external: test -f shop/cart.py",
-        "multi_stage: all_tests, criteria_check",
+        "multi_stage: all_tests (pytest tests/), criteria_check",
         "created",
     ):
         assert said in text

@@ -330,7 +330,10 @@ def test_show_as_json(done: Project) -> None:
         " spend seconds"
     )
     assert first["tools"] == {"Bash": 1}
-    assert [check["verdict"] for check in first["checks"]] == ["failed"]
+    assert {check["name"]: check["verdict"] for check in first["checks"]} == {
+        "tests": "failed",
+        "protection": "passed",
+    }
     assert (second["decision"], second["claimed"], second["proven"]) == ("accept", True, True)
 
 
