@@ -133,6 +133,14 @@ The only module that does either. It imports little of the standard library, and
             return None
         return data if len(data) <= most else None
 
+    def open_own(path: Path | str, mode: int = 0o644) -> int:
+        """The descriptor of a plain file to lock or to write in place, made if it is missing. Raises OSError.
+
+    An agent may have put a link or a pipe of that name there: neither is followed, and nothing waits for a reader.
+    """
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        return os.open(path, flags, mode)
+
     def open_folder(path: Path | str) -> int:
         """A folder's descriptor, not through a link: what uses it works in that very folder. Raises OSError."""
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

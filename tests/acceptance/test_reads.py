@@ -1,4 +1,6 @@
-"""A run reads what it was configured with once: what is checked, shown and done cannot differ."""
+"""A run reads what it was configured with once: what is checked, shown and done cannot differ.
+
+With each claim the settings are read again, only to see whether they are still the same."""
 
 from __future__ import annotations
 
@@ -64,8 +66,11 @@ def test_settings_are_read_once_whatever_flags_add_to_them(project: Project, mor
     project.settings(agent={"command": "claude"}, guardrails=[{"command": "true"}], notify=["true"])
     project.settings("settings.local.json", maximumIterations=3)
     project.agent([{"say": f"{DONE} <promise>DONE</promise>"}])
-    counts = Counter(opened_by(project, "run", "-p", f"{PROMPT} <promise>DONE</promise>", *more))
-    assert (counts["settings.json"], counts["settings.local.json"]) == (1, 1)
+    opened = opened_by(project, "run", "-p", f"{PROMPT} <promise>DONE</promise>", *more)
+    before = Counter(opened[: opened.index("prompt_001.txt")])
+    assert (before["settings.json"], before["settings.local.json"]) == (1, 1)
+    compared = Counter(opened) - before
+    assert (compared["settings.json"], compared["settings.local.json"]) == (1, 1)
 
 
 def test_where_each_command_comes_from_is_told_from_that_one_reading(project: Project) -> None:
@@ -100,4 +105,5 @@ git add -A && git commit -qm session"""
     opened = opened_by(project, "plan", "run", "--no-sandbox", "--skip-review")
     before = opened[: opened.index("prompt_001.txt")]
     assert before.count("tasks.json") == 3
-    assert opened.count("settings.json") == 1
+    assert before.count("settings.json") == 1
+    assert opened.count("settings.json") == 2

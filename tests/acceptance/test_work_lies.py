@@ -89,16 +89,6 @@ LIES = {
         "printf 'def pytest_collection_modifyitems(items):\\n    items.clear()\\n' > conftest.py",
         "conftest.py: pytest_collection_modifyitems would run around the tests",
     ),
-    "an ignored folder hides a conftest.py": (
-        PYTEST,
-        "mkdir ignored; printf 'collect_ignore = [\"x\"]\\n' > ignored/conftest.py",
-        "ignored/conftest.py",
-    ),
-    "an ignored sitecustomize.py ends Python early": (
-        UNITTEST,
-        "printf 'import os\\nos._exit(0)\\n' > sitecustomize.py",
-        "sitecustomize.py: was added",
-    ),
     "the runner's settings are changed": (
         PYTEST,
         "printf '[pytest]\\npython_files = nothing_*.py\\n' > pytest.ini",
@@ -143,6 +133,41 @@ def test_a_lie_is_found_and_told(tasks: TaskProject, command: str, lie: str, tol
     assert told in tasks.prompt("coder", 2)
     assert "failed: protection" in said
     # Nothing of it reached the user's branch.
+    assert tasks.git("rev-list", "--count", "main") == "2"
+
+
+PASSES_ALL = """def pytest_collection_modifyitems(items):
+    for item in items:
+        item.runtest = lambda: None
+"""
+SAYS_OK = """import os
+os.write(2, b"Ran 1 test in 0.001s\\n\\nOK\\n")
+os._exit(0)
+"""
+IGNORED_LIES = {
+    "an ignored folder hides a conftest.py": (
+        PYTEST,
+        f"mkdir ignored; printf '%s' {shlex.quote(PASSES_ALL)} > ignored/conftest.py",
+    ),
+    "an ignored sitecustomize.py ends Python early": (
+        f"PYTHONPATH=. {UNITTEST}",
+        f"printf '%s' {shlex.quote(SAYS_OK)} > sitecustomize.py",
+    ),
+}
+
+
+@pytest.mark.parametrize(("command", "lie"), IGNORED_LIES.values(), ids=IGNORED_LIES.keys())
+def test_a_lie_that_git_ignores_is_not_in_the_clean_checkout(
+    tasks: TaskProject, command: str, lie: str
+) -> None:
+    tasks.verified(command)
+    tasks.role("coder", f"{lie} || true; touch x.txt")
+
+    said = tasks.work(check=1)
+
+    assert tasks.shown()["status"] == "failed"
+    assert "41 != 42" in tasks.prompt("coder", 2)
+    assert "failed: clean checkout" in said
     assert tasks.git("rev-list", "--count", "main") == "2"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,10 @@ from ralph.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Loaded:
-    """Valid settings. ``files`` are those read, relative to the root; ``flags`` were laid over them."""
+    """Valid settings. ``files`` are those read, relative to the root; ``flags`` were laid over them.
+
+    ``contents``: of those files, to see later whether they are still the same.
+    """
 
     root: Path
     settings: Settings
@@ -38,6 +41,7 @@ class Loaded:
     files: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
     without_flags: Merged = NOTHING
+    contents: Mapping[str, bytes] = field(default_factory=dict)
 
     def origin(self, key: str | KeyPath) -> Origin:
         """Where ``agent.command`` comes from."""
@@ -76,6 +80,12 @@ class Sources(NamedTuple):
         files = tuple(layer.origin.label for layer in from_files)
         return cls(root, layers, stack(layers), files, tuple(problems), tuple(warnings))
 
+    @property
+    def contents(self) -> dict[str, bytes]:
+        return {
+            layer.origin.label: layer.content for layer in self.layers if layer.origin.label in self.files
+        }
+
     def inspect(self, flags: Sequence[Flag] = ()) -> Inspection:
         """Raises nothing."""
         problems, warnings = list(self.problems), list(self.warnings)
@@ -96,8 +106,16 @@ class Sources(NamedTuple):
         found = self.inspect(flags)
         if found.settings is None:
             raise InvalidSettings(found.problems, where=str(self.root))
-        given = tuple(flags)
-        return Loaded(self.root, found.settings, found.merged, found.warnings, self.files, given, self.merged)
+        return Loaded(
+            self.root,
+            found.settings,
+            found.merged,
+            found.warnings,
+            self.files,
+            flags=tuple(flags),
+            without_flags=self.merged,
+            contents=self.contents,
+        )
 
 
 def inspect(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = ()) -> Inspection:
@@ -117,7 +135,14 @@ def with_origins(settings: Settings, root: Path, environ: Mapping[str, str], fla
     """Settings that a program changed or built; origins still come from the files and ``flags``."""
     sources = Sources.read(root, environ)
     merged = sources.inspect(flags).merged
-    return Loaded(root, settings, merged, flags=tuple(flags), without_flags=sources.merged)
+    return Loaded(
+        root,
+        settings,
+        merged,
+        flags=tuple(flags),
+        without_flags=sources.merged,
+        contents=sources.contents,
+    )
 
 
 class InvalidSettings(ConfigError):

@@ -51,10 +51,11 @@ DEFAULT = Origin("default")
 
 
 class Layer(NamedTuple):
-    """Settings of one origin, as JSON values."""
+    """Settings of one origin, as JSON values. ``content``: of the file that says so."""
 
     origin: Origin
     values: Mapping[str, object]
+    content: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,8 @@ def read_file(root: Path, name: str, problems: list[Problem], warnings: list[Pro
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
             return wrong("is not a regular file", "remove it")
-        found = parse_json(_decode(file.read_bytes()))
+        content = file.read_bytes()
+        found = parse_json(_decode(content))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:
@@ -147,7 +149,7 @@ def read_file(root: Path, name: str, problems: list[Problem], warnings: list[Pro
         return wrong("expected an object at the top", "begin it with { and end it with }")
     for path in dict.fromkeys(one.path for one in found.repeated):
         warnings.append(Problem(path, "appears twice, the last one counts", "remove one", name))
-    return Layer(Origin(name), found.value)
+    return Layer(Origin(name), found.value, content)
 
 
 def _decode(data: bytes) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ralph.config.root import git_top
+from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.engine.ports import Check, Commands, When
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from ralph.engine.proof.proving import Proving
 
 
-SETTINGS = ("settings.json", "settings.local.json")
 MOST_SETTINGS = 10_000_000
 
 
@@ -158,12 +158,10 @@ def comparison(
     from ralph.adapters.files import read_whole
     from ralph.engine.proof.comparison import ComparisonCheck
 
-    folder = kit.launch.state_folder
+    loaded = kit.launch.loaded
 
-    def read_settings() -> dict[str, bytes | None]:
-        return {
-            f"{protection.prefix}.ralph/{name}": read_whole(folder / name, MOST_SETTINGS) for name in SETTINGS
-        }
+    def settings(read: Callable[[str], bytes | None]) -> dict[str, bytes | None]:
+        return {f"{protection.prefix}{name}": read(name) for name in (SETTINGS_FILE, LOCAL_FILE)}
 
     return ComparisonCheck(
         proof.store,
@@ -172,7 +170,8 @@ def comparison(
         tests=kit.launch.settings.tests,
         when=when,
         base=base,
-        read_settings=read_settings,
+        settings=settings(loaded.contents.get),
+        read_settings=lambda: settings(lambda name: read_whole(loaded.root / name, MOST_SETTINGS)),
         settings_deny=settings_deny,
     )
 

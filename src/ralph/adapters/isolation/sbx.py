@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
+from ralph.adapters.git import Git
 from ralph.adapters.isolation.places import How, project_places
 from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
 from ralph.adapters.isolation.sandbox import Site
@@ -163,12 +164,12 @@ class SbxSandbox:
 
     async def _find_identity(self, runner: ProcessRunner) -> dict[str, str]:
         """Who commits: the user's configuration of git is not inside, and without it no commit can be made."""
+        git = Git(self._site.workspace, runner)
         found: dict[str, str] = {}
         for what, key in (("NAME", "user.name"), ("EMAIL", "user.email")):
-            asked = ("git", "-C", str(self._site.workspace), "config", "--get", key)
-            code, value, _ = await ask(runner, *asked)
-            if code == 0 and value.strip():
-                found |= {f"GIT_{who}_{what}": value.strip() for who in ("AUTHOR", "COMMITTER")}
+            ran = await git.run("config", "--get", key)
+            if ran.ok and ran.text:
+                found |= {f"GIT_{who}_{what}": ran.text for who in ("AUTHOR", "COMMITTER")}
         return found
 
     async def _hand_over_keys(self, runner: ProcessRunner) -> None:

@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ralph.adapters.files import read_plain
+from ralph.adapters.files import open_own, read_plain
 
 NAME = "elapsed"
 DIGITS = 24
@@ -33,7 +33,7 @@ class Elapsed:
     def write(self, seconds: float) -> None:
         """Always of the same length, so a reader never sees half of it. Never fails: the record has most of it."""
         with suppress(OSError):
-            file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+            file = open_own(self._path)
             try:
                 os.write(file, f"{seconds:0{DIGITS}.3f}\n".encode())
             finally:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from ralph.adapters.files import open_folder, open_own
 from ralph.adapters.git import Git
 
 NAME = "ralph-worktrees.lock"
@@ -43,7 +44,7 @@ class RepositoryLock:
             return None
         file = self._git.root / ran.out.rstrip("\n") / NAME
         try:
-            return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+            return open_own(file, 0o666)
         except OSError:
             return None
 
@@ -67,7 +68,7 @@ def try_lock(descriptor: int) -> bool:
 def lock_folder(path: Path) -> int | None:
     """A folder's descriptor that shows to other processes that it is in use; None if it is already, or not there."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = open_folder(path)
     except OSError:
         return None
     if try_lock(descriptor):

@@ -34,14 +34,15 @@ class ComparisonCheck:
         tests: TestsPolicy,
         when: When = When.WITH_CLAIM,
         base: str = "",
+        settings: Mapping[str, bytes | None] | None = None,
         read_settings: Callable[[], Mapping[str, bytes | None]] = dict,
         settings_deny: bool = True,
     ) -> None:
-        """``base``: the commit that the work began with, if files can be put back from there. ``read_settings``: the
-        user's settings, which git may not know; they were read when the work began, and a change is reported."""
+        """``base``: the commit that the work began with, if files can be put back from there. ``settings``: the
+        user's, which git may not know, as they were loaded; ``read_settings`` reads them again to report a change."""
         self.when = when
         self._read_settings = read_settings
-        self._settings = dict(read_settings())
+        self._settings = dict(settings or {})
         self._settings_deny = settings_deny
         self._told: dict[str, bytes | None] = {}
         self._store = store

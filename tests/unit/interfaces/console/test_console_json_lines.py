@@ -100,6 +100,9 @@ def record(event: LoopEvent) -> dict[str, Any]:
                 "prompt_chars": 5,
                 "prompt_file": "p.txt",
                 "commit": "",
+                "used": 0,
+                "limit": None,
+                "promise": "",
             },
         ),
         (
