@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from .conftest import DONE, PROMPT, Project
 from .running import alive, ended, kinds, running, wait_for
 from .task_project import TaskProject
+from .test_plan_run import APPROVED, COMMIT, NEEDED, RUN, PlanRun
 
 NEVER = 3600
 SILENT = "echo $$ > pid; echo half > work.txt; exec sleep 3600\n"
@@ -65,6 +67,32 @@ def test_max_time_ends_a_check_whose_session_is_judged_later(project: Project) -
     (project.root / "fast").touch()
     project.ralph("resume", "--max-time", "1000", check=0)
     assert kinds(project).count("agent_started") == 1
+
+
+def test_a_canary_that_max_time_cuts_off_was_not_seen(project: Project) -> None:
+    """The command names no tests, so that all that counts is that it fails: and being cut off is no failure."""
+    slow = "test -f slow && test $(ls tests/*.py | wc -l) -gt 2 && exec sleep 3600"
+    quiet = f"{sys.executable} -m unittest discover -s tests -t . > /dev/null 2>&1"
+    guardrail = {"command": f"{slow}; {quiet}", "allowEmpty": True}
+    project.settings(agent={"command": "claude"}, guardrails=[guardrail])
+    (project.root / "tests").mkdir()
+    (project.root / "tests" / "__init__.py").touch()
+    test = "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): pass\n"
+    (project.root / "tests" / "test_a.py").write_text(test)
+    project.agent([{"run": "touch slow"}, {"say": DONE}], [{"exit": 9}])
+    ran = project.ralph("run", "-p", PROMPT, "--max-time", "15", check=1)
+    assert "time is over" in ran.stderr
+    assert "Check passed: old proof" in ran.stderr
+
+
+def test_max_time_leaves_an_approval_that_nobody_could_prove_as_it_is(project: Project) -> None:
+    plan = PlanRun(project)
+    plan.write(verifyCommands=["test ! -f ralph/built || test -f .ralph/fast || exec sleep 3600"])
+    plan.plays(f"touch ralph/built; {plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+    said = project.ralph(*RUN, "--max-time", "10", check=1).stderr
+    assert "time is over" in said
+    assert "refused" not in said
+    assert plan.story["reviewStatus"] != "changes_requested"
 
 
 @pytest.mark.parametrize("where", ["session", "check"])

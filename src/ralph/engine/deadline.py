@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Hindrance, Obstacle
 from ralph.engine.ports import Control
 
 LOOK_EVERY = 0.5
@@ -17,6 +20,14 @@ TimeOver = Callable[[], str | None]
 def no_deadline() -> str | None:
     """There is all the time in the world."""
     return None
+
+
+def in_time(result: CheckResult, time_over: TimeOver) -> CheckResult:
+    """A check that does not hold when the time is over may have been cut off: that says nothing about the work."""
+    if result.holds or (limit := time_over()) is None:
+        return result
+    hindrance = Hindrance(Obstacle.LIMIT_REACHED, limit)
+    return replace(result, verdict=Verdict.ERRORED, feedback=None, reason=limit, hindrance=hindrance)
 
 
 class DeadlineControl:

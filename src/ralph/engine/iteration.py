@@ -20,11 +20,11 @@ from ralph.domain.loop.events import (
 )
 from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
 from ralph.domain.loop.feedback import remark_on, remark_on_promise
-from ralph.domain.loop.session_report import AgentReport, Hindrance, Obstacle, Spend
+from ralph.domain.loop.session_report import AgentReport, Spend
 from ralph.domain.loop.stalls import denials_remark, denials_warning, was_denied_everything
 from ralph.domain.loop.state import LoopState
 from ralph.domain.loop.unjudged import UnjudgedSession
-from ralph.engine.deadline import TimeOver, until_time_is_over
+from ralph.engine.deadline import TimeOver, in_time, until_time_is_over
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Check, Judging, Snapshot, Trigger, When
 
@@ -210,11 +210,7 @@ async def _run_check(check: Check, judging: Judging, *, claimed: bool, time_over
     if check.when is When.ON_CLAIM and not claimed:
         return CheckResult(check.name, Verdict.SKIPPED, reason="nothing was claimed")
     judging.publish(CheckStarted(check.name, check.command))
-    result = await check.run(judging)
-    if not result.holds and (limit := time_over()) is not None:
-        # It may have been cut off: that says nothing about the work.
-        hindrance = Hindrance(Obstacle.LIMIT_REACHED, limit)
-        result = replace(result, verdict=Verdict.ERRORED, feedback=None, reason=limit, hindrance=hindrance)
+    result = in_time(await check.run(judging), time_over)
     judging.publish(CheckEnded(result))
     return result
 

@@ -71,7 +71,7 @@ class ShellCommands:
             passed=not reason,
             reason=reason,
             remark=remark,
-            errored=exit_.ending is Ending.NOT_STARTED,
+            errored=exit_.ending in (Ending.NOT_STARTED, Ending.STOPPED),
             exit_code=shell_code(exit_.ending, exit_.code),
             seconds=exit_.seconds,
             excerpt=output.excerpt(),

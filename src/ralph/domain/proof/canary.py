@@ -59,11 +59,15 @@ def _canary(runner: str, found: Sequence[Planted]) -> Canary:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What a command did while canaries were planted: whether it failed, and which of them its output names."""
+    """What a command did while canaries were planted: whether it failed, and which of them its output names.
+
+    ``error``: it could not be run, or was cut off, which is no failure either.
+    """
 
     failed: bool
     planted: frozenset[str] = field(default_factory=frozenset)
     seen: frozenset[str] = field(default_factory=frozenset)
+    error: str = ""
 
 
 def sight(canaries: Iterable[Canary], *, failed: bool, output: str) -> Sighting:

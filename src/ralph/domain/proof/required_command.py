@@ -52,7 +52,7 @@ class CommandVerdict:
     """How a command came out.
 
     ``reason``: why it did not pass. ``remark``: the same, but empty where the exit code already says it.
-    ``errored``: it could not be run at all, which never counts as a pass. ``failed_before``: why the first of two runs
+    ``errored``: it could not be run, or not to its end, which says nothing about the work. ``failed_before``: why the first of two runs
     failed.
     """
 

@@ -16,6 +16,7 @@ from ralph.domain.plan.story import ReviewRules
 from ralph.domain.text.figures import plural
 from ralph.domain.text.reader import Problem
 from ralph.domain.text.safe_text import unique_slugs
+from ralph.engine.deadline import TimeOver, in_time, no_deadline
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TrustedPlan
 from ralph.engine.ports import Check, Judging, When
 
@@ -48,6 +49,7 @@ class PlanProofs:
         guardrails: Sequence[Check] = (),
         layers: Sequence[Check] = (),
         accept: Callable[[], Awaitable[None]] | None = None,
+        time_over: TimeOver = no_deadline,
     ) -> None:
         self._plan = plan
         self._store = store
@@ -57,6 +59,7 @@ class PlanProofs:
         self._guardrails = guardrails
         self._layers = layers
         self._accept = accept
+        self._time_over = time_over
 
     async def run(self, judging: Judging) -> CheckResult:
         plan = self._plan
@@ -97,7 +100,7 @@ class PlanProofs:
         results = {}
         for check in checks:
             judging.publish(CheckStarted(check.name, check.command))
-            result = await check.run(judging)
+            result = in_time(await check.run(judging), self._time_over)
             judging.publish(CheckEnded(result))
             results[check] = result
             if judging.control.stopping:

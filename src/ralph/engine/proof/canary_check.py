@@ -96,6 +96,12 @@ class Canary(Layer):
         if tree.digest in self._proven:
             return CheckResult(self.name, Verdict.PASSED, reason=self._marks())
         sighted, seconds = await self._sight(tree, judging, required)
+        errors = [f"`{command}`: {one.error}" for command, one in sighted.items() if one.error]
+        if errors:
+            reason = f"nobody knows whether the check can still fail: {'; '.join(errors)}"
+            return CheckResult(
+                self.name, Verdict.ERRORED, seconds=seconds, reason=reason, feedback=Feedback(reason)
+            )
         wrong = [
             f"`{command}` {why}"
             for command in dict.fromkeys(each.command for each in required)
@@ -124,6 +130,9 @@ class Canary(Layer):
                     self._files.write(checkout.top / path, text)
             async for trial in self._proving.trials(checkout, occasion, "canary", required):
                 seconds += trial.verdict.seconds
+                if trial.verdict.errored:
+                    found[trial.command] = Sighting(failed=False, error=trial.verdict.reason)
+                    continue
                 output = self._files.read(trial.log) or ""
                 found[trial.command] = sight(canaries, failed=not trial.verdict.passed, output=output)
         return found, seconds

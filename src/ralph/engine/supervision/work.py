@@ -14,9 +14,10 @@ from ralph.domain.loop.events import CheckEnded, CheckStarted, PauseBegan, Warne
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.prompt import compose
-from ralph.domain.loop.session_report import AgentReport
+from ralph.domain.loop.session_report import AgentReport, Hindrance, Obstacle
 from ralph.domain.loop.state import LoopState
 from ralph.domain.supervision.rules import Supervision, completed_line, exhausted_line, restart_lines, span
+from ralph.engine.deadline import TimeOver, in_time, no_deadline, until_time_is_over
 from ralph.engine.patience import read_patiently
 from ralph.engine.ports import Check, Clock, Control, Judging, Publish, When
 
@@ -57,6 +58,7 @@ class SupervisedWork:
         publish: Publish,
         checks: Sequence[Check] = (),
         max_time: float | None = None,
+        time_over: TimeOver = no_deadline,
         stop_children: Callable[[], None] = lambda: None,
         prepare: Callable[[], None] = lambda: None,
     ) -> None:
@@ -70,6 +72,7 @@ class SupervisedWork:
         self._control = control
         self._publish = publish
         self._checks = tuple(checks)
+        self._time_over = time_over
         self._max_time = float("inf") if max_time is None else max_time
         self._stop_children = stop_children
         self._prepare = prepare
@@ -89,8 +92,11 @@ class SupervisedWork:
             evidence = await self._checked(state)
             if evidence.proven:
                 return await self._completed(state)
-            self._reject(evidence.failing)
-            denied = evidence.feedback
+            if (hindrance := evidence.hindrance) is not None:
+                return _unjudged(hindrance)
+            if not self._control.stopping:  # then it may have been cut off
+                self._reject(evidence.failing)
+                denied = evidence.feedback
         if self._control.stopping:
             return self._assignment("")
         if reason := self._reason_to_wait or self._waits():
@@ -132,22 +138,23 @@ class SupervisedWork:
     # --- a DONE that was there before anybody could judge it ---
 
     async def _checked(self, state: LoopState) -> Evidence:
-        judging = Judging(
-            iteration=state.iteration + 1,
-            attempt=0,
-            assignment=self._assignment(""),
-            report=AgentReport(),
-            publish=self._publish,
-            control=self._control,
-        )
-        evidence = Evidence(judging.report)
-        for check in self._checks:
-            if check.when is When.BEFORE_ACCEPT and not evidence.proven:
-                continue
-            self._publish(CheckStarted(check.name, check.command))
-            result = await check.run(judging)
-            self._publish(CheckEnded(result))
-            evidence = Evidence(judging.report, results=(*evidence.results, result))
+        evidence = Evidence(AgentReport())
+        async with until_time_is_over(self._control, self._time_over) as control:
+            judging = Judging(
+                iteration=state.iteration + 1,
+                attempt=0,
+                assignment=self._assignment(""),
+                report=evidence.report,
+                publish=self._publish,
+                control=control,
+            )
+            for check in self._checks:
+                if check.when is When.BEFORE_ACCEPT and not evidence.proven:
+                    continue
+                self._publish(CheckStarted(check.name, check.command))
+                result = in_time(await check.run(judging), self._time_over)
+                self._publish(CheckEnded(result))
+                evidence = Evidence(judging.report, results=(*evidence.results, result))
         return evidence
 
     def _reject(self, failing: Sequence[str]) -> None:
@@ -193,3 +200,10 @@ class SupervisedWork:
         finally:
             stop.cancel()
             sleep.cancel()
+
+
+def _unjudged(hindrance: Hindrance) -> Offer:
+    """DONE stays as it is: it is neither accepted nor denied."""
+    reason = f"DONE is not judged yet: {hindrance.reason}"
+    is_over = hindrance.obstacle is Obstacle.LIMIT_REACHED
+    return Drained(reason, unfinished=(KEY,)) if is_over else Blocked(reason)

@@ -178,6 +178,7 @@ class PlanComposition:
             guardrails=kit.guardrails(),
             layers=layers,
             accept=accept,
+            time_over=kit.time_over,
         )
 
     async def _layers(

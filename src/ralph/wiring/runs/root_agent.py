@@ -155,6 +155,7 @@ class SupervisedComposition:
             publish=kit.publish,
             checks=checks,
             max_time=kit.launch.budget().seconds,
+            time_over=kit.time_over,
             prepare=lambda: self._make_folder_again(kit),
             stop_children=lambda: stop_children(
                 record.children, record.database, record.database_file, at=kit.clock.now()

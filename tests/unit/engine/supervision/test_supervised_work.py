@@ -16,14 +16,15 @@ from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.decision import Outcome, Rules
 from ralph.domain.loop.events import PauseBegan, Warned
+from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
+from ralph.domain.loop.session_report import Fatal, Hindrance, Obstacle, RateLimited, Spend, Transient
 from ralph.domain.loop.state import LoopState
 from ralph.domain.supervision.rules import Launches, RestartPace, Supervision
 from ralph.engine.agents.restarted import RootAgent
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
-from ralph.engine.ports import AgentRequest
+from ralph.engine.ports import AgentRequest, Check, Judging, When
 from ralph.engine.stop_token import StopToken
 from ralph.engine.supervision.work import SupervisedWork
 from ralph.errors import StoreError
@@ -33,6 +34,18 @@ from ralph.testing.scripted_agent import ScriptedAgent, Turn
 from ralph.testing.scripted_check import ScriptedCheck
 
 
+class Limited:
+    """A check whose judge cannot be asked."""
+
+    name = "review"
+    command = ""
+    when = When.ALWAYS
+
+    async def run(self, judging: Judging) -> CheckResult:
+        hindrance = Hindrance(Obstacle.RATE_LIMITED, "limit")
+        return CheckResult(self.name, Verdict.ERRORED, hindrance=hindrance)
+
+
 @dataclass
 class Supervised:
     """One supervised run in a folder, and what became of it."""
@@ -40,7 +53,7 @@ class Supervised:
     folder: Path
     turns: Sequence[Turn]
     figures: Supervision = field(default_factory=Supervision)
-    checks: Sequence[ScriptedCheck] = ()
+    checks: Sequence[Check] = ()
     children: Callable[[], Sequence[str]] = tuple
     waits: Callable[[], str] = str
     wait_for_limits: bool = True
@@ -238,6 +251,30 @@ def test_a_crash_loop_slows_down_from_the_sixth_failure_on(tmp_path: Path) -> No
     pauses = [event for event in supervised.journal.events if isinstance(event, PauseBegan)]
     assert len(pauses) == 7  # after the last one there is nothing to wait for
     assert sum(supervised.clock.slept) == pytest.approx(5 * 1 + 2 + 4)
+
+
+def test_a_done_that_could_not_be_judged_is_neither_accepted_nor_denied(tmp_path: Path) -> None:
+    (tmp_path / "DONE").touch()
+    supervised = Supervised(tmp_path, [Turn("never")], checks=[Limited()])
+
+    result = supervised.run()
+
+    assert (result.outcome, result.reason) == (Outcome.WAITING, "DONE is not judged yet: limit")
+    assert supervised.done.exists()
+    assert not supervised.requests
+
+
+def test_a_stop_while_done_is_judged_denies_nothing(tmp_path: Path) -> None:
+    (tmp_path / "DONE").touch()
+
+    def stops(judging: Judging) -> bool:
+        supervised.token.request()
+        return False
+
+    supervised = Supervised(tmp_path, [Turn("never")], checks=[ScriptedCheck("slow", stops, Feedback("cut"))])
+
+    assert supervised.run().outcome is Outcome.CANCELLED
+    assert supervised.done.exists()
 
 
 def test_done_as_a_directory_is_an_error(tmp_path: Path) -> None:
