@@ -334,3 +334,15 @@ def test_what_may_not_be_read_is_left_out(project: Path) -> None:
     write(project, {"closed.txt": "x"})
     (project / "closed.txt").chmod(0)
     assert in_checkout(opened(project), lambda found: found.left_out) == ("closed.txt",)
+
+
+def test_snapshots_that_are_asked_for_at_the_same_time_wait_for_each_other(project: Path) -> None:
+    store = opened(project)
+
+    async def try_it() -> None:
+        for number in range(3):
+            write(project, {f"{name}.txt": f"{number} {name}" for name in range(200)})
+            first, *others = await asyncio.gather(*(store.snapshot() for _ in range(3)))
+            assert others == [first, first] == [await store.snapshot()] * 2
+
+    asyncio.run(try_it())

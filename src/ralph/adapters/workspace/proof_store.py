@@ -57,6 +57,7 @@ class GitProofStore:
         self._manifest: dict[str, str] = {}
         self._format: tuple[str, ...] = ()
         self._number = 0
+        self._turn = asyncio.Lock()  # judges that are asked at the same time share the index
 
     # --- trees ---
 
@@ -93,6 +94,10 @@ class GitProofStore:
 
     async def snapshot(self) -> Tree:
         """The working tree as it is: whatever is tracked, changed or new, but not ignored. Raises GitFailed."""
+        async with self._turn:
+            return await self._snapshot()
+
+    async def _snapshot(self) -> Tree:
         work = await self._work(with_ignored=False)
         self.nested = tuple(work.nested)
         index = self._folder / "index"
