@@ -312,7 +312,9 @@ class Console:
         reason = clean_line(result.reason)
         match result.verdict:
             case Verdict.PASSED:
-                lines = [self._good(f"{what} passed: {name} ({took})")]
+                # A command explains itself; what ralph looks at by itself must say what it found.
+                found = f"{reason}, {took}" if reason and not result.command else took
+                lines = [self._good(f"{what} passed: {name} ({found})")]
             case Verdict.SKIPPED:
                 why = f" ({reason})" if reason else ""
                 if not result.required:  # no cause for alarm
