@@ -21,4 +21,4 @@ class PlainTexts:
     def write(self, file: Path, text: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.unlink(missing_ok=True)
-        file.write_text(text)
+        file.write_bytes(text.encode())  # whatever the locale

@@ -147,7 +147,12 @@ class GitProofStore:
         place = self._folder / str(self._number)
         with _held(self._folder / "lock"):
             try:
-                yield await self._check_out(tree, place)
+                try:
+                    made = await self._check_out(tree, place)
+                except OSError as error:
+                    message = f"cannot make a throw-away checkout in {place}: {error.strerror or error}"
+                    raise GitFailed(message, hint="--proof trusting does without") from error
+                yield made
             finally:
                 await asyncio.to_thread(remove_tree, place)
 
