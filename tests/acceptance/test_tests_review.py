@@ -114,3 +114,49 @@ def test_tests_that_may_change_are_not_reviewed(
     code, said, place = run(shop, says(NO), *flags, **settings)
 
     assert (code, place) == (0, ""), said
+
+
+def supervised(shop: Project, *flags: str) -> str:
+    """A program that is no agent renames a function and its tests, twice; nobody else is there to be asked."""
+    program = shop.program(
+        "sup.sh",
+        "sed -i s/price/cost/ shop.py\n"
+        f"printf '%s' {shlex.quote(RENAMED)} > tests/test_shop.py\n: > \"$TASK_FOLDER/DONE\"\n",
+    )
+    own = ("--task", "a", "--guardrail", COMMAND, "--restart-delay", "0", "--max-restarts", "2")
+    ran = shop.ralph("supervise", *own, *flags, "--no-sandbox", "--", str(program), check=1)
+    return ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({}, "no agent is set"),
+        ({"profiles": {"verified": {"semanticAgent": "nobody-here"}}}, "agent not found: nobody-here"),
+    ],
+)
+def test_where_nobody_can_be_asked_the_claim_is_denied_and_the_run_goes_on(
+    shop: Project, settings: dict[str, Any], why: str
+) -> None:
+    if settings:
+        shop.settings(**settings)
+    said = supervised(shop)
+
+    assert f"nobody can review changed tests here ({why}): set agent.command, or allow them with" in said
+    assert "DONE was denied by tests review" in said
+    assert "max restarts exceeded (2)" in said
+
+
+def test_an_answer_that_cannot_be_read_is_not_called_a_no(shop: Project) -> None:
+    _, said, _ = run(shop, "echo 'I think that is fine.'")
+
+    assert "nobody confirmed that the task demands these changes: tests/test_shop.py" in said
+    assert "does not demand these changes" not in said
+    assert "allow it with --allow-test-changes FILE" in said
+
+
+@pytest.mark.parametrize(("proof", "is_asked"), [("guarded", False), ("strict", True)])
+def test_a_strict_proof_asks_even_if_something_else_denies(shop: Project, proof: str, is_asked: bool) -> None:
+    code, said, place = run(shop, says(YES), "--guardrail", "false", "--proof", proof)
+
+    assert (code, bool(place)) == (1, is_asked), said

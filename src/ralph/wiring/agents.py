@@ -151,6 +151,8 @@ def _is_there(program: str, workspace: Path, path: str) -> bool:
 
 
 def _unavailable(settings: Settings, name: str, program: str, workspace: Path) -> AgentUnavailable:
+    if not program:
+        return AgentUnavailable("no agent is set", hint="set agent.command")
     file = workspace / program
     if os.sep in program and is_true(file.is_dir):
         message = f"agent {program} is a directory"

@@ -200,7 +200,9 @@ def reviews(kit: Kit, proof: OpenProof, protection: Protection, *, base: str = "
         journal=kit.record.journal,
         redact=kit.runners.redactor.redact,
     )
-    return [TestsReview(proof.store, protection, proof.changed, reviewing, base=base)]
+    return [
+        TestsReview(proof.store, protection, proof.changed, reviewing, when=proof.proving.when, base=base)
+    ]
 
 
 async def followed(proof: OpenProof, protection: Protection) -> Protection:

@@ -134,6 +134,12 @@ def way_back(base: str) -> str:
     return f"with `git checkout {base[:12]} -- FILE`" if base else "as they were when the work began"
 
 
+def way_out(found: Sequence[Finding]) -> str:
+    """How a person allows it, in a line for the screen."""
+    setting = ", or with `tests` in the settings" if all(one.is_test for one in found) else ""
+    return f"if the task demands it, allow it with --allow-test-changes FILE{setting}"
+
+
 def summary(found: Sequence[Finding], extended: Sequence[str]) -> str:
     if found:
         names = ", ".join(dict.fromkeys(one.path for one in found))

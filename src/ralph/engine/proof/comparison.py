@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.proof.comparison import FileState, Finding, findings, summary, tell_agent
+from ralph.domain.proof.comparison import FileState, Finding, findings, summary, tell_agent, way_out
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tests_policy import TestsPolicy
@@ -16,7 +16,7 @@ from ralph.engine.proof.changed_tests import ChangedTests
 from ralph.engine.proof.ports import ProofStore
 from ralph.errors import GitFailed
 
-SHOWN_LINES = 5
+SHOWN_LINES = 4
 
 
 class ComparisonCheck:
@@ -75,7 +75,7 @@ class ComparisonCheck:
                 Verdict.FAILED,
                 feedback=told,
                 reason=summary(denied, ()),
-                last_lines=lines,
+                last_lines=(*lines, way_out(denied)),
                 concern=concern,
             )
         reason = summary((), [state.path for state in states])

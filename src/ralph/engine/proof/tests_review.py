@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Spend
-from ralph.domain.proof.comparison import FileState, Finding, way_back
+from ralph.domain.proof.comparison import FileState, Finding, way_back, way_out
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tests_review import question, read_answer
@@ -18,11 +18,13 @@ from ralph.engine.ports import Agent, AgentRequest, Journal, Judging, When
 from ralph.engine.proof.changed_tests import ChangedTests
 from ralph.engine.proof.comparison import states_of
 from ralph.engine.proof.ports import ProofStore
-from ralph.errors import GitFailed
+from ralph.errors import AgentUnavailable, GitFailed
 
 PURPOSE = "verification"
 ROLE = "judge"
 TRIES = 2
+REASON_CHARS = 600
+SHOWN_LINES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,11 @@ class Reviewing:
 
 
 class TestsReview:
-    """Asked only when tests that were there have changed, and only when the work would be accepted otherwise."""
+    """Asked only when tests that were there have changed, and usually only when the work would be accepted otherwise."""
 
     __test__ = False
     name: str = LayerName.TESTS_REVIEW
     command = ""
-    when = When.BEFORE_ACCEPT
 
     def __init__(
         self,
@@ -49,8 +50,10 @@ class TestsReview:
         changed: ChangedTests,
         reviewing: Reviewing,
         *,
+        when: When = When.BEFORE_ACCEPT,
         base: str = "",
     ) -> None:
+        self.when = when
         self._store = store
         self._protection = protection
         self._changed = changed
@@ -72,6 +75,8 @@ class TestsReview:
             return CheckResult(
                 self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
             )
+        except AgentUnavailable as error:
+            return self._nobody(pending, error)
 
     async def _review(
         self, judging: Judging, tree: Tree, pending: Sequence[Finding], states: Sequence[FileState]
@@ -111,18 +116,42 @@ class TestsReview:
         if hindrance is not None:
             reason = f"nobody could be asked about the changed tests: {hindrance.reason}"
             return CheckResult(self.name, Verdict.ERRORED, reason=reason, spend=spent, hindrance=hindrance)
-        return self._denied(
-            pending, dict.fromkeys(paths, "the review gave no answer that could be read"), spent
-        )
+        unread = dict.fromkeys(paths, "the review gave no answer that could be read")
+        return self._denied(pending, unread, spent, is_answered=False)
 
-    def _denied(self, pending: Sequence[Finding], why: Mapping[str, str], spent: Spend) -> CheckResult:
-        lines = [
-            f"{path}: {'; '.join(one.what for one in pending if one.path == path)} ({reason})"
-            for path, reason in why.items()
-        ]
+    def _nobody(self, pending: Sequence[Finding], error: AgentUnavailable) -> CheckResult:
+        """No program that could review: trying again does not help, but a worker can put the tests back."""
+        lines = _lines(pending, dict.fromkeys((one.path for one in pending), ""))
         listed = "\n".join(f"- {line}" for line in lines)
         told = (
-            "Tests that were there have been changed, and a review says that the task does not demand it:\n"
+            f"Tests that were there have been changed, and nobody can review that here ({error.message}):\n"
+            f"{listed}\nPut them back {way_back(self._base)}, and fix the code instead. If the task cannot be done "
+            "without such a change, say so and why; a person must allow it (mayChange, --allow-test-changes)."
+        )
+        reason = (
+            f"nobody can review changed tests here ({error.message}): set agent.command, or allow them with "
+            f"--allow-test-changes or `tests`: {'; '.join(lines)}"
+        )
+        return CheckResult(
+            self.name,
+            Verdict.FAILED,
+            feedback=Feedback(told),
+            reason=reason[:REASON_CHARS],
+            last_lines=tuple(lines[:SHOWN_LINES]),
+        )
+
+    def _denied(
+        self, pending: Sequence[Finding], why: Mapping[str, str], spent: Spend, *, is_answered: bool = True
+    ) -> CheckResult:
+        lines = _lines(pending, why)
+        listed = "\n".join(f"- {line}" for line in lines)
+        found = "a review says that the task does not demand it"
+        reason = "the task does not demand these changes of tests"
+        if not is_answered:
+            found = "nobody confirmed that the task demands it"
+            reason = "nobody confirmed that the task demands these changes"
+        told = (
+            f"Tests that were there have been changed, and {found}:\n"
             f"{listed}\nPut them back {way_back(self._base)}, and fix the code instead. If the task cannot be done "
             "without such a change, say so and why; a person must allow it (mayChange, --allow-test-changes)."
         )
@@ -130,8 +159,8 @@ class TestsReview:
             self.name,
             Verdict.FAILED,
             feedback=Feedback(told),
-            reason=f"the task does not demand these changes of tests: {'; '.join(lines)}"[:600],
-            last_lines=tuple(lines[:5]),
+            reason=f"{reason}: {'; '.join(lines)}"[:REASON_CHARS],
+            last_lines=(*lines[:SHOWN_LINES], way_out(pending)),
             spend=spent,
             seconds=spent.seconds,
         )
@@ -159,6 +188,14 @@ class TestsReview:
             )
             reviewer = self._reviewing.reviewer(tag, turn)
             return await reviewer.run(request, judging.publish, stop=judging.control.stop_now())
+
+
+def _lines(pending: Sequence[Finding], why: Mapping[str, str]) -> list[str]:
+    """What became of each file, and why that is denied."""
+    return [
+        f"{path}: {'; '.join(one.what for one in pending if one.path == path)}{f' ({reason})' if reason else ''}"
+        for path, reason in why.items()
+    ]
 
 
 def _hindrance_of(report: AgentReport) -> Hindrance | None:
