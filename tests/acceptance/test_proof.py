@@ -72,7 +72,7 @@ def test_what_is_only_in_the_working_folder_proves_nothing(calc: Project) -> Non
     calc.ralph("run", "-p", PROMPT, "-m", "2", check=1)
     told = calc.prompt(2)
     assert "not in a fresh checkout of the same files" in told
-    assert "Not in the checkout: answer.local" in told
+    assert "which lacks answer.local" in told
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_guardrail_in_which_no_canary_shows_is_marked_and_not_denied(calc: Pro
     ran = calc.ralph("run", "-p", PROMPT, "-m", "1", "--json", check=0)
     events = [json.loads(line) for line in ran.stdout.splitlines()]
     results = [event["result"] for event in events if event["type"] == "check_ended"]
-    expected = f"shown by {PYTEST}; cannot be probed: test -f calc.py"
+    expected = f"probed: {PYTEST}; cannot be probed: test -f calc.py"
     assert [one["reason"] for one in results if one["name"].startswith("canary")] == [expected, expected]
     receipt = next((calc.root / ".ralph" / "runs").glob("*/receipt.json")).read_text()
     assert "cannot be probed: test -f calc.py" in receipt
@@ -188,3 +188,39 @@ def test_honest_work_is_committed(calc: Project) -> None:
         ["git", "status", "--porcelain", ":!.ralph"], cwd=calc.root, check=True, capture_output=True
     )
     assert listed.stdout == b"?? mine.txt\n"
+
+
+NEW_TEST = "from calc import add\n\n\ndef test_new():\n    assert add(1, 1) == 2\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "test"),
+    [(PYTEST, "tests/test_new.py"), (f"{PYTEST} tests/test_new.py", "tests/test_new.py")],
+)
+@pytest.mark.parametrize("start", [{"calc.py": WRONG}, {"calc.py": WRONG, "web/page.test.js": "// none\n"}])
+def test_the_first_tests_of_a_project_are_believed(
+    project: Project, command: str, test: str, start: dict[str, str]
+) -> None:
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": command}])
+    write(project, {**start, "conftest.py": ""})
+    project.agent(session(**{"calc.py": RIGHT, test: NEW_TEST}))
+    project.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+
+
+def test_a_test_that_a_guardrail_names_may_be_new_among_others(calc: Project) -> None:
+    named = f"{PYTEST} tests/test_new.py"
+    calc.settings(agent={"command": "claude"}, guardrails=[{"command": PYTEST}, {"command": named}])
+    calc.agent(session(**{"calc.py": RIGHT, "tests/test_new.py": NEW_TEST}))
+    calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+
+
+@pytest.mark.parametrize("has_tests", [True, False], ids=["that cannot be collected", "that are not there"])
+def test_tests_at_the_start_do_not_excuse_a_runner_that_cannot_fail(
+    project: Project, has_tests: bool
+) -> None:
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": PYTEST}])
+    test = "from missing import f\n\n\ndef test_f():\n    assert f() == 1\n"
+    write(project, {"conftest.py": "", **({"tests/test_f.py": test} if has_tests else {})})
+    blind = "import _pytest.python\n\n_pytest.python.Function.runtest = lambda self: None\n\n\ndef f():\n    return 0\n"
+    project.agent(session(**{"missing.py": blind, "tests/test_f.py": test}))
+    project.ralph("run", "-p", PROMPT, "-m", "1", check=1)

@@ -75,6 +75,7 @@ class GitProofStore:
             self._format = (f"--object-format={kind.text}",) if kind.ok else ()
         if not (self._directory / "info" / "attributes").exists():
             await self._make()
+        await self._share(self._directory)  # the project may have been moved since
         kept, manifest = self._folder / "base.index", self._folder / "base.json"
         if kept.exists() and (known := read_whole(manifest, MOST_READ, follow=False)) is not None:
             self._manifest = json.loads(known)

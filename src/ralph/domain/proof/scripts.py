@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ralph.domain.proof.makefiles import included, recipes_of, targets_in
@@ -40,6 +40,27 @@ def scripts_in(command: str, working_dir: str = ".") -> frozenset[str]:
         elif (script := _script(words)) and (path := _normal(f"{folder}/{script}")) is not None:
             found.add(path)
     return frozenset(found)
+
+
+def first_named(
+    command: str, working_dir: str, paths: Collection[str], before: Collection[str]
+) -> frozenset[str]:
+    """Those of ``paths`` that a command asks for by a name that meant nothing ``before``: its first tests."""
+    named = {
+        _normal(f"{working_dir}/{word.split('::')[0]}")
+        for words in _simple_commands(command)
+        for word in words
+    }
+    return frozenset(
+        path
+        for path in paths
+        for name in named
+        if name and _lies_at(path, name) and not any(_lies_at(old, name) for old in before)
+    )
+
+
+def _lies_at(path: str, name: str) -> bool:
+    return path == name or path.startswith(f"{name}/")
 
 
 @dataclass(slots=True)

@@ -46,6 +46,12 @@ def nothing_was_tested(command: str, output: str) -> str:
     return ""
 
 
+def ran_no_test(output: str) -> bool:
+    """Whether a test runner says itself that there was nothing to run."""
+    tallies = [tally for runner in RUNNERS for tally in runner.tallies(_closing(output))]
+    return bool(tallies) and not any(tally.passed or tally.failed for tally in tallies)
+
+
 def failures_in(output: str) -> str:
     """What the last closing line says about failed tests; empty if it names none."""
     text = _closing(output)

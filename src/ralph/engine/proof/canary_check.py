@@ -13,6 +13,7 @@ from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.canary import Sighting, plan_canaries, shows, sight, unseen
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.required_command import RequiredCommand
+from ralph.domain.proof.tests_ran import runs_tests
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Control, Judging, Publish
 from ralph.engine.proof.layers import Layer
@@ -87,6 +88,10 @@ class Canary(Layer):
             for command, sighting in sighted.items()
             if shows(sighting, passed_without=command in passing)
         }
+        # Red as it was, or without any test yet: a test runner must show it all the same when the work is done.
+        for command in (each.command for each in required if runs_tests(each.command)):
+            if sighted.get(command, RED).failed:
+                found.setdefault(command, RED)
         return found, seconds
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
@@ -96,6 +101,9 @@ class Canary(Layer):
         if tree.digest in self._proven:
             return CheckResult(self.name, Verdict.PASSED, reason=self._marks())
         sighted, seconds = await self._sight(tree, judging, required)
+        if not sighted and all(self._start[each.command] == RED for each in required):
+            reason = "there are no tests of a kind that it knows"
+            return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
         errors = [f"`{command}`: {one.error}" for command, one in sighted.items() if one.error]
         if errors:
             reason = f"nobody knows whether the check can still fail: {'; '.join(errors)}"
@@ -144,12 +152,14 @@ class Canary(Layer):
         """Which commands can be probed, and which cannot."""
         unknown = [each.command for each in self._proving.required if each.command not in self._start]
         known = [each.command for each in self._proving.required if each.command in self._start]
-        shown = f"shown by {', '.join(known)}" if known else ""
+        shown = f"probed: {', '.join(known)}" if known else ""
         cannot = f"cannot be probed: {', '.join(unknown)}" if unknown else ""
         return "; ".join(filter(None, (shown, cannot)))
 
 
 NOTHING = Sighting(failed=False)
+RED = Sighting(failed=True)
+"""What is known of a test runner that could not show a canary yet."""
 TOLD = (
     "A test that must fail was planted beside the others in a throw-away checkout of your work, and the check did not "
     "turn red: {}. A check that cannot fail proves nothing. Undo whatever keeps it from running, or from reporting, all tests."

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.layer_names import LayerName
-from ralph.domain.proof.protection import Protection
+from ralph.domain.proof.protection import Protection, is_test
+from ralph.domain.proof.scripts import first_named
+from ralph.domain.proof.tests_ran import ran_no_test
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Judging, When
 from ralph.engine.proof.changed_tests import ChangedTests
@@ -43,7 +47,7 @@ class Layer:
         raise NotImplementedError
 
     def _result(self, ran: Ran, passed: str, failed: str) -> CheckResult:
-        """``passed`` and ``failed`` say what that means."""
+        """``passed`` and ``failed`` say what that means; the screen shows the first sentence."""
         if ran.verdict is None:
             return CheckResult(self.name, Verdict.PASSED, seconds=ran.seconds, reason=passed)
         verdict = ran.verdict
@@ -51,13 +55,13 @@ class Layer:
         return CheckResult(
             self.name,
             Verdict.ERRORED if verdict.errored else Verdict.FAILED,
-            feedback=Feedback(f"{failed}\n`{ran.command}`: {verdict.reason}{output}"),
+            feedback=Feedback(f"Your work {failed}\n`{ran.command}`: {verdict.reason}{output}"),
             command=ran.command,
             exit_code=verdict.exit_code,
             seconds=ran.seconds,
             log_file=str(ran.log or ""),
             output_sha256=verdict.output_sha256,
-            reason=f"{ran.command}: {verdict.reason}",
+            reason=f"{failed.partition('. ')[0]}: `{ran.command}`: {verdict.reason}",
             last_lines=verdict.last_lines,
         )
 
@@ -69,11 +73,11 @@ class CleanCheckout(Layer):
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
         ran = await self._proving.run(tree, judging, "clean")
-        missing = f" Not in the checkout: {named(ran.left_out)}." if ran.left_out else ""
+        missing = f", which lacks {named(ran.left_out)}" if ran.left_out else ""
         failed = (
-            "What you claim passes in the working folder, but not in a fresh checkout of the same files. Whatever "
+            f"passes in the working folder, but not in a fresh checkout of the same files{missing}. Whatever "
             "a check needs must be part of the project: compiled files, files that .gitignore names and links that "
-            f"lead outside are not.{missing}"
+            "lead outside are not."
         )
         return self._result(ran, "passes without anything that is only in the working folder", failed)
 
@@ -96,17 +100,38 @@ class OldProof(Layer):
             for path in tree.differing(base)
             if self._protection.puts_back(path) and not self._allowed.allows(path, tree)
         ]
+        changed = [path for path in changed if path not in self._first_tests(changed, base)]
         if not changed:
             reason = "nothing that decides the checks was changed"
             return CheckResult(self.name, Verdict.PASSED, reason=reason)
-        ran = await self._proving.run(tree.putting_back(changed, base), judging, "old_proof")
+        if all(map(is_test, changed)) and not any(map(is_test, base.files)):
+            reason = "there were no tests when the work began"
+            return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
+        are_old_tests_same = not any(is_test(path) and path in base.files for path in changed)
+        ran = await self._proving.run(
+            tree.putting_back(changed, base),
+            judging,
+            "old_proof",
+            # Without the new tests there may be none for this command.
+            is_excused=lambda verdict: are_old_tests_same and ran_no_test(verdict.excerpt),
+        )
         failed = (
-            "Your work does not pass the tests and scripts as they were before you began. They were put back, and new "
+            "does not pass the tests and scripts as they were before the work began. They were put back, and new "
             f"ones left out: {named(changed)}. Make the code pass them as they were; if the task demands that they "
             "change, say which and why, for a person must allow it."
         )
         passed = f"passes with {named(changed)} as before the work"
         return self._result(ran, passed, failed)
+
+    def _first_tests(self, changed: Sequence[str], base: Tree) -> frozenset[str]:
+        """What a command demands by name, and nobody had written yet."""
+        folder = self._protection.prefix
+        return frozenset().union(
+            *(
+                first_named(each.command, posixpath.join(folder, each.working_dir), changed, base.files)
+                for each in self._proving.required
+            )
+        )
 
 
 CHANGED = (
