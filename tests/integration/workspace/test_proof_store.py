@@ -36,7 +36,15 @@ def project(tmp_path: Path) -> Path:
     root = tmp_path / "a project"
     root.mkdir()
     git(root, "init", "-q", "-b", "main")
-    write(root, {"a.txt": "one\n", ".gitignore": "*.local\n/out/\nnode_modules/\n__pycache__/\n"})
+    write(
+        root,
+        {
+            "a.txt": "one\n",
+            "package.json": "{}",
+            "pkg/package.json": "{}",
+            ".gitignore": "*.local\n/out/\nnode_modules/\n__pycache__/\n",
+        },
+    )
     git(root, "add", "-A")
     git(root, "commit", "-qm", "start")
     git(root, "tag", "v1")
@@ -231,7 +239,10 @@ def test_links_that_lead_outside_are_left_out_unless_the_run_began_with_them(
 
 def test_repositories_inside_the_project_are_part_of_it(project: Path) -> None:
     inner = project / "inner"
-    write(inner, {"x.txt": "1", ".gitignore": "node_modules\n", "node_modules/l/a.js": "2"})
+    write(
+        inner,
+        {"x.txt": "1", "package.json": "{}", ".gitignore": "node_modules\n", "node_modules/l/a.js": "2"},
+    )
     git(inner, "init", "-q")
     other = project.parent / "other"
     write(other, {"y.txt": "3"})
@@ -240,7 +251,7 @@ def test_repositories_inside_the_project_are_part_of_it(project: Path) -> None:
     git(other, "commit", "-qm", "x")
     git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
     store = opened(project)
-    expected = {"inner/x.txt", "inner/.gitignore", "inner/node_modules", "sub/y.txt"}
+    expected = {"inner/x.txt", "inner/package.json", "inner/.gitignore", "inner/node_modules", "sub/y.txt"}
     assert in_checkout(store, lambda found: expected <= names(found)) is True
 
 

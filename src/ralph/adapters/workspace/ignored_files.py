@@ -11,13 +11,21 @@ from pathlib import Path
 
 from ralph.adapters.files import open_plain
 
-PROGRAMS = frozenset(
-    (
-        "node_modules", "bower_components", ".yarn", ".venv", "venv", "site-packages", ".tox", ".nox", ".pixi",
-        "vendor", ".bundle", "Pods", "deps", ".direnv",
-    )
-)  # fmt: skip
-"""Folders of installed programs: brought along by a link, whatever is in them."""
+ASKED_FOR_BY = {
+    "node_modules": ("package.json",),
+    "bower_components": ("bower.json",),
+    ".yarn": ("package.json",),
+    ".tox": ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"),
+    ".nox": ("noxfile.py",),
+    ".pixi": ("pixi.toml", "pyproject.toml"),
+    ".direnv": (".envrc",),
+    "vendor": ("composer.json", "Gemfile", "go.mod"),
+    ".bundle": ("Gemfile",),
+    "Pods": ("Podfile",),
+    "deps": ("mix.exs",),
+    "target": ("Cargo.toml",),
+}
+"""Folders of installed programs, and the files of which one lies beside each: brought along by a link, whatever is in them."""
 COMPILED = frozenset(
     (
         "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".cache",
@@ -34,10 +42,10 @@ Manifest = Mapping[str, str]
 
 
 def is_program(folder: Path) -> bool:
-    """Installed, not written: a folder of dependencies, or the target folder of cargo, which keeps them compiled."""
-    if folder.name in PROGRAMS or (folder / "pyvenv.cfg").is_file():
+    """Installed, not written, because something asks for it. A name alone proves nothing: work could be hidden there."""
+    if (folder / "pyvenv.cfg").is_file():
         return True
-    return folder.name == "target" and (folder.parent / "Cargo.toml").is_file()
+    return any((folder.parent / name).is_file() for name in ASKED_FOR_BY.get(folder.name, ()))
 
 
 def list_manifest(top: Path, ignored: Iterable[str]) -> dict[str, str]:
@@ -74,7 +82,7 @@ def _walk(top: Path, ignored: Iterable[str]) -> Iterator[tuple[str, bool]]:
         if name in COMPILED or name.endswith(COMPILED_ENDINGS):
             continue
         if not path.endswith("/"):
-            yield bare, name in PROGRAMS and (top / bare).is_dir()  # a link to one
+            yield bare, (top / bare).is_dir() and is_program(top / bare)  # a link to one
         elif is_program(top / bare):
             yield bare, True
         else:
