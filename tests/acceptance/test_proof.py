@@ -92,7 +92,7 @@ def test_work_in_an_ignored_folder_that_nothing_asks_for_proves_nothing(calc: Pr
     hidden = "import sys\n\nsys.path.insert(0, 'vendor')\nfrom real import add\n"
     calc.agent(session(**{".gitignore": "vendor/\n", "vendor/real.py": RIGHT, "calc.py": hidden}), session())
     calc.ralph("run", "-p", PROMPT, "-m", "2", check=1)
-    assert "which lacks vendor/real.py" in calc.prompt(2), calc.prompt(2)
+    assert "which lacks vendor/real.py" in calc.prompt(2)
 
 
 def test_trust_is_possible(calc: Project) -> None:

@@ -40,8 +40,6 @@ def project(tmp_path: Path) -> Path:
         root,
         {
             "a.txt": "one\n",
-            "package.json": "{}",
-            "pkg/package.json": "{}",
             ".gitignore": "*.local\n/out/\nnode_modules/\n__pycache__/\n",
         },
     )
@@ -176,6 +174,8 @@ def test_dependencies_come_along_and_ignored_files_only_as_the_run_found_them(pr
     write(
         project,
         {
+            "package.json": "{}",
+            "pkg/package.json": "{}",
             "node_modules/lib/index.js": "1",
             "pkg/node_modules/other/index.js": "1",
             "key.local": "mine",
@@ -208,7 +208,10 @@ def test_dependencies_come_along_and_ignored_files_only_as_the_run_found_them(pr
 
 
 def test_tracked_files_count_even_if_they_are_ignored(project: Path) -> None:
-    write(project, {"kept.local": "x", "node_modules/ours.js": "1", "node_modules/lib/a.js": "2"})
+    write(
+        project,
+        {"package.json": "{}", "kept.local": "x", "node_modules/ours.js": "1", "node_modules/lib/a.js": "2"},
+    )
     git(project, "add", "-f", "kept.local", "node_modules/ours.js")
     store = opened(project)
 

@@ -78,8 +78,7 @@ def _walk(top: Path, ignored: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Each file in the ignored places but compiled ones; and each folder of programs, with True."""
     for path in ignored:
         bare = path.rstrip("/")
-        name = bare.rsplit("/", 1)[-1]
-        if name in COMPILED or name.endswith(COMPILED_ENDINGS):
+        if not COMPILED.isdisjoint(bare.split("/")) or bare.endswith(COMPILED_ENDINGS):
             continue
         if not path.endswith("/"):
             yield bare, (top / bare).is_dir() and is_program(top / bare)  # a link to one
