@@ -114,6 +114,14 @@ def test_tests_that_may_change_are_not_reviewed(
     code, said, place = run(shop, says(NO), *flags, **settings)
 
     assert (code, place) == (0, ""), said
+    concern = "what proves the work was changed, as you allowed: tests/test_shop.py"
+    assert concern in said
+    assert "what proves the work is unchanged" not in said
+    assert "changed as allowed, and not put back: tests/test_shop.py" in said
+    assert "nothing that decides the checks was changed" not in said
+    assert concern in shop.ralph("report", "--format", "json", check=0).stdout
+    (receipt,) = (shop.root / ".ralph" / "runs").glob("*/receipt*")
+    assert concern in receipt.read_text()
 
 
 def supervised(shop: Project, *flags: str) -> str:

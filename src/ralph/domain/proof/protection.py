@@ -139,6 +139,14 @@ class Protection:
             scope=scope,
         )
 
+    def without_exceptions(self) -> Protection:
+        """What would be protected if the user had allowed nothing."""
+        return replace(self, may_change=(), tests_are_free=False)
+
+    def is_exception(self, path: str) -> bool:
+        """Whether it would be protected, had the user not allowed it to change."""
+        return self.guard(path) is None and self.without_exceptions().guard(path) is not None
+
     def guard(self, path: str) -> Guard | None:
         """None: anyone may change it."""
         own = path.removeprefix(self.prefix)

@@ -14,6 +14,7 @@ from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Judging, When
 from ralph.engine.proof.changed_tests import ChangedTests
 from ralph.engine.proof.ports import ProofStore
+from ralph.engine.proof.proving import named
 from ralph.errors import GitFailed
 
 SHOWN_LINES = 4
@@ -54,13 +55,15 @@ class ComparisonCheck:
     async def run(self, judging: Judging) -> CheckResult:
         try:
             tree = await self._store.snapshot()
-            states = await states_of(self._store, tree, self._protection)
+            guarded = await states_of(self._store, tree, self._protection.without_exceptions())
         except GitFailed as error:
             return CheckResult(
                 self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
             )
+        states = [state for state in guarded if self._protection.guard(state.path) is not None]
+        allowed = self._allowed(guarded)
         settings = self._changed_settings()
-        concern = self._concern(settings)
+        concern = "; ".join(filter(None, (self._concern(settings), allowed)))
         if self._settings_deny:
             states += [state for state in settings if state.path not in tree.files]
         found = findings(self._protection, states, known=self._store.base.files.keys())
@@ -78,11 +81,19 @@ class ComparisonCheck:
                 last_lines=(*lines, way_out(denied)),
                 concern=concern,
             )
-        reason = summary((), [state.path for state in states])
+        reason = allowed or summary((), [state.path for state in guarded])
         if pending:
             names = ", ".join(dict.fromkeys(one.path for one in pending))
             reason = f"tests were changed, and are reviewed before the work is accepted: {names[:300]}"
+            reason = f"{reason}; {allowed}" if allowed else reason
         return CheckResult(self.name, Verdict.PASSED, reason=reason, concern=concern)
+
+    def _allowed(self, guarded: Sequence[FileState]) -> str:
+        """What would be denied or reviewed, had the user not allowed it."""
+        known = self._store.base.files.keys()
+        found = findings(self._protection.without_exceptions(), guarded, known=known)
+        paths = dict.fromkeys(one.path for one in found if self._protection.is_exception(one.path))
+        return f"what proves the work was changed, as you allowed: {named(list(paths))}" if paths else ""
 
     def _changed_settings(self) -> list[FileState]:
         now = self._read_settings()

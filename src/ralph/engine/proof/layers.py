@@ -95,14 +95,14 @@ class OldProof(Layer):
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
         base = self._proving.store.base
-        changed = [
-            path
-            for path in tree.differing(base)
-            if self._protection.puts_back(path) and not self._allowed.allows(path, tree)
-        ]
+        differing = tree.differing(base)
+        reviewed = {path for path in differing if self._allowed.allows(path, tree)}
+        changed = [path for path in differing if self._protection.puts_back(path) and path not in reviewed]
         changed = [path for path in changed if path not in self._first_tests(changed, base)]
+        kept = [path for path in differing if path in reviewed or self._protection.is_exception(path)]
+        allowed = f"changed as allowed, and not put back: {named(kept)}" if kept else ""
         if not changed:
-            reason = "nothing that decides the checks was changed"
+            reason = allowed or "nothing that decides the checks was changed"
             return CheckResult(self.name, Verdict.PASSED, reason=reason)
         if all(map(is_test, changed)) and not any(map(is_test, base.files)):
             reason = "there were no tests when the work began"
@@ -120,7 +120,7 @@ class OldProof(Layer):
             f"ones left out: {named(changed)}. Make the code pass them as they were; if the task demands that they "
             "change, say which and why, for a person must allow it."
         )
-        passed = f"passes with {named(changed)} as before the work"
+        passed = f"passes with {named(changed)} as before the work{f'; {allowed}' if allowed else ''}"
         return self._result(ran, passed, failed)
 
     def _first_tests(self, changed: Sequence[str], base: Tree) -> frozenset[str]:
