@@ -98,7 +98,8 @@ class OldProof(Layer):
         differing = tree.differing(base)
         reviewed = {path for path in differing if self._allowed.allows(path, tree)}
         changed = [path for path in differing if self._protection.puts_back(path) and path not in reviewed]
-        changed = [path for path in changed if path not in self._first_tests(changed, base)]
+        first = self._first_tests(changed, base)
+        changed = [path for path in changed if path not in first]
         kept = [path for path in differing if path in reviewed or self._protection.is_exception(path)]
         allowed = f"changed as allowed, and not put back: {named(kept)}" if kept else ""
         if not changed:
