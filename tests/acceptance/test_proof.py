@@ -231,3 +231,62 @@ def test_tests_at_the_start_do_not_excuse_a_runner_that_cannot_fail(
     blind = "import _pytest.python\n\n_pytest.python.Function.runtest = lambda self: None\n\n\ndef f():\n    return 0\n"
     project.agent(session(**{"missing.py": blind, "tests/test_f.py": test}))
     project.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+
+
+GUTTED = "def test_add():\n    assert True\n"
+
+
+def ran_and_denied(calc: Project) -> None:
+    calc.agent(session(**{"tests/test_calc.py": GUTTED}))
+    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+
+
+def test_what_an_unaccepted_run_left_is_not_the_baseline_of_the_next(calc: Project) -> None:
+    for _ in range(2):
+        ran_and_denied(calc)
+    calc.agent(session())
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    told = " ".join((ran.stdout + ran.stderr).split())
+    assert "changed tests/test_calc.py and was not accepted" in told
+    assert "--allow-test-changes" in told
+
+
+def test_a_session_that_claimed_nothing_leaves_nothing_to_the_next_run_either(calc: Project) -> None:
+    calc.agent([{"run": "rm tests/test_calc.py; echo 'def test_x(): pass' > test_x.py"}])
+    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    calc.agent(session())
+    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+
+
+def test_what_the_user_changed_after_an_unaccepted_run_is_the_users(calc: Project) -> None:
+    ran_and_denied(calc)
+    write(calc, {"tests/test_calc.py": TEST.replace("(2, 3) == 5", "(2, 4) == 6")})
+    calc.agent(session(**{"calc.py": RIGHT}))
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+    assert "was not accepted" not in ran.stdout + ran.stderr
+
+
+def test_the_user_can_keep_what_an_unaccepted_run_changed_and_a_completed_run_ends_it(calc: Project) -> None:
+    ran_and_denied(calc)
+    calc.agent(session(**{"calc.py": RIGHT}))
+    calc.ralph("run", "-p", PROMPT, "-m", "1", "--allow-test-changes", "tests/test_calc.py", check=0)
+    calc.agent(session())
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+    assert "was not accepted" not in ran.stdout + ran.stderr
+
+
+def test_after_a_killed_run_changes_that_may_be_its_own_are_named(calc: Project) -> None:
+    ran_and_denied(calc)
+    for noted in (calc.root / ".ralph" / "runs").glob("*/proof/closed"):
+        noted.unlink()  # as if it had been killed after its last claim
+    write(calc, {"tests/test_calc.py": TEST + "\n"})
+    calc.agent(session(**{"calc.py": RIGHT}))
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+    assert "tests/test_calc.py changed during or since run" in " ".join((ran.stdout + ran.stderr).split())
+
+
+def test_a_supervised_run_does_not_take_over_what_an_unaccepted_run_left(calc: Project) -> None:
+    ran_and_denied(calc)
+    calc.agent([{"run": 'echo done > "$TASK_FOLDER/DONE"'}])
+    ran = calc.ralph("supervise", "-p", "write DONE", "--max-restarts", "1", check=1)
+    assert "changed tests/test_calc.py" in " ".join((ran.stdout + ran.stderr).split())

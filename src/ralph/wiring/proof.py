@@ -21,6 +21,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import nothing_to_begin
 
 if TYPE_CHECKING:
+    from ralph.adapters.workspace.earlier_base import EarlierBase
     from ralph.adapters.workspace.proof_store import GitProofStore
     from ralph.domain.proof.protection import Protection
     from ralph.domain.proof.required_command import RequiredCommand
@@ -66,6 +67,39 @@ class ProofLayers:
     checks: Sequence[Check] = ()
     begin: Callable[[], Awaitable[None]] = nothing_to_begin
     commit_guard: CommitGuard | None = None  # for whoever commits the work
+    warnings: Sequence[str] = ()
+    end: Callable[[], Awaitable[None]] = nothing_to_begin
+
+
+async def prompt_layers(kit: Kit) -> ProofLayers:
+    """Of a run in the working tree itself, where what an unaccepted run left is not the user's. ``end`` it."""
+    commands = _provable(kit, ())
+    if not commands:
+        return ProofLayers()
+    store = proof_store(kit)
+    earlier = _earlier_base(kit, store, commands)
+    await store.open(amend=earlier.amend if earlier is not None else None)
+    layers = await proof_layers(kit, commands, store=store)
+    warnings = [earlier.warning] if earlier is not None and earlier.warning else []
+    return replace(layers, warnings=warnings, end=store.close)
+
+
+def _earlier_base(kit: Kit, store: GitProofStore, commands: Sequence[RequiredCommand]) -> EarlierBase | None:
+    from ralph.adapters.storage.earlier_runs import unaccepted_runs
+    from ralph.adapters.workspace.earlier_base import EarlierBase
+    from ralph.adapters.workspace.proof_store import GitProofStore
+    from ralph.engine.proof.comparison import follow
+
+    record = kit.record
+    if not record.holds or kit.launch.parent_id:
+        return None  # the run that it is a part of answers for what is there
+    runs = unaccepted_runs(record.database, record.database_file, kit.workspace, besides=record.run_id)
+    for run_id in runs:
+        folder = record.folder.parent / run_id / "proof"
+        if (folder / "base.index").exists():
+            earlier = GitProofStore(folder, kit.workspace, kit.runners.outside, top=git_top(kit.workspace))
+            return EarlierBase(run_id, earlier, store, protection_of(kit, commands, store.prefix), follow)
+    return None
 
 
 async def proof_layers(
@@ -80,13 +114,8 @@ async def proof_layers(
     ``required``: by default the guardrails. ``base``: the commit that the work began with; by default, what is there.
     ``store``: one that is open already.
     """
-    commands = tuple(required) or tuple(guardrail.required for guardrail in kit.launch.guardrails)
-    if not commands or kit.launch.settings.proof == Proof.TRUSTING:
-        return ProofLayers()
-    if shutil.which("git") is None:
-        kit.complain(
-            "git is not installed: claims are proven by the guardrails alone, as with --proof trusting"
-        )
+    commands = _provable(kit, required)
+    if not commands:
         return ProofLayers()
     from ralph.adapters.workspace.proof_store import GitProofStore
     from ralph.engine.proof.commit_guard import CommitGuard
@@ -98,6 +127,18 @@ async def proof_layers(
         beginning_of(kit, proof),
         CommitGuard(proof.store) if isinstance(proof.store, GitProofStore) else None,
     )
+
+
+def _provable(kit: Kit, required: Sequence[RequiredCommand]) -> tuple[RequiredCommand, ...]:
+    commands = tuple(required) or tuple(guardrail.required for guardrail in kit.launch.guardrails)
+    if not commands or kit.launch.settings.proof == Proof.TRUSTING:
+        return ()
+    if shutil.which("git") is None:
+        kit.complain(
+            "git is not installed: claims are proven by the guardrails alone, as with --proof trusting"
+        )
+        return ()
+    return commands
 
 
 async def open_proof(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from ralph.adapters.storage.database import StartedOf, store_errors
@@ -10,12 +11,16 @@ from ralph.adapters.storage.places import is_same_folder, located
 from ralph.adapters.storage.wire import decode_state, restore
 from ralph.domain.agent.transcript import PriceOf, Transcript
 from ralph.domain.holder import Owner, is_stale
+from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted
 from ralph.domain.loop.session_report import Spend
 
 OPEN_RUNS = """SELECT id, root, pid, process_started, boot_id, host FROM runs
     WHERE outcome IS NULL AND pid <> 0 AND parent_id NOT IN (SELECT id FROM runs)
     ORDER BY started_at DESC"""
+PROMPTED_RUNS = """SELECT id, root, outcome FROM runs
+    WHERE profile IN ('basic', 'promise', 'supervised') AND id <> ? AND parent_id NOT IN (SELECT id FROM runs)
+    ORDER BY started_at DESC, id DESC"""
 NEWEST = """SELECT id, outcome, json_extract(state, '$.unjudged') IS NOT NULL FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
     ORDER BY started_at DESC, id DESC LIMIT 1"""
 STATES = """SELECT state FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
@@ -37,6 +42,20 @@ def interrupted_run(
         ):
             return str(run_id)
     return None
+
+
+def unaccepted_runs(
+    database: sqlite3.Connection, path: Path, workspace: Path, *, besides: str
+) -> Iterator[str]:
+    """Runs that worked in this working tree itself since the last one that was completed, newest first."""
+    with store_errors(path):
+        rows = database.execute(PROMPTED_RUNS, (besides,)).fetchall()
+    project = path.parent.parent
+    for run_id, root, outcome in rows:
+        if is_same_folder(located(root, project), workspace):
+            if outcome == Outcome.COMPLETED:
+                return
+            yield str(run_id)
 
 
 def run_to_resume(database: sqlite3.Connection, path: Path, task_id: str) -> str:

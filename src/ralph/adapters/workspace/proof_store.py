@@ -12,7 +12,7 @@ import json
 import os
 import posixpath
 import shutil
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from hashlib import sha1, sha256
 from pathlib import Path
@@ -28,6 +28,7 @@ from ralph.errors import GitFailed
 
 SECONDS = 600.0
 MOST_READ = 500_000_000
+CLOSED = "closed"
 NO_CONFIGURATION = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
 AS_THEY_ARE = "* -text -ident -filter -working-tree-encoding -export-subst\n"
 """Attributes that overrule those of the project: content is kept byte by byte."""
@@ -61,12 +62,14 @@ class GitProofStore:
 
     # --- trees ---
 
-    async def open(self, *, base: str = "") -> None:
+    async def open(self, *, base: str = "", amend: Callable[[Tree], Awaitable[Tree]] | None = None) -> None:
         """Remember what the run begins with, or what it began with if it is resumed. Raises GitFailed.
 
-        ``base``: a commit of the user's repository that it began with; empty: what is there now.
+        ``base``: a commit of the user's repository that it began with; empty: what is there now. ``amend``: makes the
+        base of a run that begins from what was found.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
+        (self._folder / CLOSED).unlink(missing_ok=True)
         await asyncio.to_thread(remove_left_checkouts, self._folder.parent.parent)
         if self._has_repository:
             kind = await self._user(self.top).run("rev-parse", "--show-object-format")
@@ -84,7 +87,34 @@ class GitProofStore:
         work = await self._work()
         self._manifest = await asyncio.to_thread(list_manifest, self.top, work.ignored)
         write_atomic(manifest, json.dumps(self._manifest))
-        await self.remember_base(await (self.tree_of(base) if base else self.snapshot()))
+        found = await (self.tree_of(base) if base else self.snapshot())
+        await self.remember_base(found if amend is None else await amend(found))
+
+    async def close(self) -> None:
+        """Note what the run leaves behind, for the next one."""
+        with suppress(GitFailed):
+            await self.snapshot()
+            self.remember(CLOSED, "")
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the last snapshot is all that the run did."""
+        return (self._folder / CLOSED).exists()
+
+    async def read_kept(self) -> Tree:
+        """Of another run's store, which is only read: its base, and its last snapshot as the result."""
+        self.base = await self._listed(self._folder / "base.index")
+        last = self._folder / "index"
+        return await self._listed(last) if last.exists() else self.base
+
+    async def adopt(self, content: bytes, entry: Entry) -> None:
+        """Keep content of another store, which may be removed. Raises GitFailed."""
+        file = self._folder / "adopted"
+        file.write_bytes(content)
+        name = (await self._private().must("hash-object", "-w", "--stdin", stdin=file)).text
+        file.unlink()
+        if name != entry.object_id:
+            raise _forged(entry.object_id)
 
     async def remember_base(self, base: Tree) -> None:
         """From now on, whatever is judged is compared with this; a resumed run knows it too."""

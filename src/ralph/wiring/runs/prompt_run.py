@@ -27,7 +27,7 @@ from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import known_profiles, load_profile
-from ralph.wiring.proof import proof_layers
+from ralph.wiring.proof import prompt_layers
 from ralph.wiring.requirements import (
     guardrails_of,
     require_runnable,
@@ -115,7 +115,7 @@ class PromptComposition:
         listeners: list[Listener] = []
         if self.profile.prompt == "continuation" and kit.record.holds:
             listeners.append(self._loop_state_listener(kit))
-        proof = await proof_layers(kit)
+        proof = await prompt_layers(kit)
         if scm is not None:
             scm.guard = proof.commit_guard
         yield Composed(
@@ -130,8 +130,9 @@ class PromptComposition:
             pace=Pace(self.profile.restart_delay),
             workspace=kit.git_workspace(),
             listeners=listeners,
-            warnings=warnings,
+            warnings=[*warnings, *proof.warnings],
         )
+        await proof.end()
 
     def _loop_state_listener(self, kit: Kit) -> Listener:
         """Shows the run to others in `.ralph/state/ralph-loop.json`."""

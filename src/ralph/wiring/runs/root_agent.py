@@ -27,7 +27,7 @@ from ralph.engine.ports import Check, Timeouts
 from ralph.engine.supervision.work import SHOWN_CHILDREN, SupervisedWork
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
-from ralph.wiring.proof import proof_layers
+from ralph.wiring.proof import prompt_layers
 from ralph.wiring.runs.children import active_children, stop_children
 from ralph.wiring.runs.prompt_run import Prompt
 
@@ -109,7 +109,7 @@ class SupervisedComposition:
             every=figures.poll_interval,
             complain=kit.complain,
         )
-        proof = await proof_layers(kit)
+        proof = await prompt_layers(kit)
         launches, checks = Launches(), [*kit.guardrails(), *proof.checks]
         work = self._work(kit, done, checks, waits=lambda: _wait_between_launches(marker, bus_probe))
         yield Composed(
@@ -135,9 +135,10 @@ class SupervisedComposition:
                 delay=figures.restart_delay, launches=launches, chance=random.random, now=kit.clock.now
             ),
             listeners=[postman, LoopPosts(task_bus, project_bus, **named, complain=kit.complain)],
-            warnings=warnings,
+            warnings=[*warnings, *proof.warnings],
             notes=[f"task {self.task} is done when this file is there: {done.path}"],
         )
+        await proof.end()
 
     def _work(
         self, kit: Kit, done: DoneFile, checks: Sequence[Check], *, waits: Callable[[], str]
