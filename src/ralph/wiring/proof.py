@@ -147,7 +147,7 @@ async def open_proof(
     """``store``: one that is open already; else the run's own is opened, with ``base``. Raises GitFailed."""
     from ralph.adapters.workspace.plain_texts import PlainTexts
     from ralph.domain.proof.protection import is_test
-    from ralph.domain.proof.tests_ran import runs_tests
+    from ralph.domain.proof.tests_ran import names_runner
     from ralph.engine.proof.canary_check import Canary
     from ralph.engine.proof.changed_tests import ChangedTests
     from ralph.engine.proof.proving import Proving
@@ -173,7 +173,7 @@ async def open_proof(
         journal=kit.record.journal,
         when=When.WITH_CLAIM if is_strict else When.BEFORE_ACCEPT,
     )
-    can_fail = any(runs_tests(each.command) for each in required) or (
+    can_fail = any(names_runner(each.command) for each in required) or (
         bool(required) and any(map(is_test, store.base.files))
     )
     canary = Canary(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex()) if can_fail else None

@@ -46,6 +46,11 @@ def nothing_was_tested(command: str, output: str) -> str:
     return ""
 
 
+def names_runner(command: str) -> bool:
+    """Whether a command starts a test runner itself, so that whatever it says is about tests."""
+    return any(runner.command.search(command) for runner in RUNNERS)
+
+
 def ran_no_test(output: str) -> bool:
     """Whether a test runner says itself that there was nothing to run."""
     tallies = [tally for runner in RUNNERS for tally in runner.tallies(_closing(output))]

@@ -13,7 +13,7 @@ from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.canary import Sighting, plan_canaries, shows, sight, unseen
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.required_command import RequiredCommand
-from ralph.domain.proof.tests_ran import runs_tests
+from ralph.domain.proof.tests_ran import names_runner
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Control, Judging, Publish
 from ralph.engine.proof.layers import Layer
@@ -89,7 +89,7 @@ class Canary(Layer):
             if shows(sighting, passed_without=command in passing)
         }
         # Red as it was, or without any test yet: a test runner must show it all the same when the work is done.
-        for command in (each.command for each in required if runs_tests(each.command)):
+        for command in (each.command for each in required if names_runner(each.command)):
             if sighted.get(command, RED).failed:
                 found.setdefault(command, RED)
         return found, seconds
