@@ -9,14 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ralph.config.root import git_top
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.engine.ports import Check, Commands, When
-from ralph.engine.proof.ports import ProofStore
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import nothing_to_begin
 
@@ -35,21 +34,11 @@ if TYPE_CHECKING:
 MOST_SETTINGS = 10_000_000
 
 
-class OpenStore(ProofStore, Protocol):
-    """A store that has its base; ``prefix`` is where the workspace lies in ``top``, which its paths are relative to."""
-
-    @property
-    def top(self) -> Path: ...
-
-    @property
-    def prefix(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class OpenProof:
     """What the layers of one run share. ``canary``: None where there are no tests that could show one."""
 
-    store: OpenStore
+    store: GitProofStore
     proving: Proving
     changed: ChangedTests
     canary: Canary | None
@@ -107,7 +96,7 @@ async def proof_layers(
     required: Sequence[RequiredCommand] = (),
     *,
     base: str = "",
-    store: OpenStore | None = None,
+    store: GitProofStore | None = None,
 ) -> ProofLayers:
     """What a claim must pass before it is accepted: nothing if the user trusts, or if no command is required.
 
@@ -117,7 +106,6 @@ async def proof_layers(
     commands = _provable(kit, required)
     if not commands:
         return ProofLayers()
-    from ralph.adapters.workspace.proof_store import GitProofStore
     from ralph.engine.proof.commit_guard import CommitGuard
 
     proof = await open_proof(kit, commands, base=base, store=store)
@@ -125,7 +113,7 @@ async def proof_layers(
     return ProofLayers(
         [comparison(kit, proof, protection), *layers_of(kit, proof, protection)],
         beginning_of(kit, proof),
-        CommitGuard(proof.store) if isinstance(proof.store, GitProofStore) else None,
+        CommitGuard(proof.store),
     )
 
 
@@ -142,7 +130,7 @@ def _provable(kit: Kit, required: Sequence[RequiredCommand]) -> tuple[RequiredCo
 
 
 async def open_proof(
-    kit: Kit, required: Sequence[RequiredCommand], *, base: str = "", store: OpenStore | None = None
+    kit: Kit, required: Sequence[RequiredCommand], *, base: str = "", store: GitProofStore | None = None
 ) -> OpenProof:
     """``store``: one that is open already; else the run's own is opened, with ``base``. Raises GitFailed."""
     from ralph.adapters.workspace.plain_texts import PlainTexts
@@ -153,9 +141,8 @@ async def open_proof(
     from ralph.engine.proof.proving import Proving
 
     if store is None:
-        own = proof_store(kit)
-        await own.open(base=base)
-        store = own
+        store = proof_store(kit)
+        await store.open(base=base)
     top = store.top
 
     @asynccontextmanager

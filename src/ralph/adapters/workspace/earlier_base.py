@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from ralph.adapters.workspace.proof_store import GitProofStore
 from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tree import Tree
+from ralph.domain.proof.unaccepted_changes import unaccepted_changes
 from ralph.errors import GitFailed
-
-SHOWN = 5
 
 Follow = Callable[[Protection, GitProofStore], Awaitable[Protection]]
 
@@ -41,31 +40,15 @@ class EarlierBase:
         last = await self.earlier.read_kept()
         before = self.earlier.base
         protection = await self.follow(self.protection, self.earlier)
-        changed = sorted(path for path in base.differing(before) if protection.guard(path) is not None)
-        left = [path for path in changed if base.files.get(path) == last.files.get(path)]
-        unknown = [] if self.earlier.is_closed else [path for path in changed if path not in left]
-        entries = [before.files[path] for path in left if path in before.files]
-        for entry in entries:
-            await self.store.adopt(await self.earlier.content(entry), entry)
-        self.warning = _tell(self.run_id, left, unknown)
-        return base.putting_back(left, before)
-
-
-def _tell(run_id: str, left: Collection[str], unknown: Collection[str]) -> str:
-    said = []
-    if left:
-        said.append(
-            f"run {run_id} changed {_names(left)} and was not accepted: compared with what was there before it. "
-            f"To keep the changes: --allow-test-changes PATTERN; to undo them: git checkout; "
-            f"to continue that run: ralph resume {run_id}"
+        found = unaccepted_changes(
+            base,
+            before,
+            last,
+            decides=lambda path: protection.guard(path) is not None,
+            is_closed=self.earlier.is_closed,
         )
-    if unknown:
-        said.append(
-            f"{_names(unknown)} changed during or since run {run_id}, which was not accepted: look at them"
-        )
-    return "; ".join(said)
-
-
-def _names(paths: Collection[str]) -> str:
-    shown = ", ".join(list(paths)[:SHOWN])
-    return f"{shown} and {len(paths) - SHOWN} more" if len(paths) > SHOWN else shown
+        for path in found.left:
+            if (entry := before.files.get(path)) is not None:
+                await self.store.adopt(await self.earlier.content(entry), entry)
+        self.warning = found.warning(self.run_id)
+        return base.putting_back(found.left, before)

@@ -6,7 +6,7 @@ common that the canary is not seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -17,6 +17,8 @@ from ralph.domain.proof.planting.javascript import plant_javascript
 from ralph.domain.proof.planting.python import plant_python
 from ralph.domain.proof.planting.rust import plant_rust
 from ralph.domain.proof.protection import FOREIGN
+from ralph.domain.proof.required_command import RequiredCommand
+from ralph.domain.proof.tests_ran import names_runner
 
 PLANTERS: tuple[Planter, ...] = (plant_python, plant_javascript, plant_go, plant_rust, plant_java)
 """One for each family of test runners."""
@@ -85,6 +87,28 @@ def shows(sighting: Sighting, *, passed_without: bool) -> bool:
     Where the work is red anyway, only a report that names one can tell.
     """
     return sighting.failed and (passed_without or bool(sighting.seen))
+
+
+RED = Sighting(failed=True)
+"""What is known of a test runner that could not show a canary yet: it must when the work is done."""
+
+
+def probed_by(
+    required: Sequence[RequiredCommand], sighted: Mapping[str, Sighting], passing: Collection[str]
+) -> dict[str, Sighting]:
+    """Which commands must show a canary at the claim, by their labels, and what each did with one at the start.
+
+    ``sighted``: empty if nothing could be planted yet. ``passing``: those that pass without one.
+    """
+    found = {
+        label: sighting
+        for label, sighting in sighted.items()
+        if shows(sighting, passed_without=label in passing)
+    }
+    for each in required:
+        if names_runner(each.command) and sighted.get(each.label, RED).failed:
+            found.setdefault(each.label, RED)
+    return found
 
 
 def unseen(start: Sighting, now: Sighting) -> str:

@@ -42,6 +42,11 @@ class RequiredCommand:
     most_chars: int = 5_000
 
     @property
+    def label(self) -> str:
+        """Tells it from the same command elsewhere."""
+        return self.command if self.working_dir == "." else f"{self.command} (in {self.working_dir})"
+
+    @property
     def searches_output(self) -> bool:
         """All of its output counts, not only its end."""
         return bool(self.output_contains or self.output_not_contains)

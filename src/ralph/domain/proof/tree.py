@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 
 LINK = "120000"
 """The mode of a symbolic link, as git writes it."""
@@ -27,6 +26,8 @@ class Tree:
 
     @cached_property
     def digest(self) -> str:
+        from hashlib import sha256  # loads OpenSSL, which a run without a claim never needs
+
         found = sha256()
         for path in sorted(self.files):
             entry = self.files[path]

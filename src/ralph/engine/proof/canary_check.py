@@ -10,10 +10,9 @@ from functools import partial
 from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.proof.canary import Sighting, plan_canaries, shows, sight, unseen
+from ralph.domain.proof.canary import RED, Sighting, plan_canaries, probed_by, sight, unseen
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.required_command import RequiredCommand
-from ralph.domain.proof.tests_ran import names_runner
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Control, Judging, Publish
 from ralph.engine.proof.layers import Layer
@@ -73,35 +72,26 @@ class Canary(Layer):
     async def _probe_base(self, start: Start) -> tuple[dict[str, Sighting], float]:
         store, required = self._proving.store, self._proving.required
         sighted, seconds = await self._sight(store.base, start, required)
-        failed = [each for each in required if (now := sighted.get(each.command)) and now.failed]
+        failed = [each for each in required if (now := sighted.get(each.label)) and now.failed]
         # Whether a canary made it fail is known by its name in the output, or if it passes without.
-        silent = [each for each in failed if not sighted[each.command].seen]
+        silent = [each for each in failed if not sighted[each.label].seen]
         passing: set[str] = set()
         if silent:
             async with store.checkout(store.base) as checkout:
                 async for trial in self._proving.trials(checkout, start, "start", silent):
                     seconds += trial.verdict.seconds
                     if trial.verdict.passed:
-                        passing.add(trial.command)
-        found = {
-            command: sighting
-            for command, sighting in sighted.items()
-            if shows(sighting, passed_without=command in passing)
-        }
-        # Red as it was, or without any test yet: a test runner must show it all the same when the work is done.
-        for command in (each.command for each in required if names_runner(each.command)):
-            if sighted.get(command, RED).failed:
-                found.setdefault(command, RED)
-        return found, seconds
+                        passing.add(trial.required.label)
+        return probed_by(required, sighted, passing), seconds
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
-        required = [each for each in self._proving.required if each.command in self._start]
+        required = [each for each in self._proving.required if each.label in self._start]
         if not required:
             return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=self._marks())
         if tree.digest in self._proven:
             return CheckResult(self.name, Verdict.PASSED, reason=self._marks())
         sighted, seconds = await self._sight(tree, judging, required)
-        if not sighted and all(self._start[each.command] == RED for each in required):
+        if not sighted and all(self._start[each.label] == RED for each in required):
             reason = "there are no tests of a kind that it knows"
             return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
         errors = [f"`{command}`: {one.error}" for command, one in sighted.items() if one.error]
@@ -112,7 +102,7 @@ class Canary(Layer):
             )
         wrong = [
             f"`{command}` {why}"
-            for command in dict.fromkeys(each.command for each in required)
+            for command in dict.fromkeys(each.label for each in required)
             if (why := unseen(self._start[command], sighted.get(command, NOTHING)))
         ]
         if not wrong:
@@ -139,10 +129,10 @@ class Canary(Layer):
             async for trial in self._proving.trials(checkout, occasion, "canary", required):
                 seconds += trial.verdict.seconds
                 if trial.verdict.errored:
-                    found[trial.command] = Sighting(failed=False, error=trial.verdict.reason)
+                    found[trial.required.label] = Sighting(failed=False, error=trial.verdict.reason)
                     continue
                 output = self._files.read(trial.log) or ""
-                found[trial.command] = sight(canaries, failed=not trial.verdict.passed, output=output)
+                found[trial.required.label] = sight(canaries, failed=not trial.verdict.passed, output=output)
         return found, seconds
 
     def _read(self, checkout: Checkout, path: str) -> str | None:
@@ -150,16 +140,14 @@ class Canary(Layer):
 
     def _marks(self) -> str:
         """Which commands can be probed, and which cannot."""
-        unknown = [each.command for each in self._proving.required if each.command not in self._start]
-        known = [each.command for each in self._proving.required if each.command in self._start]
+        unknown = [each.label for each in self._proving.required if each.label not in self._start]
+        known = [each.label for each in self._proving.required if each.label in self._start]
         shown = f"probed: {', '.join(known)}" if known else ""
         cannot = f"cannot be probed: {', '.join(unknown)}" if unknown else ""
         return "; ".join(filter(None, (shown, cannot)))
 
 
 NOTHING = Sighting(failed=False)
-RED = Sighting(failed=True)
-"""What is known of a test runner that could not show a canary yet."""
 TOLD = (
     "A test that must fail was planted beside the others in a throw-away checkout of your work, and the check did not "
     "turn red: {}. A check that cannot fail proves nothing. Undo whatever keeps it from running, or from reporting, all tests."

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.layer_names import LayerName
-from ralph.domain.proof.protection import Protection, is_test
-from ralph.domain.proof.scripts import first_named
-from ralph.domain.proof.tests_ran import ran_no_test
+from ralph.domain.proof.old_proof import plan_old_proof
+from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Judging, When
 from ralph.engine.proof.changed_tests import ChangedTests
@@ -19,7 +17,7 @@ from ralph.engine.proof.proving import Proving, Ran, named
 from ralph.errors import GitFailed
 
 
-class Layer:
+class Layer(ABC):
     """One that cannot run is an error, never a pass; and whatever it proves must still be there afterwards."""
 
     name: str = ""
@@ -43,8 +41,8 @@ class Layer:
             return replace(result, verdict=Verdict.FAILED, feedback=Feedback(CHANGED), reason=CHANGED)
         return result
 
-    async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
-        raise NotImplementedError
+    @abstractmethod
+    async def _prove(self, tree: Tree, judging: Judging) -> CheckResult: ...
 
     def _result(self, ran: Ran, passed: str, failed: str) -> CheckResult:
         """``passed`` and ``failed`` say what that means; the screen shows the first sentence."""
@@ -95,44 +93,29 @@ class OldProof(Layer):
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
         base = self._proving.store.base
-        differing = tree.differing(base)
-        reviewed = {path for path in differing if self._allowed.allows(path, tree)}
-        changed = [path for path in differing if self._protection.puts_back(path) and path not in reviewed]
-        first = self._first_tests(changed, base)
-        changed = [path for path in changed if path not in first]
-        kept = [path for path in differing if path in reviewed or self._protection.is_exception(path)]
-        allowed = f"changed as allowed, and not put back: {named(kept)}" if kept else ""
-        if not changed:
+        plan = plan_old_proof(
+            tree,
+            base,
+            self._protection,
+            self._proving.required,
+            is_allowed=lambda path: self._allowed.allows(path, tree),
+        )
+        allowed = f"changed as allowed, and not put back: {named(plan.kept)}" if plan.kept else ""
+        if not plan.put_back:
             reason = allowed or "nothing that decides the checks was changed"
             return CheckResult(self.name, Verdict.PASSED, reason=reason)
-        if all(map(is_test, changed)) and not any(map(is_test, base.files)):
+        if plan.is_first:
             reason = "there were no tests when the work began"
             return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
-        are_old_tests_same = not any(is_test(path) and path in base.files for path in changed)
-        ran = await self._proving.run(
-            tree.putting_back(changed, base),
-            judging,
-            "old_proof",
-            # Without the new tests there may be none for this command.
-            is_excused=lambda verdict: are_old_tests_same and ran_no_test(verdict.excerpt),
-        )
+        old = tree.putting_back(plan.put_back, base)
+        ran = await self._proving.run(old, judging, "old_proof", is_excused=plan.excuses)
         failed = (
             "does not pass the tests and scripts as they were before the work began. They were put back, and new "
-            f"ones left out: {named(changed)}. Make the code pass them as they were; if the task demands that they "
+            f"ones left out: {named(plan.put_back)}. Make the code pass them as they were; if the task demands that they "
             "change, say which and why, for a person must allow it."
         )
-        passed = f"passes with {named(changed)} as before the work{f'; {allowed}' if allowed else ''}"
+        passed = f"passes with {named(plan.put_back)} as before the work{f'; {allowed}' if allowed else ''}"
         return self._result(ran, passed, failed)
-
-    def _first_tests(self, changed: Sequence[str], base: Tree) -> frozenset[str]:
-        """What a command demands by name, and nobody had written yet."""
-        folder = self._protection.prefix
-        return frozenset().union(
-            *(
-                first_named(each.command, posixpath.join(folder, each.working_dir), changed, base.files)
-                for each in self._proving.required
-            )
-        )
 
 
 CHANGED = (

@@ -25,16 +25,12 @@ class Ran:
     log: Path | None = None
     left_out: tuple[str, ...] = ()
 
-    @property
-    def passed(self) -> bool:
-        return self.verdict is None
-
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """How one command came out in a checkout."""
 
-    command: str
+    required: RequiredCommand
     verdict: CommandVerdict
     log: Path
 
@@ -90,9 +86,6 @@ class Proving:
         """What would be accepted is what was judged."""
         return await self.store.snapshot() == await self.judged(judging)
 
-    def is_proven(self, tree: Tree) -> bool:
-        return not self._unproven(tree)
-
     def _unproven(self, tree: Tree) -> list[RequiredCommand]:
         return [required for required in self.required if (tree.digest, required) not in self._passed]
 
@@ -108,15 +101,13 @@ class Proving:
         if not (required := self._unproven(tree)):
             return Ran()
         seconds = 0.0
-        passed = []
         async with self.store.checkout(tree) as checkout:
             async for trial in self.trials(checkout, judging, slug, required, rerun=True):
                 seconds += trial.verdict.seconds
                 if trial.verdict.passed:
-                    passed.append(trial.command)
+                    self._passed.add((tree.digest, trial.required))
                 elif not is_excused(trial.verdict):
-                    return Ran(seconds, trial.command, trial.verdict, trial.log, checkout.left_out)
-        self._passed.update((tree.digest, each) for each in required if each.command in passed)
+                    return Ran(seconds, trial.required.label, trial.verdict, trial.log, checkout.left_out)
         return Ran(seconds)
 
     async def trials(
@@ -135,7 +126,7 @@ class Proving:
                 verdict = await commands.run(
                     each, log=log, control=occasion.control, publish=occasion.publish, rerun=rerun
                 )
-                yield Trial(each.command, verdict, log)
+                yield Trial(each, verdict, log)
 
 
 def named(paths: Sequence[str]) -> str:

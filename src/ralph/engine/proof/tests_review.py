@@ -122,12 +122,6 @@ class TestsReview:
     def _nobody(self, pending: Sequence[Finding], error: AgentUnavailable) -> CheckResult:
         """No program that could review: trying again does not help, but a worker can put the tests back."""
         lines = _lines(pending, dict.fromkeys((one.path for one in pending), ""))
-        listed = "\n".join(f"- {line}" for line in lines)
-        told = (
-            f"Tests that were there have been changed, and nobody can review that here ({error.message}):\n"
-            f"{listed}\nPut them back {way_back(self._base)}, and fix the code instead. If the task cannot be done "
-            "without such a change, say so and why; a person must allow it (mayChange, --allow-test-changes)."
-        )
         reason = (
             f"nobody can review changed tests here ({error.message}): set agent.command, or allow them with "
             f"--allow-test-changes or `tests`: {'; '.join(lines)}"
@@ -135,7 +129,7 @@ class TestsReview:
         return CheckResult(
             self.name,
             Verdict.FAILED,
-            feedback=Feedback(told),
+            feedback=self._told(f"nobody can review that here ({error.message})", lines),
             reason=reason[:REASON_CHARS],
             last_lines=tuple(lines[:SHOWN_LINES]),
         )
@@ -144,25 +138,27 @@ class TestsReview:
         self, pending: Sequence[Finding], why: Mapping[str, str], spent: Spend, *, is_answered: bool = True
     ) -> CheckResult:
         lines = _lines(pending, why)
-        listed = "\n".join(f"- {line}" for line in lines)
         found = "a review says that the task does not demand it"
         reason = "the task does not demand these changes of tests"
         if not is_answered:
             found = "nobody confirmed that the task demands it"
             reason = "nobody confirmed that the task demands these changes"
-        told = (
-            f"Tests that were there have been changed, and {found}:\n"
-            f"{listed}\nPut them back {way_back(self._base)}, and fix the code instead. If the task cannot be done "
-            "without such a change, say so and why; a person must allow it (mayChange, --allow-test-changes)."
-        )
         return CheckResult(
             self.name,
             Verdict.FAILED,
-            feedback=Feedback(told),
+            feedback=self._told(found, lines),
             reason=f"{reason}: {'; '.join(lines)}"[:REASON_CHARS],
             last_lines=(*lines[:SHOWN_LINES], way_out(pending)),
             spend=spent,
             seconds=spent.seconds,
+        )
+
+    def _told(self, found: str, lines: Sequence[str]) -> Feedback:
+        listed = "\n".join(f"- {line}" for line in lines)
+        return Feedback(
+            f"Tests that were there have been changed, and {found}:\n"
+            f"{listed}\nPut them back {way_back(self._base)}, and fix the code instead. If the task cannot be done "
+            "without such a change, say so and why; a person must allow it (mayChange, --allow-test-changes)."
         )
 
     async def _ask(self, judging: Judging, tree: Tree, prompt: str, tag: str, turn: int) -> AgentReport:

@@ -1,0 +1,60 @@
+"""What is put back before new code must pass the checks as they were when the work began, and what cannot be asked of it."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ralph.domain.proof.protection import Protection, is_test
+from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
+from ralph.domain.proof.scripts import first_named
+from ralph.domain.proof.tests_ran import ran_no_test
+from ralph.domain.proof.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class OldProofPlan:
+    """``put_back``: files as they were, and new ones left out. ``kept``: changed, because somebody allowed it.
+
+    ``is_first``: there were no tests before, so there is no old proof.
+    """
+
+    put_back: tuple[str, ...]
+    kept: tuple[str, ...]
+    is_first: bool
+    are_old_tests_same: bool
+
+    def excuses(self, verdict: CommandVerdict) -> bool:
+        """Without the new tests there may be none for a command: that tells nothing, if the old ones are untouched."""
+        return self.are_old_tests_same and ran_no_test(verdict.excerpt)
+
+
+def plan_old_proof(
+    tree: Tree,
+    base: Tree,
+    protection: Protection,
+    required: Sequence[RequiredCommand],
+    *,
+    is_allowed: Callable[[str], bool],
+) -> OldProofPlan:
+    """``is_allowed``: a change of this test is one that the task demands."""
+    differing = sorted(tree.differing(base))
+    allowed = set(filter(is_allowed, differing))
+    changed = [path for path in differing if protection.puts_back(path) and path not in allowed]
+    # What a command demands by name, and nobody had written yet, is not the worker's addition.
+    demanded = frozenset[str]().union(
+        *(
+            first_named(
+                each.command, posixpath.join(protection.prefix, each.working_dir), changed, base.files
+            )
+            for each in required
+        )
+    )
+    put_back = tuple(path for path in changed if path not in demanded)
+    return OldProofPlan(
+        put_back,
+        kept=tuple(path for path in differing if path in allowed or protection.is_exception(path)),
+        is_first=all(map(is_test, put_back)) and not any(map(is_test, base.files)),
+        are_old_tests_same=not any(is_test(path) and path in base.files for path in put_back),
+    )
