@@ -193,6 +193,36 @@ def test_a_ralph_that_the_agent_started_is_a_child_that_is_spared_and_waited_for
     assert (project.root / "parent_seen").read_text().strip() == parent[0]
 
 
+def test_done_is_judged_after_the_children_ended_and_their_failures_are_told(project: Project) -> None:
+    body = CHILD.replace("--task child", "--task child --max-restarts 1").replace(
+        ': > "$TASK_FOLDER/DONE"\'', ": > broken'"
+    )
+    guardrail = ("--guardrail", "echo >> judged; test ! -f broken")
+    flags = (*guardrail, "--proof", "trusting", "--max-restarts", "1", "--poll-interval", "0.05")
+    with running(project, *supervise(project, *flags, body=body), command="supervise") as process:
+        wait_for(lambda: _waits_for_children(project), "the parent waits for its child", 40)
+        assert not (project.root / "judged").exists()
+        (project.root / "let_go").touch()
+        code, err = ended(process)
+
+    assert code == 1, err
+    child = project.rows("SELECT id FROM runs WHERE parent_id <> ''")[0][0]
+    assert f"child run {child} ended as exhausted: max restarts exceeded (1)" in err
+    assert "DONE was denied" in err
+
+
+def test_children_that_outlast_the_wait_keep_done_from_being_judged(project: Project) -> None:
+    flags = ("--guardrail", "echo >> judged", "--proof", "trusting", "--wait-timeout", "0.2")
+    ran = project.ralph("supervise", *supervise(project, *flags, body=CHILD), check=1)
+
+    assert "DONE is not judged yet: child runs still running after 0.2s" in ran.stderr
+    assert not (project.root / "judged").exists()
+    (project.root / "let_go").touch()
+    wait_for(lambda: not alive(project.root / "child_pid"), "the child ended by itself", 40)
+    project.ralph("resume", _root_run(project), check=0)
+    assert (project.root / "judged").exists()
+
+
 def test_a_child_that_is_resumed_by_hand_still_knows_its_parent(project: Project) -> None:
     child = project.program(
         "child.sh",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 
-from ralph.domain.loop.assignment import Assignment, Blocked, Drained
-from ralph.domain.loop.decision import GiveUp, Outcome, Stop
+from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged
+from ralph.domain.loop.decision import GiveUp, Outcome, Retry, Stop, decide
 from ralph.domain.loop.events import RunEnded
+from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.engine.iteration import iterate
@@ -97,6 +98,8 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
             return Stop(Outcome.EXHAUSTED if unfinished else Outcome.COMPLETED, reason), state
         case Blocked(reason):
             return Stop(Outcome.WAITING, reason), state
+        case Judged(evidence):
+            return await _take_in(parts, state, evidence, progress)
         case Assignment() as assignment:
             pass
 
@@ -118,6 +121,19 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
         return decision, state
     await pause_after(decision, state, parts)
     return None, state
+
+
+async def _take_in(
+    parts: LoopParts, state: LoopState, evidence: Evidence, progress: _Progress
+) -> tuple[Stop | None, LoopState]:
+    """What was judged without a session: nothing was launched that could count, so faults are retried, and it is
+    no matter how many launches are left."""
+    rules = replace(parts.rules, faults_count=False)
+    decision = decide(evidence, rules, now=parts.clock.now(), troubles=state.troubles)
+    state = progress.save(state.judged(evidence, decision))
+    if isinstance(decision, Retry):
+        await pause_after(decision, state, replace(parts, budget=parts.budget.of_session()))
+    return decision if isinstance(decision, Stop) else None, state
 
 
 def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:

@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -41,6 +41,15 @@ class ChildRun:
     owner: Owner
 
 
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """How a run ended; ``outcome`` empty: its process died before."""
+
+    id: str
+    outcome: str
+    reason: str
+
+
 @dataclass(eq=False, slots=True)
 class ChildRuns:
     """The children of one run. A child whose process has died does not count."""
@@ -68,6 +77,16 @@ class ChildRuns:
         for child in self._in_files():
             children.setdefault(child.id, child)
         return [child for child in children.values() if self._is_alive(child.owner)]
+
+    def ends(self, ids: Collection[str]) -> list[EndedRun]:
+        """How these ended, as far as they have a row in this database."""
+        marks = ", ".join("?" * len(ids))
+        with store_errors(self._path):
+            rows = self.database.execute(
+                f"SELECT id, outcome, reason FROM runs WHERE id IN ({marks}) ORDER BY started_at",  # noqa: S608 - marks
+                tuple(ids),
+            ).fetchall()
+        return [EndedRun(run_id, outcome or "", reason) for run_id, outcome, reason in rows]
 
     def is_child(self, pid: int) -> bool:
         """Asked for many pids in a row: the record is read again only after a change."""

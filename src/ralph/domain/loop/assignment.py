@@ -1,4 +1,4 @@
-"""What one iteration is asked to do, and the other two answers of ``Work``."""
+"""What one iteration is asked to do, and the other answers of ``Work``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ralph.domain.loop.decision import Acceptance
+from ralph.domain.loop.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +46,11 @@ class Blocked:
     reason: str
 
 
-Offer = Assignment | Drained | Blocked
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim that needed no session was judged. The work is asked again, unless whoever judges must be waited for."""
+
+    evidence: Evidence
+
+
+Offer = Assignment | Drained | Blocked | Judged

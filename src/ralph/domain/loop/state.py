@@ -48,6 +48,15 @@ class LoopState:
         """Each concern is kept once."""
         return self if concern in self.concerns else replace(self, concerns=(*self.concerns, concern))
 
+    def judged(self, evidence: Evidence, decision: Decision) -> LoopState:
+        """What was there without a session was judged: that costs too, and may be of concern."""
+        state = self
+        for result in evidence.results:
+            state = state.spending(result.spend)
+            state = state.concerned(result.concern) if result.concern else state
+        is_hindered = isinstance(decision, Retry)
+        return replace(state, troubles=self._more_troubles(evidence) if is_hindered else Troubles())
+
     def after(self, evidence: Evidence, decision: Decision) -> LoopState:
         """The state after a session. Only a judged one counts; others keep the feedback for the next."""
         is_unjudged = evidence.hindrance is not None and evidence.report.hindrance is None

@@ -13,6 +13,7 @@ from ralph.domain.text.exits import exit_words
 WAIT_EXIT_CODE = 42
 """An agent that exits with this waits for something outside: do not restart it."""
 
+SHOWN_CHILDREN = 10
 FAST_SECONDS = 10.0
 FAST_FAILURES_ALLOWED = 5
 
@@ -150,6 +151,11 @@ def completed_line(still_active: Sequence[str]) -> str:
         return "task completed (DONE marker present, no active children)"
     children = "1 active child" if len(still_active) == 1 else f"{len(still_active)} active children"
     return f"task completed (DONE marker present, {children} left)"
+
+
+def shown_children(names: Sequence[str]) -> str:
+    """Some of them, by name."""
+    return ", ".join(names[:SHOWN_CHILDREN]) + (" …" if len(names) > SHOWN_CHILDREN else "")
 
 
 def span(seconds: float) -> str:

@@ -27,6 +27,7 @@ from ralph.engine.agents.restarted import RootAgent
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Clock, Control, Publish, SessionFiles
 from ralph.engine.recording import Listener, Recorder
+from ralph.engine.supervision.children import Family
 from ralph.engine.supervision.work import SupervisedWork
 from ralph.errors import RalphError
 
@@ -81,9 +82,15 @@ def callback_parts(
             done,
             figures,
             waits=lambda: _wait_reason(marker, bus_probe),
-            children=children,
+            family=Family(
+                _Named(children),
+                figures,
+                is_done=done.exists,
+                clock=clock,
+                control=control,
+                publish=publish,
+            ),
             environment={},
-            clock=clock,
             control=control,
             publish=publish,
         ),
@@ -111,6 +118,19 @@ def _wait_reason(marker: Path, bus_probe: BusMessageProbe) -> str:
         return f"{marker.name} is there"
     signals = bus_probe.signals()
     return (signals[0].reason or f"a {WAIT_WITHOUT_RESTART} message was posted") if signals else ""
+
+
+class _Named:
+    """Children of which nothing is known but their names."""
+
+    def __init__(self, active: Callable[[], Sequence[str]]) -> None:
+        self.active = active
+
+    def failures(self) -> Sequence[str]:
+        return ()
+
+    def stop(self) -> None:
+        """They are the program's own."""
 
 
 class _Callback:

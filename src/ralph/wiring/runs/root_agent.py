@@ -20,15 +20,23 @@ from ralph.config.loading import Loaded
 from ralph.config.sources import DEFAULT
 from ralph.domain.loop.claims import Claim
 from ralph.domain.supervision.message import WAIT_WITHOUT_RESTART
-from ralph.domain.supervision.rules import WAIT_EXIT_CODE, Launches, RestartPace, Supervision, span
+from ralph.domain.supervision.rules import (
+    WAIT_EXIT_CODE,
+    Launches,
+    RestartPace,
+    Supervision,
+    shown_children,
+    span,
+)
 from ralph.domain.supervision.task_folder import DONE, PROJECT_BUS, TASK_BUS, WAIT_MARKER
 from ralph.engine.agents.restarted import RootAgent
-from ralph.engine.ports import Check, Timeouts
-from ralph.engine.supervision.work import SHOWN_CHILDREN, SupervisedWork
+from ralph.engine.ports import Agent, Check, Timeouts
+from ralph.engine.supervision.children import Family, FamilyAgent
+from ralph.engine.supervision.work import SupervisedWork
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.proof import prompt_layers
-from ralph.wiring.runs.children import active_children, stop_children
+from ralph.wiring.runs.children import StartedRuns
 from ralph.wiring.runs.prompt_run import Prompt
 
 POST_SECONDS = 2.0
@@ -111,17 +119,29 @@ class SupervisedComposition:
         )
         proof = await prompt_layers(kit)
         launches, checks = Launches(), [*kit.guardrails(), *proof.checks]
-        work = self._work(kit, done, checks, waits=lambda: _wait_between_launches(marker, bus_probe))
+        family = Family(
+            StartedRuns(kit.record, now=kit.clock.now),
+            figures,
+            is_done=done.exists,
+            clock=kit.clock,
+            control=kit.control,
+            publish=kit.publish,
+            time_over=kit.time_over,
+        )
+        agent: Agent = RootAgent(
+            kit.agent(tags=(), timeouts=self._timeouts(kit.launch.loaded), attendants=[watch, postman]),
+            launches,
+            is_done=done.exists,
+            waits_for_limits=settings.limits.wait_for_limits,
+            on_end=lambda: self._warn_of_cut_off_children(kit),
+        )
+        if checks:
+            agent = FamilyAgent(agent, family, is_done=done.exists)
+        work = self._work(kit, done, family, checks, waits=lambda: _wait_between_launches(marker, bus_probe))
         yield Composed(
             work=work,
             is_due=work.is_due,
-            agent=RootAgent(
-                kit.agent(tags=(), timeouts=self._timeouts(kit.launch.loaded), attendants=[watch, postman]),
-                launches,
-                is_done=done.exists,
-                waits_for_limits=settings.limits.wait_for_limits,
-                on_end=lambda: self._warn_of_cut_off_children(kit),
-            ),
+            agent=agent,
             probes=[
                 done,
                 ExitCodeProbe(WAIT_EXIT_CODE, Claim.WAITING),
@@ -141,26 +161,20 @@ class SupervisedComposition:
         await proof.end()
 
     def _work(
-        self, kit: Kit, done: DoneFile, checks: Sequence[Check], *, waits: Callable[[], str]
+        self, kit: Kit, done: DoneFile, family: Family, checks: Sequence[Check], *, waits: Callable[[], str]
     ) -> SupervisedWork:
-        record = kit.record
         return SupervisedWork(
             self.prompt.read if self.prompt is not None else _nothing,
             done,
             self.supervision,
             waits=waits,
-            children=lambda: active_children(record.children, record.run_id),
+            family=family,
             environment=self._environment(kit),
-            clock=kit.clock,
             control=kit.control,
             publish=kit.publish,
             checks=checks,
-            max_time=kit.launch.budget().seconds,
             time_over=kit.time_over,
             prepare=lambda: self._make_folder_again(kit),
-            stop_children=lambda: stop_children(
-                record.children, record.database, record.database_file, at=kit.clock.now()
-            ),
         )
 
     def _first_warnings(self, done: DoneFile, marker: Path) -> Iterator[str]:
@@ -179,7 +193,7 @@ class SupervisedComposition:
 
     def _warn_of_cut_off_children(self, kit: Kit) -> None:
         if names := cut_off(self.task_folder):
-            shown = ", ".join(names[:SHOWN_CHILDREN]) + (" …" if len(names) > SHOWN_CHILDREN else "")
+            shown = shown_children(names)
             kit.warn(f"child runs ended with the sandbox of the agent that started them: {shown}")
 
     def _environment(self, kit: Kit) -> dict[str, str]:

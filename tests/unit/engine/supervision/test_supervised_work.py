@@ -24,8 +24,9 @@ from ralph.domain.supervision.rules import Launches, RestartPace, Supervision
 from ralph.engine.agents.restarted import RootAgent
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
-from ralph.engine.ports import AgentRequest, Check, Judging, When
+from ralph.engine.ports import Agent, AgentRequest, Check, Judging, When
 from ralph.engine.stop_token import StopToken
+from ralph.engine.supervision.children import Family, FamilyAgent
 from ralph.engine.supervision.work import SupervisedWork
 from ralph.errors import StoreError
 from ralph.testing.fake_clock import FakeClock
@@ -34,16 +35,25 @@ from ralph.testing.scripted_agent import ScriptedAgent, Turn
 from ralph.testing.scripted_check import ScriptedCheck
 
 
+@dataclass
 class Limited:
-    """A check whose judge cannot be asked."""
+    """A check whose judge cannot be asked the first ``times``, and costs money each time; then it passes."""
 
-    name = "review"
-    command = ""
-    when = When.ALWAYS
+    times: int = 1
+    obstacle: Obstacle = Obstacle.RATE_LIMITED
+    tasks: list[str] = field(default_factory=list)
+    name: str = "review"
+    command: str = ""
+    when: When = When.ALWAYS
 
     async def run(self, judging: Judging) -> CheckResult:
-        hindrance = Hindrance(Obstacle.RATE_LIMITED, "limit")
-        return CheckResult(self.name, Verdict.ERRORED, hindrance=hindrance)
+        self.tasks.append(judging.assignment.objective)
+        spend = Spend(cost_usd=0.25)
+        if len(self.tasks) > self.times:
+            return CheckResult(self.name, Verdict.PASSED, spend=spend, concern="tests were changed")
+        return CheckResult(
+            self.name, Verdict.ERRORED, spend=spend, hindrance=Hindrance(self.obstacle, "limit")
+        )
 
 
 @dataclass
@@ -54,7 +64,9 @@ class Supervised:
     turns: Sequence[Turn]
     figures: Supervision = field(default_factory=Supervision)
     checks: Sequence[Check] = ()
-    children: Callable[[], Sequence[str]] = tuple
+    active: Callable[[], Sequence[str]] = tuple
+    failures: Callable[[], Sequence[str]] = tuple
+    max_time: float | None = None
     waits: Callable[[], str] = str
     wait_for_limits: bool = True
     stop_first: bool = False
@@ -84,6 +96,18 @@ class Supervised:
         def publish(event: Any) -> None:
             self.journal.append(event, at=self.clock.now())
 
+        family = Family(
+            self,
+            self.figures,
+            is_done=done.exists,
+            clock=self.clock,
+            control=self.token,
+            publish=publish,
+            time_over=self._time_over,
+        )
+        agent: Agent = RootAgent(
+            self.agent, launches, is_done=done.exists, waits_for_limits=self.wait_for_limits
+        )
         return await run_loop(
             LoopParts(
                 work=SupervisedWork(
@@ -91,17 +115,14 @@ class Supervised:
                     done,
                     self.figures,
                     waits=self.waits,
-                    children=self.children,
+                    family=family,
                     environment={"TASK_FOLDER": str(self.folder)},
-                    clock=self.clock,
                     control=self.token,
                     publish=publish,
                     checks=self.checks,
-                    stop_children=self._stop_children,
+                    time_over=self._time_over,
                 ),
-                agent=RootAgent(
-                    self.agent, launches, is_done=done.exists, waits_for_limits=self.wait_for_limits
-                ),
+                agent=FamilyAgent(agent, family, is_done=done.exists) if self.checks else agent,
                 probes=[
                     done,
                     ExitCodeProbe(42, Claim.WAITING),
@@ -109,7 +130,7 @@ class Supervised:
                 ],
                 checks=self.checks,
                 rules=Rules(faults_count=True, wait_for_limits=self.wait_for_limits),
-                budget=Budget(iterations=self.figures.max_restarts),
+                budget=Budget(iterations=self.figures.max_restarts, seconds=self.max_time),
                 pace=RestartPace(
                     delay=self.figures.restart_delay,
                     launches=launches,
@@ -124,8 +145,12 @@ class Supervised:
             )
         )
 
-    def _stop_children(self) -> None:
+    def stop(self) -> None:
         self.children_stopped += 1
+
+    def _time_over(self) -> str | None:
+        over = self.max_time is not None and sum(self.clock.slept) >= self.max_time
+        return "time is over" if over else None
 
     def _noted(self, turn: Turn) -> Turn:
         def does(request: AgentRequest) -> None:
@@ -255,13 +280,55 @@ def test_a_crash_loop_slows_down_from_the_sixth_failure_on(tmp_path: Path) -> No
 
 def test_a_done_that_could_not_be_judged_is_neither_accepted_nor_denied(tmp_path: Path) -> None:
     (tmp_path / "DONE").touch()
-    supervised = Supervised(tmp_path, [Turn("never")], checks=[Limited()])
+    supervised = Supervised(tmp_path, [Turn("never")], checks=[Limited()], wait_for_limits=False)
 
     result = supervised.run()
 
-    assert (result.outcome, result.reason) == (Outcome.WAITING, "DONE is not judged yet: limit")
+    assert (result.outcome, result.reason) == (Outcome.WAITING, "not judged yet: limit")
     assert supervised.done.exists()
     assert not supervised.requests
+
+
+def test_whoever_judges_a_done_that_was_there_is_waited_for_told_the_task_and_paid(tmp_path: Path) -> None:
+    (tmp_path / "DONE").touch()
+    judge = Limited(times=2)
+    supervised = Supervised(tmp_path, [Turn("never")], Supervision(max_restarts=1), checks=[judge])
+    supervised.state = LoopState(iteration=1)  # no launch is left; that is no reason to hurry
+
+    result = supervised.run()
+
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 1)
+    assert judge.tasks == ["go on"] * 3
+    assert result.spend.cost_usd == 0.75
+    assert result.concerns == ("tests were changed",)
+    assert sum(supervised.clock.slept) > 60
+    assert not supervised.requests
+
+
+def test_a_judge_that_is_limited_after_a_launch_is_waited_for_too(tmp_path: Path) -> None:
+    judge = Limited(times=2)
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], checks=[judge])
+
+    result = supervised.run()
+
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 1)
+    assert len(supervised.requests) == 1, "only the judging is repeated"
+    assert (len(judge.tasks), result.spend.cost_usd) == (3, 0.75)
+    assert sum(supervised.clock.slept) > 60, "DONE is there, but that is no news"
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "outcome"),
+    [(Obstacle.FATAL, Outcome.FAILED), (Obstacle.LIMIT_REACHED, Outcome.EXHAUSTED)],
+)
+def test_a_judge_that_cannot_be_waited_for_ends_the_run(
+    tmp_path: Path, obstacle: Obstacle, outcome: Outcome
+) -> None:
+    (tmp_path / "DONE").touch()
+    supervised = Supervised(tmp_path, [Turn("never")], checks=[Limited(obstacle=obstacle)])
+
+    assert supervised.run().outcome is outcome
+    assert supervised.done.exists()
 
 
 def test_a_stop_while_done_is_judged_denies_nothing(tmp_path: Path) -> None:
@@ -376,7 +443,7 @@ def test_a_proven_done_from_before_the_run_needs_no_launch(tmp_path: Path) -> No
 
 def test_active_children_are_waited_for(tmp_path: Path) -> None:
     looks = iter([["child-1"], ["child-1"], []])
-    supervised = Supervised(tmp_path, [finishes(tmp_path)], children=lambda: next(looks))
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], active=lambda: next(looks))
 
     result = supervised.run()
 
@@ -386,7 +453,7 @@ def test_active_children_are_waited_for(tmp_path: Path) -> None:
 
 def test_children_that_outlast_the_wait_are_named_and_the_run_completes(tmp_path: Path) -> None:
     figures = Supervision(wait_timeout=5.0, poll_interval=2.0)
-    supervised = Supervised(tmp_path, [finishes(tmp_path)], figures, children=lambda: ["child-1", "child-2"])
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], figures, active=lambda: ["child-1", "child-2"])
 
     result = supervised.run()
 
@@ -400,7 +467,7 @@ def test_a_stop_ends_the_wait_for_children(tmp_path: Path) -> None:
         supervised.token.request()
         return ["child-1"]
 
-    supervised = Supervised(tmp_path, [finishes(tmp_path)], children=children)
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], active=children)
 
     assert supervised.run().outcome is Outcome.COMPLETED
     assert supervised.warnings[-1] == "child runs still running: child-1"
@@ -411,9 +478,110 @@ def test_a_stop_at_once_ends_the_children_too(tmp_path: Path) -> None:
         supervised.token.request(now=True)
         return ["child-1"]
 
-    supervised = Supervised(tmp_path, [finishes(tmp_path)], children=children)
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], active=children)
     supervised.run()
     assert supervised.children_stopped == 1
+
+
+class Seen:
+    """A check that notes which children were active when it judged."""
+
+    name = "tests"
+    command = ""
+    when = When.ALWAYS
+
+    def __init__(self, active: Callable[[], Sequence[str]]) -> None:
+        self._active = active
+        self.seen: list[Sequence[str]] = []
+
+    async def run(self, judging: Judging) -> CheckResult:
+        self.seen.append(self._active())
+        return CheckResult(self.name, Verdict.PASSED)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_nothing_is_judged_while_a_child_may_still_change_it(tmp_path: Path, is_there: bool) -> None:
+    if is_there:
+        (tmp_path / "DONE").touch()
+    clock = FakeClock()
+    children = lambda: ["child-1"] if sum(clock.slept) < 3 else []  # noqa: E731
+    check = Seen(children)
+    supervised = Supervised(
+        tmp_path,
+        [finishes(tmp_path)],
+        active=children,
+        clock=clock,
+        checks=[check],
+        failures=lambda: ["child run child-1 died"],
+    )
+
+    assert supervised.run().reason == "task completed (DONE marker present, no active children)"
+    assert check.seen == [[]]
+    assert supervised.warnings == ["child run child-1 died"]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize(
+    ("figures", "max_time", "reason", "stopped"),
+    [
+        (
+            Supervision(wait_timeout=5, poll_interval=60),
+            None,
+            "child runs still running after 5s: child-1",
+            0,
+        ),
+        (Supervision(poll_interval=60), 4.0, "time is over", 1),
+    ],
+    ids=["--wait-timeout", "--max-time"],
+)
+def test_children_that_outlast_a_limit_keep_done_unjudged(
+    tmp_path: Path, is_there: bool, figures: Supervision, max_time: float | None, reason: str, stopped: int
+) -> None:
+    if is_there:
+        (tmp_path / "DONE").touch()
+    check = Seen(tuple)
+    supervised = Supervised(
+        tmp_path,
+        [finishes(tmp_path)],
+        figures,
+        active=lambda: ["child-1"],
+        checks=[check],
+        max_time=max_time,
+    )
+
+    result = supervised.run()
+
+    assert (result.outcome, result.reason) == (Outcome.EXHAUSTED, f"DONE is not judged yet: {reason}")
+    assert not check.seen
+    assert supervised.done.exists()
+    assert supervised.children_stopped == stopped
+    assert sum(supervised.clock.slept) <= 5.0
+
+
+@pytest.mark.parametrize("now", [False, True])
+def test_a_stop_while_children_run_judges_nothing(tmp_path: Path, now: bool) -> None:
+    def children() -> Sequence[str]:
+        supervised.token.request(now=now)
+        return ["child-1"]
+
+    check = Seen(tuple)
+    supervised = Supervised(tmp_path, [finishes(tmp_path)], active=children, checks=[check])
+
+    assert supervised.run().outcome is Outcome.CANCELLED
+    assert not check.seen
+    assert supervised.children_stopped == now
+
+
+def test_a_done_that_is_taken_back_while_children_run_is_no_done(tmp_path: Path) -> None:
+    def children() -> Sequence[str]:
+        supervised.done.unlink(missing_ok=True)
+        return ["child-1"]
+
+    turns = [finishes(tmp_path), Turn("b")]
+    check = Seen(tuple)
+    supervised = Supervised(tmp_path, turns, Supervision(max_restarts=2), active=children, checks=[check])
+
+    assert (supervised.run().outcome, len(supervised.requests)) == (Outcome.EXHAUSTED, 2)
 
 
 def test_a_resumed_run_counts_on_from_where_it_was(tmp_path: Path) -> None:

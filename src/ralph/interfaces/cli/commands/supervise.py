@@ -39,7 +39,7 @@ TASK_MESSAGE_BUS and PROJECT_MESSAGE_BUS.
 
 An agent that has to wait for something outside exits with 42, writes the file $TASK_FOLDER/WAIT_WITHOUT_RESTART, or posts
 with `ralph bus post --type wait_without_restart`: the run ends with exit code 5, and `ralph resume` continues it. A ralph
-that the agent starts is a child run; once DONE exists, ralph waits for children that are still active.
+that the agent starts is a child run; once DONE exists, ralph waits for children that are still active before DONE is judged.
 
 \b
 Exit codes: 0 DONE exists · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run
