@@ -37,15 +37,17 @@ def shop(project: Project) -> Project:
     return project
 
 
-def run(shop: Project, answer: str, *flags: str, **settings: Any) -> tuple[int, str, str]:
+RENAME = f"sed -i s/price/cost/ shop.py\nprintf '%s' {shlex.quote(RENAMED)} > tests/test_shop.py"
+
+
+def run(shop: Project, answer: str, *flags: str, work: str = RENAME, **settings: Any) -> tuple[int, str, str]:
     """Exit code, what was printed, and where the reviewer worked: empty if nobody was asked."""
     asked = shop.programs / "asked"
     agent = shop.program(
         "worker",
         'prompt=$(cat)\ntag=$(printf "%s" "$prompt" | grep -o "tests-[0-9a-f]\\{8\\}" | head -n 1)\n'
         f'if [ -n "$tag" ]; then pwd > {asked}; touch left_behind; {answer}; exit 0; fi\n'
-        "sed -i s/price/cost/ shop.py\n"
-        f"printf '%s' {shlex.quote(RENAMED)} > tests/test_shop.py\necho '{DONE}'\n",
+        f"{work}\necho '{DONE}'\n",
     )
     shop.settings(agent={"command": str(agent)}, guardrails=[{"command": COMMAND}], **settings)
     ran = shop.ralph(
@@ -168,3 +170,64 @@ def test_a_strict_proof_asks_even_if_something_else_denies(shop: Project, proof:
     code, said, place = run(shop, says(YES), "--guardrail", "false", "--proof", proof)
 
     assert (code, bool(place)) == (1, is_asked), said
+
+
+LISTED = "tests/names.txt"
+LISTS = f"""
+    def test_names(self):
+        names = open("{LISTED}").read().split()
+        import shop
+        self.assertEqual([name for name in vars(shop) if name[0] != "_"], names)
+"""
+ADD = f"printf 'def cost():\\n    return 3\\n' >> shop.py; echo cost >> {LISTED}"
+IMPORTED = RENAMED.replace("import cost", "import cost\nfrom tests.helping import two").replace(
+    ", 2)", ", two)"
+)
+TESTER = "mkdir -p tool; echo 'from tool.test import price' > shop.py; printf '{}' > tool/test.py".format(
+    "def price(number):\\n    return number * 2\\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("work", "asked"),
+    [
+        (ADD, [LISTED]),
+        (
+            f"{RENAME}; printf '%s' {shlex.quote(IMPORTED)} > tests/test_shop.py; echo two=2 > tests/helping.py",
+            ["tests/test_shop.py", "tests/helping.py"],
+        ),
+        (TESTER, ["tool/test.py"]),
+        (f"{RENAME}; mv tests/test_shop.py tests/test_cost.py", ["tests/test_shop.py", "tests/test_cost.py"]),
+    ],
+    ids=["data that was extended", "a new helper", "code that is named like a test", "moved and changed"],
+)
+def test_tests_without_which_the_old_proof_fails_are_accepted_if_the_task_demands_them(
+    shop: Project, work: str, asked: list[str]
+) -> None:
+    code, said, _ = run(with_names(shop), says(opinions(asked, True)), work=work)
+
+    assert code == 0, said
+    for path in asked:
+        assert path in said.partition("Completed with concerns")[2]
+
+
+def test_an_old_proof_that_fails_because_of_changed_tests_is_denied_if_the_task_does_not_demand_them(
+    shop: Project,
+) -> None:
+    code, said, place = run(with_names(shop), says(opinions([LISTED], False)), work=ADD)
+
+    assert (code, bool(place)) == (1, True), said
+    assert "still failing: old proof" in said
+    assert f"{LISTED}: was changed, moved or deleted, and the checks fail with it as it was (because" in said
+
+
+def with_names(shop: Project) -> Project:
+    """Its tests know the names of everything in the shop from a file."""
+    (shop.root / LISTED).write_text("price\n")
+    with (shop.root / "tests/test_shop.py").open("a") as file:
+        file.write(LISTS)
+    return shop
+
+
+def opinions(paths: list[str], demanded: bool) -> dict[str, object]:
+    return {path: {"demanded": demanded, "why": f"because of {path}"} for path in paths}

@@ -82,7 +82,7 @@ def test_a_canary_that_max_time_cuts_off_was_not_seen(project: Project) -> None:
     project.agent([{"run": "touch slow"}, {"say": DONE}], [{"exit": 9}])
     ran = project.ralph("run", "-p", PROMPT, "--max-time", "15", check=1)
     assert "time is over" in ran.stderr
-    assert "Check passed: old proof" in ran.stderr
+    assert "Check passed: clean checkout" in ran.stderr
 
 
 def test_max_time_leaves_an_approval_that_nobody_could_prove_as_it_is(project: Project) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ralph.engine.proof.commit_guard import CommitGuard
     from ralph.engine.proof.ports import Checkout
     from ralph.engine.proof.proving import Proving
+    from ralph.engine.proof.tests_review import TestsReview
 
 
 MOST_SETTINGS = 10_000_000
@@ -211,29 +212,28 @@ def layers_of(kit: Kit, proof: OpenProof, protection: Protection, *, base: str =
     """Those that come last, when nothing else denies the claim."""
     from ralph.engine.proof.layers import CleanCheckout, OldProof
 
+    review = review_of(kit, proof, protection, base=base)
     return [
-        *reviews(kit, proof, protection, base=base),
+        *([review] if review is not None else ()),
         CleanCheckout(proof.proving),
-        OldProof(proof.proving, protection, proof.changed),
+        OldProof(proof.proving, protection, proof.changed, review),
         *([proof.canary] if proof.canary is not None else ()),
     ]
 
 
-def reviews(kit: Kit, proof: OpenProof, protection: Protection, *, base: str = "") -> list[Check]:
+def review_of(kit: Kit, proof: OpenProof, protection: Protection, *, base: str = "") -> TestsReview | None:
     """Fresh eyes on changed tests, if the settings want them."""
     from ralph.engine.proof.tests_review import Reviewing, TestsReview
     from ralph.wiring.judges import judges_of
 
     if kit.launch.settings.tests != TestsPolicy.REVIEWED:
-        return []
+        return None
     reviewing = Reviewing(
         reviewer=lambda tag, turn: judges_of(kit)("", (tag,), turn=turn),
         journal=kit.record.journal,
         redact=kit.runners.redactor.redact,
     )
-    return [
-        TestsReview(proof.store, protection, proof.changed, reviewing, when=proof.proving.when, base=base)
-    ]
+    return TestsReview(proof.store, protection, proof.changed, reviewing, when=proof.proving.when, base=base)
 
 
 async def followed(proof: OpenProof, protection: Protection) -> Protection:

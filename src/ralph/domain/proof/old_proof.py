@@ -6,22 +6,29 @@ import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ralph.domain.proof.protection import Protection, is_test
+from ralph.domain.proof.comparison import Finding
+from ralph.domain.proof.protection import Guard, Protection, is_test
 from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
 from ralph.domain.proof.scripts import first_named
 from ralph.domain.proof.tests_ran import ran_no_test
 from ralph.domain.proof.tree import Tree
+
+CHANGED = "was changed, moved or deleted, and the checks fail with it as it was"
+NEW = "is new, and the checks fail without it"
 
 
 @dataclass(frozen=True, slots=True)
 class OldProofPlan:
     """``put_back``: files as they were, and new ones left out. ``kept``: changed, because somebody allowed it.
 
-    ``is_first``: there were no tests before, so there is no old proof.
+    ``disputes``: tests that the task may demand as they are now, if the checks fail with what is put back: those that
+    were there, or if that is not enough, the new ones as well. ``is_first``: there were no tests before, so there is
+    no old proof.
     """
 
     put_back: tuple[str, ...]
     kept: tuple[str, ...]
+    disputes: tuple[tuple[Finding, ...], ...]
     is_first: bool
     are_old_tests_same: bool
 
@@ -52,8 +59,12 @@ def plan_old_proof(
         )
     )
     put_back = tuple(path for path in changed if path not in demanded)
+    tests = [path for path in put_back if protection.guard(path) is Guard.TESTS]
+    was_there = tuple(Finding(path, CHANGED, is_test=True) for path in tests if path in base.files)
+    is_new = tuple(Finding(path, NEW, is_test=True) for path in tests if path not in base.files)
     return OldProofPlan(
         put_back,
+        disputes=tuple(dict.fromkeys(filter(None, (was_there, was_there + is_new)))),
         kept=tuple(path for path in differing if path in allowed or protection.is_exception(path)),
         is_first=all(map(is_test, put_back)) and not any(map(is_test, base.files)),
         are_old_tests_same=not any(is_test(path) and path in base.files for path in put_back),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Spend
-from ralph.domain.proof.comparison import FileState, Finding, way_back, way_out
+from ralph.domain.proof.comparison import Finding, way_back, way_out
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.protection import Protection
-from ralph.domain.proof.tests_review import question, read_answer
+from ralph.domain.proof.tests_review import Change, changes_of, portions_of, question, read_answer
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Agent, AgentRequest, Journal, Judging, When
 from ralph.engine.proof.changed_tests import ChangedTests
@@ -25,6 +25,7 @@ ROLE = "judge"
 TRIES = 2
 REASON_CHARS = 600
 SHOWN_LINES = 4
+TOO_MUCH = "its change is too large to be reviewed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +60,58 @@ class TestsReview:
         self._changed = changed
         self._reviewing = reviewing
         self._base = base
+        self._asked: tuple[Judging | None, int] = (None, 0)  # how often about one claim
 
     async def run(self, judging: Judging) -> CheckResult:
         pending = self._changed.pending
         if not pending:
-            return CheckResult(self.name, Verdict.PASSED, reason="no test that was there needs a review")
+            reason = "no test that was there needs a review"
+            return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
         try:
             tree = await self._store.snapshot()
-            paths = {one.path for one in pending}
-            states = await states_of(self._store, tree, self._protection)
-            return await self._review(
-                judging, tree, pending, [state for state in states if state.path in paths]
-            )
         except GitFailed as error:
-            return CheckResult(
-                self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
-            )
+            return self._errored(error)
+        result = await self.ask(pending, tree, judging)
+        if result.holds:
+            self._changed.pending = ()
+        return result
+
+    async def ask(self, found: Sequence[Finding], tree: Tree, judging: Judging) -> CheckResult:
+        """Whether the task demands what was found: then these files are allowed as they are in ``tree``."""
+        try:
+            states = await states_of(self._store, tree, self._protection)
+            changes = changes_of([one.path for one in found], states)
+            portions, too_much = portions_of(changes)
+            if too_much:
+                return self._denied(found, dict.fromkeys(too_much, TOO_MUCH), Spend(), is_answered=False)
+            spent, concerns = Spend(), []
+            for portion in portions:
+                result = await self._review(judging, tree, found, portion)
+                spent += result.spend
+                if not result.holds:
+                    return replace(result, spend=spent, seconds=spent.seconds)
+                concerns.append(result.reason)
+        except GitFailed as error:
+            return self._errored(error)
         except AgentUnavailable as error:
-            return self._nobody(pending, error)
+            return self._nobody(found, error)
+        for path in (path for change in changes for path in (change.path, change.new_path) if path):
+            self._changed.allow(path, tree)
+        concern = f"tests were changed, because the task demands it: {'; '.join(concerns)}"
+        return CheckResult(
+            self.name, Verdict.PASSED, reason=concern, concern=concern, spend=spent, seconds=spent.seconds
+        )
 
     async def _review(
-        self, judging: Judging, tree: Tree, pending: Sequence[Finding], states: Sequence[FileState]
+        self, judging: Judging, tree: Tree, found: Sequence[Finding], changes: Sequence[Change]
     ) -> CheckResult:
+        """One question: a yes to every change says why each is demanded."""
         spent = Spend()
         hindrance: Hindrance | None = None
-        paths = list(dict.fromkeys(one.path for one in pending))
+        paths = [change.path for change in changes]
         for turn in range(TRIES):
             tag = f"tests-{secrets.token_hex(4)}"  # the change cannot know it, and so cannot answer for the reviewer
-            prompt = question(judging.assignment.objective, pending, states, tag=tag)
+            prompt = question(judging.assignment.objective, found, changes, tag=tag)
             report = await self._ask(judging, tree, prompt, tag, turn)
             spent += report.spend
             if report.ending is Ending.STOPPED:
@@ -102,22 +127,18 @@ class TestsReview:
             denied = {path: opinion for path, opinion in said.items() if not opinion.demanded}
             if denied:
                 return self._denied(
-                    pending, {path: one.why or "no reason was given" for path, one in denied.items()}, spent
+                    found, {path: one.why or "no reason was given" for path, one in denied.items()}, spent
                 )
-            for path in paths:
-                self._changed.allow(path, tree)
-            self._changed.pending = ()
-            concern = "tests were changed, because the task demands it: " + "; ".join(
-                f"{path} ({opinion.why})" for path, opinion in said.items()
-            )
-            return CheckResult(
-                self.name, Verdict.PASSED, reason=concern, concern=concern, spend=spent, seconds=spent.seconds
-            )
+            reason = "; ".join(f"{change.place} ({said[change.path].why})" for change in changes)
+            return CheckResult(self.name, Verdict.PASSED, reason=reason, spend=spent)
         if hindrance is not None:
             reason = f"nobody could be asked about the changed tests: {hindrance.reason}"
             return CheckResult(self.name, Verdict.ERRORED, reason=reason, spend=spent, hindrance=hindrance)
         unread = dict.fromkeys(paths, "the review gave no answer that could be read")
-        return self._denied(pending, unread, spent, is_answered=False)
+        return self._denied(found, unread, spent, is_answered=False)
+
+    def _errored(self, error: GitFailed) -> CheckResult:
+        return CheckResult(self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message)
 
     def _nobody(self, pending: Sequence[Finding], error: AgentUnavailable) -> CheckResult:
         """No program that could review: trying again does not help, but a worker can put the tests back."""
@@ -156,19 +177,21 @@ class TestsReview:
     def _told(self, found: str, lines: Sequence[str]) -> Feedback:
         listed = "\n".join(f"- {line}" for line in lines)
         return Feedback(
-            f"Tests that were there have been changed, and {found}:\n"
-            f"{listed}\nPut them back {way_back(self._base)}, and fix the code instead. If the task cannot be done "
-            "without such a change, say so and why; a person must allow it (mayChange, --allow-test-changes)."
+            f"Tests have been changed or added, and {found}:\n"
+            f"{listed}\nPut them back {way_back(self._base)} (delete what was added), and fix the code instead. If the task "
+            "cannot be done without such a change, say so and why; a person must allow it (mayChange, --allow-test-changes)."
         )
 
     async def _ask(self, judging: Judging, tree: Tree, prompt: str, tag: str, turn: int) -> AgentReport:
         """In a throw-away checkout: whatever it does there, the work stays as it is."""
         prompt = self._reviewing.redact(prompt)
+        number = self._asked[1] + 1 if self._asked[0] is judging else 1
+        self._asked = (judging, number)
         files = self._reviewing.journal.open_session(
             prompt,
             iteration=judging.iteration,
             attempt=judging.attempt,
-            purpose=f"tests-review-{turn + 1}" if turn else "tests-review",
+            purpose=f"tests-review-{number}" if number > 1 else "tests-review",
         )
         async with self._store.checkout(tree) as checkout:
             request = AgentRequest(

@@ -40,7 +40,7 @@ from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.judges import judges_of
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
-from ralph.wiring.proof import OpenProof, beginning_of, comparison, followed, layers_of, open_proof, reviews
+from ralph.wiring.proof import OpenProof, beginning_of, comparison, followed, layers_of, open_proof, review_of
 from ralph.wiring.roles import agents_of_roles
 
 TAGS = ("promise", "reject")
@@ -165,7 +165,8 @@ class TaskComposition:
         ]
         required = commands_of_merge((each.required for each in kit.launch.guardrails), [criteria])
         if not required or kit.launch.settings.proof == Proof.TRUSTING:
-            return [*checks, *reviews(kit, proof, protection, base=base)]
+            review = review_of(kit, proof, protection, base=base)
+            return [*checks, review] if review is not None else checks
         return [*checks, *layers_of(kit, proof.requiring(required), protection, base=base)]
 
     def _protection(self, kit: Kit, role: str) -> Protection:
