@@ -6,7 +6,7 @@ import pytest
 
 from tests.acceptance.running import wait_for
 
-from .loops import HONEST, LIMITED, Loop, Work
+from .loops import HONEST, LIMITED, UNITTEST, Loop, Work
 
 pytestmark = pytest.mark.promise("No runaway costs")
 
@@ -56,6 +56,27 @@ def test_a_wait_is_not_deaf(loop: Loop, act: str) -> None:
             waits(loop)
             loop.ralph("stop")
         assert process.wait(timeout=40) == (1 if more else 130), loop.output()
+
+
+@pytest.mark.parametrize(
+    "act", ["is stopped before its first session", "is out of time before its first session"]
+)
+def test_what_comes_before_the_first_session_ends_too(loop: Loop, act: str) -> None:
+    """The canary's trial hangs: it proves nothing, and is tried again."""
+    trial, fast = loop.programs / "trial", loop.programs / "fast"
+    loop.agent(HONEST)
+    loop.prepare(f"test -e {fast} || {{ touch {trial}; exec sleep 3600; }}; {UNITTEST}")
+    more = ["--max-time", "4"] if "time" in act.split() else []
+    with loop.running(*loop.command(), *more) as process:
+        if not more:
+            wait_for(trial.exists, "the trial")
+            loop.ralph("stop")
+        assert process.wait(timeout=40) == (1 if more else 130), loop.output()
+    assert loop.launches() == 0, loop.output()
+    fast.touch()
+    again = loop.ralph(*loop.again(), *(["--max-time", "1000"] if more else []))
+    assert again.returncode == 0, again.stderr
+    assert "canary at the start (probed" in again.stderr
 
 
 @pytest.mark.act("writes DONE while ralph waits")

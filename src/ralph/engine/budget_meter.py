@@ -33,7 +33,7 @@ class Meter:
         self._budget = budget.of_session()
         self._spent = spent
         self._warn = warn
-        self._seconds = seconds
+        self.seconds = seconds
         self._has_warned = False
 
     def __call__(self, event: LoopEvent, at: float) -> None:
@@ -54,9 +54,9 @@ class Meter:
     def time_over(self) -> str | None:
         """Why there is no more time for anything, or None."""
         time = replace(self._budget, cost_usd=None, tokens=None)
-        return time.exceeded(LoopState(seconds=self._seconds()))
+        return time.exceeded(LoopState(seconds=self.seconds()))
 
     def watch(self, transcript: Transcript) -> str | None:
         """Why the session must end now, or None."""
         spend = self._spent + Spend(transcript.cost_usd, transcript.usage)
-        return self._budget.exceeded(LoopState(spend=spend, seconds=self._seconds()))
+        return self._budget.exceeded(LoopState(spend=spend, seconds=self.seconds()))

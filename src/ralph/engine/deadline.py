@@ -1,4 +1,4 @@
-"""The end of a run's time, for whatever judges a session: a check must not outlast it either."""
+"""The end of a run's time, for whatever judges or comes before a session: a check must not outlast it either."""
 
 from __future__ import annotations
 
@@ -54,22 +54,30 @@ class DeadlineControl:
     async def stop_requested(self) -> None:
         await self._control.stop_requested()
 
-    async def watch(self, time_over: TimeOver) -> None:
-        now = asyncio.ensure_future(self._control.stop_now())
-        while not now.done() and time_over() is None:
-            await asyncio.wait({now}, timeout=LOOK_EVERY)
+    async def watch(self, time_over: TimeOver, *, any_stop: bool) -> None:
+        control = self._control
+        # Others wait for `stop_now` too: only what was made here is cancelled.
+        stop = asyncio.ensure_future(control.stop_requested() if any_stop else control.stop_now())
+        try:
+            while not stop.done() and time_over() is None:
+                await asyncio.wait({stop}, timeout=LOOK_EVERY)
+        finally:
+            if any_stop:
+                stop.cancel()
         if not self._over.done():
             self._over.set_result(None)
 
 
 @asynccontextmanager
-async def until_time_is_over(control: Control, time_over: TimeOver) -> AsyncIterator[Control]:
-    """For whatever is judged in the block."""
-    if time_over is no_deadline:
+async def until_time_is_over(
+    control: Control, time_over: TimeOver, *, any_stop: bool = False
+) -> AsyncIterator[Control]:
+    """For whatever is judged in the block. ``any_stop``: nothing is lost if it ends, so it is not finished first."""
+    if time_over is no_deadline and not any_stop:
         yield control
         return
     within = DeadlineControl(control)
-    watching = asyncio.create_task(within.watch(time_over))
+    watching = asyncio.create_task(within.watch(time_over, any_stop=any_stop))
     try:
         yield within
     finally:

@@ -164,7 +164,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             budget=budget,
             advisers=[*advisers, *composed.advisers],
             workspace=composed.workspace,
-            state=record.state,
+            state=kit.state,
             pace=composed.pace,
             is_due=composed.is_due,
             time_over=kit.time_over,

@@ -14,6 +14,7 @@ from ralph.config.root import Root, git_top
 from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted, Warned
+from ralph.domain.loop.state import LoopState
 from ralph.engine.budget_meter import Meter
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Agent, Check, Clock, Control, ProcessRunner, Timeouts
@@ -52,6 +53,11 @@ class Kit:
     @property
     def workspace(self) -> Path:
         return self.launch.root.workspace
+
+    @property
+    def state(self) -> LoopState:
+        """Where the run begins: whatever was done before its loop has taken time too."""
+        return self.record.state.timed(self.meter.seconds())
 
     @property
     def shown_in(self) -> Path:

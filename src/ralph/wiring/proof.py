@@ -170,11 +170,21 @@ async def open_proof(
 
 def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
     """What is tried before the first session."""
-    from ralph.engine.proof.canary_check import Start
-
     if (canary := proof.canary) is None:
         return nothing_to_begin
-    return lambda: canary.begin(Start(kit.control, kit.publish))
+    time_over = kit.time_over
+
+    def is_cut() -> bool:
+        return kit.control.stopping or time_over() is not None
+
+    async def begin() -> None:
+        from ralph.engine.deadline import until_time_is_over
+        from ralph.engine.proof.canary_check import Start
+
+        async with until_time_is_over(kit.control, time_over, any_stop=True) as control:
+            await canary.begin(Start(control, kit.publish, is_cut))
+
+    return begin
 
 
 def comparison(

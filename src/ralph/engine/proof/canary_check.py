@@ -24,10 +24,11 @@ MEMORY = "canary.json"
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Before the first session."""
+    """Before the first session. ``is_cut``: it was ended before it was over."""
 
     control: Control
     publish: Publish
+    is_cut: Callable[[], bool]
     iteration: int = 0
 
 
@@ -56,18 +57,13 @@ class Canary(Layer):
             return
         start.publish(CheckStarted(LayerName.CANARY_AT_START))
         found, seconds = await self._probe_base(start)
-        self._start.update(found)
-        if start.control.stopping:
+        if start.is_cut():
+            start.publish(CheckEnded(_at_start(Verdict.SKIPPED, seconds, CUT)))
             return
+        self._start.update(found)
         self._proving.store.remember(MEMORY, _encoded(self._start))
         verdict = Verdict.PASSED if self._start else Verdict.SKIPPED
-        start.publish(
-            CheckEnded(
-                CheckResult(
-                    LayerName.CANARY_AT_START, verdict, required=False, seconds=seconds, reason=self._marks()
-                )
-            )
-        )
+        start.publish(CheckEnded(_at_start(verdict, seconds, self._marks())))
 
     async def _probe_base(self, start: Start) -> tuple[dict[str, Sighting], float]:
         store, required = self._proving.store, self._proving.required
@@ -147,6 +143,11 @@ class Canary(Layer):
         return "; ".join(filter(None, (shown, cannot)))
 
 
+def _at_start(verdict: Verdict, seconds: float, reason: str) -> CheckResult:
+    return CheckResult(LayerName.CANARY_AT_START, verdict, required=False, seconds=seconds, reason=reason)
+
+
+CUT = "cut off; it is tried again when the run is resumed"
 NOTHING = Sighting(failed=False)
 TOLD = (
     "A test that must fail was planted beside the others in a throw-away checkout of your work, and the check did not "

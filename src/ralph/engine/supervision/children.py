@@ -131,8 +131,10 @@ class FamilyAgent:
         if report.ending in (Ending.STOPPED, Ending.LIMITED) or not self._is_done():
             return report
         cut = await self._family.wait()
-        return report if cut is None else replace(report, ending=cut.ending, reason=unjudged_reason(cut))
+        return (
+            report if cut is None else replace(report, ending=cut.ending, reason=unjudged_reason(cut.reason))
+        )
 
 
-def unjudged_reason(cut: CutWait) -> str:
-    return f"DONE is not judged yet: {cut.reason}"
+def unjudged_reason(why: str) -> str:
+    return f"DONE is not judged yet: {why}"

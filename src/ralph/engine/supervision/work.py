@@ -144,9 +144,11 @@ class SupervisedWork:
             if cut is not None and cut.ending is Ending.STOPPED:
                 return self._assignment("")
             if cut is not None:
-                return Drained(unjudged_reason(cut), unfinished=(KEY,))
+                return Drained(unjudged_reason(cut.reason), unfinished=(KEY,))
             if not self._done.exists():
                 return None
+            if (limit := self._time_over()) is not None:
+                return Drained(unjudged_reason(limit), unfinished=(KEY,))
         self._judged = await self._checked(state)
         self._is_unjudged = self._judged.hindrance is not None
         return Judged(self._judged)

@@ -100,7 +100,7 @@ class WorkComposition:
             wanted=wanted,
             max_parallel=self.max_parallel,
             budget=kit.launch.budget(),
-            state=kit.record.state,
+            state=kit.state,
             journal=kit.record.journal,
             clock=kit.clock,
             control=kit.control,
