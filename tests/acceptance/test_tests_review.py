@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from tests.acceptance.conftest import Project
+from tests.acceptance.test_work_unjudged import LIMITED, LOGGED_OUT, RESULT, lines
+from tests.acceptance.test_work_unjudged import said as spoken
 
 DONE = "<response>DONE</response>"
 TEST = "import unittest\n\nfrom shop import price\n\n\nclass PriceTest(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(price(1), 2)\n"
@@ -170,6 +172,39 @@ def test_a_strict_proof_asks_even_if_something_else_denies(shop: Project, proof:
     code, said, place = run(shop, says(YES), "--guardrail", "false", "--proof", proof)
 
     assert (code, bool(place)) == (1, is_asked), said
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "why"), [(LIMITED, 5, "You've hit your limit"), (LOGGED_OUT, 4, "Invalid API key")]
+)
+@pytest.mark.parametrize("loop", ["run", "supervise"])
+def test_a_reviewer_that_cannot_answer_now_ends_the_run_and_only_the_judging_is_repeated(
+    shop: Project, loop: str, answer: str, code: int, why: str
+) -> None:
+    """As if the agent itself were limited or logged out: what waits for a person or a time is no proof."""
+    here = shop.programs
+    agent = shop.program(
+        "claude",
+        'prompt=$(cat)\ntag=$(printf "%s" "$prompt" | grep -o "tests-[0-9a-f]\\{8\\}" | head -n 1)\n'
+        f'if [ -n "$tag" ]; then . {here}/answer.sh; fi\necho >> {here}/launches\n'
+        f'{RENAME}\n[ -n "$TASK_FOLDER" ] && : > "$TASK_FOLDER/DONE"\n{lines(spoken(DONE), RESULT)}',
+    )
+    (here / "answer.sh").write_text(answer)
+    shop.settings(agent={"command": str(agent)}, guardrails=[{"command": COMMAND}])
+    own = {"run": ("-m", "1"), "supervise": ("--task", "t", "--max-restarts", "1")}[loop]
+    prompt = f"Rename price() to cost(), then say {DONE} or write $TASK_FOLDER/DONE."
+
+    said = shop.ralph(loop, "-p", prompt, *own, "--no-wait", "--no-sandbox", check=code).stderr
+
+    assert f"not judged yet: {why}" in said
+    assert "denied" not in said
+    (here / "answer.sh").write_text(lines(spoken(f"<$tag>{json.dumps(YES)}</$tag>"), RESULT))
+    ((run_id,),) = shop.rows("SELECT id FROM runs")
+    said = shop.ralph("resume", run_id, check=0).stderr
+    assert "because the task demands it" in said.partition("Completed with concerns")[2]
+    assert (here / "launches").read_text() == "\n", "the work is not done again"
+    view = json.loads(shop.ralph("show", "--json", check=0).stdout)
+    assert view["run"]["cost_usd"] == pytest.approx(0.03), "the session, and two reviews"
 
 
 LISTED = "tests/names.txt"
