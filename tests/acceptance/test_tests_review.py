@@ -72,6 +72,9 @@ def test_a_change_that_the_task_demands_is_accepted_and_told(shop: Project) -> N
     # It looked at a copy, which is gone: whatever it did there, the work is what it was.
     assert "/proof/" in place
     assert not (shop.root / "left_behind").exists()
+    assert "<tests-" not in said
+    (log,) = (shop.root / ".ralph" / "runs").glob("*/agent_001_tests-review.ndjson")
+    assert "<tests-" in log.read_text()
     report = shop.ralph("report", "--format", "json", check=0).stdout
     assert "because the task demands it" in report
 

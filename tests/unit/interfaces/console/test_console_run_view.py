@@ -525,6 +525,14 @@ def test_an_agent_that_is_not_streamed_is_summed_up(stream: bool, json_lines: bo
     assert err == "✅ Agent finished (cost: $0.50, tools: 1, errors: 0, time: 1.5s)\n▶ Guardrail: make\n"
 
 
+@pytest.mark.parametrize(("verbose", "words"), [(False, ""), (True, "<tests-1>{}</tests-1>\n")])
+def test_the_answer_of_a_judge_is_told_by_its_check(verbose: bool, words: str) -> None:
+    answer = AgentActed((Text("<tests-1>{}</tests-1>"),))
+    judge = AgentStarted("claude", 1, purpose="verification")
+    assert told(judge, answer, verbose=verbose)[0] == words
+    assert told(judge, answer, AgentStarted("claude", 1), AgentActed((Text("Hello."),)))[0] == "Hello.\n"
+
+
 def test_a_look_of_its_own_for_stdout() -> None:
     out, err = io.StringIO(), io.StringIO()
     console = Console(

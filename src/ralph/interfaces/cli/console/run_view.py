@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ralph.domain.agent.events import Reasoning, Text
 from ralph.domain.loop.decision import DecisionKind, Outcome
 from ralph.domain.loop.events import (
     ActionEnded,
@@ -108,6 +109,7 @@ class Console:
         self._view = AgentView(look if out_look is None else out_look, verbose=verbose, zone=zone)
         self._at = 0.0
         self._started: RunStarted | None = None
+        self._judges = False  # the session is one that answers a check
         # Reasons already on the screen, not to be repeated.
         self._fault_reason = ""
         self._decision_reason = ""
@@ -150,7 +152,10 @@ class Console:
         if not self._streams or self._out.closed:
             view.count(event.events)
             return
-        rendered = view.render(event.events, self._at)
+        shown = event.events
+        if self._judges and not self._verbose:  # the check says what it means
+            shown = tuple(one for one in shown if not isinstance(one, Text | Reasoning))
+        rendered = view.render(shown, self._at)
         if rendered:
             if self._status is not None:
                 self._status.clear()
@@ -234,6 +239,7 @@ class Console:
 
     def _agent_started(self, event: AgentStarted) -> list[str]:
         self._view.begin(self._at)
+        self._judges = event.purpose == "verification"
         if event.purpose == "iteration":
             return self._detail(f"Agent command: {event.command}")
         request = _REQUESTS.get(event.purpose, f"asking the agent ({event.purpose})")
