@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.proof.canary import Canary, Sighting, plan_canaries, shows, sight, unseen
+from ralph.domain.proof.canary import RED, Canary, Sighting, plan_canaries, probed_by, shows, sight, unseen
+from ralph.domain.proof.required_command import RequiredCommand
 
 FUNCTION = "def test_a():\n    assert True\n"
 CASE = "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        pass\n"
@@ -117,6 +118,37 @@ def test_a_command_shows_canaries_if_they_make_it_fail(
     sighting: Sighting, passed_without: bool, expected: bool
 ) -> None:
     assert shows(sighting, passed_without=passed_without) is expected
+
+
+NAMES = Sighting(True, ALL, ALL)
+SILENT = Sighting(True, ALL)
+GREEN = Sighting(False, ALL)
+
+
+@pytest.mark.parametrize(
+    ("command", "sighting", "passes", "expected"),
+    [
+        ("pytest", NAMES, False, NAMES),
+        ("pytest", SILENT, True, SILENT),
+        ("pytest", SILENT, False, RED),  # red anyway: a runner must show one when the work is done
+        ("pytest", GREEN, True, None),
+        ("pytest", None, False, RED),  # nothing could be planted yet
+        ("make test", NAMES, False, NAMES),
+        ("make test", SILENT, True, SILENT),
+        ("make test", SILENT, False, None),
+        ("make test", None, False, None),
+        ("ruff check .", GREEN, True, None),
+    ],
+)
+def test_a_command_is_probed_if_it_showed_a_canary_or_runs_tests_itself(
+    command: str, sighting: Sighting | None, passes: bool, expected: Sighting | None
+) -> None:
+    required = [RequiredCommand(command=command), RequiredCommand(command=command, working_dir="api")]
+    sighted = {} if sighting is None else dict.fromkeys((each.label for each in required), sighting)
+    passing = {each.label for each in required if passes}
+
+    found = probed_by(required, sighted, passing)
+    assert found == ({} if expected is None else dict.fromkeys((command, f"{command} (in api)"), expected))
 
 
 @pytest.mark.parametrize(

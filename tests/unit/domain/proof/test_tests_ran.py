@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.proof.tests_ran import failures_in, nothing_was_tested, runs_tests
+from ralph.domain.proof.tests_ran import (
+    failures_in,
+    names_runner,
+    nothing_was_tested,
+    ran_no_test,
+    runs_tests,
+)
 
 SOMETHING = {
     "pytest": ("pytest", "....   [100%]\n4 passed in 0.12s\n"),
@@ -126,6 +132,47 @@ def test_only_the_last_closing_line_of_a_runner_tells_of_failures() -> None:
 )
 def test_commands_that_run_tests_are_known(command: str, expected: bool) -> None:
     assert runs_tests(command) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("pytest", True),
+        ("cd api && .venv/bin/python -m pytest -q", True),
+        ("python3 -B -m unittest discover", True),
+        ("npx vitest run", True),
+        ("node --test", True),
+        ("go test ./...", True),
+        ("cargo nextest run", True),
+        ("make test", False),
+        ("npm test", False),
+        ("sh ci/run-tests.sh", False),
+        ("grep -r pytest docs", False),
+        ("go build ./...", False),
+        ("", False),
+    ],
+)
+def test_a_command_names_a_runner_or_a_wrapper(command: str, expected: bool) -> None:
+    assert names_runner(command) is expected
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("no tests ran in 0.01s\n", True),
+        ("Ran 0 tests in 0.000s\n\nNO TESTS RAN\n", True),
+        ("No test files found, exiting with code 0\n", True),
+        ("?   \tx\t[no test files]\n", True),
+        ("4 passed in 0.12s\n", False),
+        ("1 failed in 0.12s\n", False),
+        ("1 error in 0.12s\n", False),
+        ("no tests ran in 0.01s\nRan 2 tests in 0.1s\n\nOK\n", False),
+        ("ModuleNotFoundError: No module named 'tests'\n", False),
+        ("", False),
+    ],
+)
+def test_only_a_runner_that_says_so_ran_no_test(output: str, expected: bool) -> None:
+    assert ran_no_test(output) is expected
 
 
 @given(st.text(max_size=300), st.text(max_size=2000))
