@@ -11,8 +11,6 @@ from ralph.domain.loop.decision import Accept, Decision, Outcome, Stop, decide, 
 from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
-    CheckEnded,
-    CheckStarted,
     ClaimsSought,
     IterationEnded,
     IterationStarted,
@@ -24,9 +22,11 @@ from ralph.domain.loop.session_report import AgentReport, Spend
 from ralph.domain.loop.stalls import denials_remark, denials_warning, was_denied_everything
 from ralph.domain.loop.state import LoopState
 from ralph.domain.loop.unjudged import UnjudgedSession
-from ralph.engine.deadline import TimeOver, in_time, until_time_is_over
+from ralph.engine.deadline import until_time_is_over
 from ralph.engine.parts import LoopParts
-from ralph.engine.ports import AgentRequest, Check, Judging, Snapshot, Trigger, When
+from ralph.engine.ports import AgentRequest, Judging, Snapshot, Trigger, When
+from ralph.engine.tally import Tally
+from ralph.errors import RalphError
 
 Save = Callable[[LoopState], LoopState]
 """Puts on record where the run stands; gives the state with the time that the run has taken."""
@@ -47,16 +47,17 @@ async def iterate(
         state = save(state.spending(report.spend))  # it is known now, whatever happens while it is judged
     else:
         report = _session_before(parts, assignment, state, state.unjudged, save)
+    tally = Tally(parts.publish)
     async with until_time_is_over(parts.control, parts.time_over) as control:
         judging = Judging(
             iteration=state.iteration + 1,
             attempt=state.attempt,
             assignment=assignment,
             report=report,
-            publish=parts.publish,
+            publish=tally,
             control=control,
         )
-        evidence, decision, state = await _judge(parts, judging, state, save)
+        evidence, decision, state = await _judge(parts, judging, tally, state, save)
     parts.publish(
         IterationEnded(
             iteration=judging.iteration,
@@ -132,7 +133,7 @@ def _session_before(
 
 
 async def _judge(
-    parts: LoopParts, judging: Judging, state: LoopState, save: Save
+    parts: LoopParts, judging: Judging, tally: Tally, state: LoopState, save: Save
 ) -> tuple[Evidence, Decision, LoopState]:
     report, control = judging.report, judging.control
     evidence = Evidence(report)
@@ -152,7 +153,14 @@ async def _judge(
             _decide(parts, judging, state, evidence), Accept
         ):
             continue
-        result = await _run_check(check, judging, claimed=evidence.claimed, time_over=parts.time_over)
+        if check.when is When.ON_CLAIM and not evidence.claimed:
+            result = CheckResult(check.name, Verdict.SKIPPED, reason="nothing was claimed")
+        else:
+            try:
+                result = await tally.run(check, judging, time_over=parts.time_over)
+            except RalphError:
+                _add_spend(state, tally.take(), save)
+                raise
         evidence = replace(evidence, results=(*evidence.results, result))
         state = _add_spend(state, result.spend, save)
         if result.concern:
@@ -206,15 +214,6 @@ def _interrupted() -> Decision:
     )
 
 
-async def _run_check(check: Check, judging: Judging, *, claimed: bool, time_over: TimeOver) -> CheckResult:
-    if check.when is When.ON_CLAIM and not claimed:
-        return CheckResult(check.name, Verdict.SKIPPED, reason="nothing was claimed")
-    judging.publish(CheckStarted(check.name, check.command))
-    result = in_time(await check.run(judging), time_over)
-    judging.publish(CheckEnded(result))
-    return result
-
-
 async def _act(
     parts: LoopParts, trigger: Trigger, judging: Judging, state: LoopState, evidence: Evidence, save: Save
 ) -> tuple[LoopState, Evidence, bool]:
@@ -225,7 +224,8 @@ async def _act(
             continue
         judging.publish(ActionStarted(action.name))
         began = parts.clock.monotonic()
-        result = await action.run(replace(judging, control=parts.control))  # what is proven is finished
+        # What is proven is finished, and an action says itself what it cost.
+        result = await action.run(replace(judging, control=parts.control, publish=parts.publish))
         seconds = parts.clock.monotonic() - began
         judging.publish(ActionEnded(action.name, result.ok, result.message, seconds))
         state = _add_spend(state, result.spend, save)

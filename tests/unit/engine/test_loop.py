@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,15 @@ from ralph.adapters.signals.probes import TagProbe
 from ralph.domain.loop.assignment import Assignment, Blocked, Offer
 from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Decision, Outcome, Rules
-from ralph.domain.loop.events import IterationEnded, IterationStarted, LoopEvent, PauseBegan, RunEnded, Warned
+from ralph.domain.loop.events import (
+    AgentEnded,
+    IterationEnded,
+    IterationStarted,
+    LoopEvent,
+    PauseBegan,
+    RunEnded,
+    Warned,
+)
 from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import Fatal, Hindrance, Obstacle, RateLimited, Spend, Transient
@@ -25,7 +34,7 @@ from ralph.engine.ports import ActionResult, AgentRequest, Judging, Snapshot, Tr
 from ralph.engine.prompts.work import PromptWork
 from ralph.engine.recording import Recorder
 from ralph.engine.stop_token import StopToken
-from ralph.errors import StoreError, UsageError
+from ralph.errors import GitFailed, StoreError, UsageError
 from ralph.testing.fake_clock import FakeClock
 from ralph.testing.memory_journal import MemoryJournal
 from ralph.testing.scripted_agent import ScriptedAgent, Turn
@@ -402,6 +411,33 @@ def test_what_a_session_cost_is_known_even_if_it_cannot_be_judged_or_taken_in() 
     (end,) = loop.events(RunEnded)
     assert (end.outcome, end.spend.cost_usd) == (Outcome.FAILED, 0.5)
     assert loop.journal.states[-1].spend.cost_usd == 0.5
+
+
+@dataclass
+class ForgetfulJudge:
+    """Its session costs 0.25, of which its result says nothing, or it fails before there is one."""
+
+    fails: bool
+    name: str = "judge"
+    command: str = ""
+    when: When = When.ALWAYS
+
+    async def run(self, judging: Judging) -> CheckResult:
+        judging.publish(AgentEnded("exited", 0, 1.0, Spend(cost_usd=0.25)))
+        if self.fails:
+            message = "git: object not found"
+            raise GitFailed(message)
+        return CheckResult(self.name, Verdict.PASSED)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_a_judge_cost_is_known_even_if_nobody_says_so(fails: bool) -> None:
+    loop = Loop(ScriptedAgent([Turn(DONE, spend=Spend(cost_usd=0.5))]), {"checks": [ForgetfulJudge(fails)]})
+    with pytest.raises(GitFailed) if fails else nullcontext():
+        loop.run()
+    (end,) = loop.events(RunEnded)
+    assert end.spend.cost_usd == 0.75
+    assert loop.journal.states[-1].spend.cost_usd == 0.75
 
 
 @dataclass

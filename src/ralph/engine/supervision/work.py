@@ -10,17 +10,18 @@ from typing import Protocol
 from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged, Offer
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.loop.decision import Continue, Decision, Outcome, Stop
-from ralph.domain.loop.events import CheckEnded, CheckStarted, Warned
+from ralph.domain.loop.events import Warned
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.prompt import compose
 from ralph.domain.loop.session_report import AgentReport, Ending
 from ralph.domain.loop.state import LoopState
 from ralph.domain.supervision.rules import Supervision, completed_line, exhausted_line, restart_lines
-from ralph.engine.deadline import TimeOver, in_time, no_deadline, until_time_is_over
+from ralph.engine.deadline import TimeOver, no_deadline, until_time_is_over
 from ralph.engine.patience import read_patiently
 from ralph.engine.ports import Check, Control, Judging, Publish, When
 from ralph.engine.supervision.children import Family, unjudged_reason
+from ralph.engine.tally import Tally
 
 KEY = "root agent"
 WAIT_DETECTED = "Wait-without-restart signal detected"
@@ -156,21 +157,20 @@ class SupervisedWork:
     async def _checked(self, state: LoopState) -> Evidence:
         evidence = Evidence(AgentReport(), signals=(Signal(Claim.DONE, "DONE"),))
         assignment = self._assignment(await read_patiently(self._read))
+        tally = Tally(self._publish)
         async with until_time_is_over(self._control, self._time_over) as control:
             judging = Judging(
                 iteration=state.iteration + 1,
                 attempt=0,
                 assignment=assignment,
                 report=evidence.report,
-                publish=self._publish,
+                publish=tally,
                 control=control,
             )
             for check in self._checks:
                 if check.when is When.BEFORE_ACCEPT and not evidence.proven:
                     continue
-                self._publish(CheckStarted(check.name, check.command))
-                result = in_time(await check.run(judging), self._time_over)
-                self._publish(CheckEnded(result))
+                result = await tally.run(check, judging, time_over=self._time_over)
                 evidence = replace(evidence, results=(*evidence.results, result))
         return evidence
 
