@@ -269,3 +269,21 @@ def with_names(shop: Project) -> Project:
 
 def opinions(paths: list[str], demanded: bool) -> dict[str, object]:
     return {path: {"demanded": demanded, "why": f"because of {path}"} for path in paths}
+
+
+@pytest.mark.parametrize(
+    ("work", "answer", "flags", "sessions"),
+    [
+        (ADD, opinions([LISTED], True), ("--guardrail", "false"), 0),
+        (RENAME, NO, (), 1),
+    ],
+    ids=["the work itself fails", "it was denied already"],
+)
+def test_a_strict_old_proof_asks_nothing_that_decides_nothing(
+    shop: Project, work: str, answer: dict[str, object], flags: tuple[str, ...], sessions: int
+) -> None:
+    code, said, _ = run(with_names(shop), says(answer), "--proof", "strict", *flags, work=work)
+
+    assert code == 1
+    assert "Check failed: old proof" in said
+    assert len(list((shop.root / ".ralph" / "runs").glob("*/agent_001_tests-review*"))) == sessions

@@ -98,15 +98,21 @@ class OldProof(Layer):
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
         plan = self._plan(tree)
-        result = await self._try(plan, tree, judging)
-        if result.verdict is not Verdict.FAILED or self._review is None:
-            return result
-        # Asked only if the answer decides: with these tests as they are now, everything else as it was must pass.
-        for disputed in plan.disputes:
-            conceded = await self._try(self._plan(tree, {one.path for one in disputed}), tree, judging)
-            if conceded.holds:
-                return _reviewed(result, conceded, await self._review.ask(disputed, tree, judging))
-        return result
+        allowed = f"changed as allowed, and not put back: {named(plan.kept)}" if plan.kept else ""
+        if not plan.put_back:
+            return self._skipped(allowed or "nothing that decides the checks was changed")
+        if plan.is_first:
+            return self._skipped("there were no tests when the work began")
+        failed = (
+            "does not pass the tests and scripts as they were before the work began. They were put back, and new "
+            f"ones left out: {named(plan.put_back)}. Make the code pass them as they were; if the task demands that they "
+            "change, say which and why, for a person must allow it."
+        )
+        passed = f"passes with {named(plan.put_back)} as before the work{f'; {allowed}' if allowed else ''}"
+        result = self._result(await self._try(plan, tree, judging), passed, failed)
+        return (
+            await self._reviewed(result, plan, tree, judging) if result.verdict is Verdict.FAILED else result
+        )
 
     def _plan(self, tree: Tree, conceded: Collection[str] = ()) -> OldProofPlan:
         return plan_old_proof(
@@ -117,35 +123,35 @@ class OldProof(Layer):
             is_allowed=lambda path: path in conceded or self._allowed.allows(path, tree),
         )
 
-    async def _try(self, plan: OldProofPlan, tree: Tree, judging: Judging) -> CheckResult:
-        allowed = f"changed as allowed, and not put back: {named(plan.kept)}" if plan.kept else ""
-        if not plan.put_back:
-            reason = allowed or "nothing that decides the checks was changed"
-            return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
-        if plan.is_first:
-            reason = "there were no tests when the work began"
-            return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
+    async def _try(self, plan: OldProofPlan, tree: Tree, judging: Judging) -> Ran:
         old = tree.putting_back(plan.put_back, self._proving.store.base)
-        ran = await self._proving.run(old, judging, "old_proof", is_excused=plan.excuses)
-        failed = (
-            "does not pass the tests and scripts as they were before the work began. They were put back, and new "
-            f"ones left out: {named(plan.put_back)}. Make the code pass them as they were; if the task demands that they "
-            "change, say which and why, for a person must allow it."
-        )
-        passed = f"passes with {named(plan.put_back)} as before the work{f'; {allowed}' if allowed else ''}"
-        return self._result(ran, passed, failed)
+        return await self._proving.run(old, judging, "old_proof", is_excused=plan.excuses)
 
+    async def _reviewed(
+        self, denied: CheckResult, plan: OldProofPlan, tree: Tree, judging: Judging
+    ) -> CheckResult:
+        """Fresh eyes are asked only if their answer decides: with these tests as they are now, the rest must pass as it
+        was. About tests that they have not allowed already, they are not asked twice."""
+        if self._review is None or self._allowed.pending:
+            return denied
+        seconds = denied.seconds
+        for disputed in plan.disputes:
+            ran = await self._try(self._plan(tree, {one.path for one in disputed}), tree, judging)
+            seconds += ran.seconds
+            if ran.verdict is None:
+                review = await self._review.ask(disputed, tree, judging)
+                told = [one.feedback.text for one in (review, denied) if one.feedback is not None]
+                return replace(
+                    review,
+                    name=self.name,
+                    feedback=Feedback("\n\n".join(told)) if review.feedback is not None else None,
+                    seconds=seconds + review.seconds,
+                    log_file="" if review.holds else denied.log_file,
+                )
+        return replace(denied, seconds=seconds)
 
-def _reviewed(failed: CheckResult, conceded: CheckResult, review: CheckResult) -> CheckResult:
-    """What the old proof comes to after fresh eyes looked at the tests that make the difference."""
-    told = [one.feedback.text for one in (review, failed) if one.feedback is not None]
-    return replace(
-        review,
-        name=failed.name,
-        feedback=None if review.holds else Feedback("\n\n".join(told)),
-        seconds=failed.seconds + conceded.seconds + review.seconds,
-        log_file=failed.log_file,
-    )
+    def _skipped(self, reason: str) -> CheckResult:
+        return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
 
 
 CHANGED = (
