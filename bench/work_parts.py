@@ -79,7 +79,8 @@ async def ours(root: Path, number: int) -> dict[str, float]:
         change(tree.path, tree.path.name)
     began = time.perf_counter()
     for tree in opened:
-        assert isinstance(await integration.merge(tree, message="merge", verify=holds), Merged)
+        tip = await main.at(tree.path).commit_of("HEAD")
+        assert isinstance(await integration.merge(tree, tip, message="merge", verify=holds), Merged)
         assert (await trees.close(tree, merged_into="main")).is_removed
     return {"open": took / number, "merge": (time.perf_counter() - began) / number}
 

@@ -176,12 +176,20 @@ class Git:
         """Commit everything that is there; empty if there was nothing to commit."""
         if await self.is_clean():
             return ""
-        await self.must("add", "--all", "--", *self.not_own)
+        add = ("add", "--all", "--", *self.not_own)
+        ran = await self.run(*add)
+        # It fails, having added all the rest, if something is there that is both excluded here and ignored.
+        if not ran.ok and await self._unstaged():
+            raise self._failure(add, ran, REPAIR)
         if (await self.run("diff", "--cached", "--quiet")).ok:
             return ""
         hint = 'set user.name and user.email with "git config"'
         await self.must("commit", "--quiet", "--no-verify", "-m", message, hint=hint)
         return await self.commit_of("HEAD")
+
+    async def _unstaged(self) -> list[str]:
+        which = ("--modified", "--deleted", "--others", "--exclude-standard")
+        return (await self.must("ls-files", *which, "-z", "--", *self.not_own)).names
 
     async def tracked_diff(self, base: str) -> str:
         """What was changed since ``base`` in files that git knows; the beginning of it if it is huge."""

@@ -78,13 +78,14 @@ class Place:
     def close(self, tree: Worktree) -> Removal:
         return self.run(self.trees.close(tree, merged_into="main"))
 
-    def merge(self, tree: Worktree, wrong: str = "") -> MergeResult:
+    def merge(self, tree: Worktree, wrong: str = "", *, commit: str = "") -> MergeResult:
         async def verify(path: Path) -> str:
             assert (path / "a.txt").exists()
             (path / "left by the verification").touch()
             return wrong
 
-        return self.run(self.integration.merge(tree, message="Merge T-1", verify=verify))
+        commit = commit or git(self.main, "rev-parse", tree.branch)
+        return self.run(self.integration.merge(tree, commit, message="Merge T-1", verify=verify))
 
 
 @pytest.fixture
@@ -160,6 +161,7 @@ def test_without_a_commit_there_is_nothing_to_branch_from(tmp_path: Path) -> Non
 def test_accepted_work_is_merged_and_the_tree_is_removed(place: Place) -> None:
     tree = place.open()
     place.commit(tree, b_txt="new")
+    accepted = git(tree.path, "rev-parse", "HEAD")
     result = place.merge(tree)
     assert isinstance(result, Merged)
     assert git(place.main, "rev-parse", "HEAD") == result.commit
@@ -169,7 +171,28 @@ def test_accepted_work_is_merged_and_the_tree_is_removed(place: Place) -> None:
     assert place.close(tree).is_removed
     assert not tree.path.exists()
     assert git(place.main, "branch", "--list", "ralph/*") == ""
-    assert isinstance(place.merge(tree), NotMerged | Merged)
+    assert place.merge(tree, commit=accepted) == result
+
+
+def test_whatever_is_not_as_it_was_accepted_is_found(place: Place) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="new")
+    accepted = git(tree.path, "rev-parse", "HEAD")
+
+    def late() -> list[str] | None:
+        found = place.run(place.integration.changed_since(tree, accepted))
+        return None if found is None else list(found)
+
+    git(tree.path, "commit", "--quiet", "--allow-empty", "-m", "nothing new")
+    (tree.path / ".ralph").mkdir()
+    (tree.path / ".ralph" / "note").touch()
+    assert late() == []
+    write(tree.path, b_txt="other", c_txt="untracked")
+    place.commit(tree, d_txt="committed")
+    (tree.path / "a.txt").unlink()
+    write(tree.path, e_txt="untracked")
+    assert late() == ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"]
+    assert place.run(place.integration.changed_since(tree, "0" * 40)) is None
 
 
 def test_merging_twice_is_harmless(place: Place) -> None:

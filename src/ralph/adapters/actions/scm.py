@@ -1,4 +1,4 @@
-"""Commits after a green iteration: what the setting ``scm`` asks for, and what an accepted session left uncommitted.
+"""Commits after a green iteration: what the setting ``scm`` asks for.
 
 ``scm`` runs the *user's* command, with the user's configuration, on purpose: it is not ralph's own git.
 """
@@ -264,24 +264,3 @@ class ScmAction:
 def _failed(task: str, ran: _Ran) -> str:
     output = ran.output.encode(errors="surrogateescape").decode(errors="replace")
     return f"{task} failed: {output or f'exit code {ran.code}'}"
-
-
-class Committer(Protocol):
-    async def commit_all(self, message: str) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class CommitLeftovers:
-    """Commits what an accepted session left: no work is discarded, and the next role sees all of it."""
-
-    git: Committer
-    name: ClassVar = "commit"
-    trigger: ClassVar = Trigger.ON_ACCEPT
-
-    async def run(self, judging: Judging) -> ActionResult:
-        message = f"{judging.assignment.key}: what the session left uncommitted"
-        try:
-            commit = await self.git.commit_all(message)
-        except GitFailed as error:
-            return ActionResult(False, error.message)
-        return ActionResult(ok=True, message=f"committed {commit[:12]}" if commit else "nothing to commit")

@@ -72,6 +72,7 @@ def _task_of(row: Row) -> Task:
         reason=progress.get("reason", ""),
         branch=progress.get("branch", ""),
         base_commit=progress.get("base_commit", ""),
+        accepted_commit=progress.get("accepted_commit", ""),
         budget=TaskBudget(**progress.get("budget", {})),
         created_at=datetime.fromtimestamp(row[12], UTC),
         updated_at=datetime.fromtimestamp(row[13], UTC),
@@ -88,6 +89,7 @@ def _progress(task: Task) -> dict[str, Any]:
         "reason": task.reason,
         "branch": task.branch,
         "base_commit": task.base_commit,
+        "accepted_commit": task.accepted_commit,
         "budget": {name: limit for name, limit in asdict(task.budget).items() if limit is not None},
     }
     return {name: value for name, value in values.items() if value}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from ralph.adapters.git import Git
@@ -53,11 +54,18 @@ class Integration:
         follows = await git.is_ancestor(f"refs/heads/{worktree.branch}", "HEAD")
         return follows and (await git.run("checkout", "--quiet", "-B", worktree.branch)).ok
 
-    async def commit_rest(self, worktree: Worktree, message: str) -> None:
-        await self._git.at(worktree.path).commit_all(message)
+    async def changed_since(self, worktree: Worktree, commit: str) -> Sequence[str] | None:
+        """What is only changed inside a submodule would not be committed here."""
+        git = self._git.at(worktree.path)
+        if not await git.commit_of(commit):
+            return None
+        only = ("--name-only", "-z", "--no-renames", "--ignore-submodules=dirty")
+        changed = await git.must("diff", *only, commit, "--", *git.not_own)
+        new = await git.must("ls-files", "--others", "--exclude-standard", "-z", "--", *git.not_own)
+        return sorted({*changed.names, *new.names})
 
-    async def is_unchanged(self, worktree: Worktree) -> bool:
-        return (await self._git.at(worktree.path).run("diff", "--quiet", worktree.base, "HEAD")).ok
+    async def is_unchanged(self, worktree: Worktree, commit: str) -> bool:
+        return (await self._git.at(worktree.path).run("diff", "--quiet", worktree.base, commit)).ok
 
     async def catch_up(self, worktree: Worktree) -> None:
         git = self._git.at(worktree.path)
@@ -91,7 +99,7 @@ class Integration:
             f"`git update-ref refs/heads/{self._target} {seen[:12]}` undoes it, and then `git merge {tip[:12]}` takes it over"
         )
 
-    async def merge(self, worktree: Worktree, *, message: str, verify: Verify) -> MergeResult:
+    async def merge(self, worktree: Worktree, commit: str, *, message: str, verify: Verify) -> MergeResult:
         """What is merged already is not merged again, but still verified: an agent may have merged it."""
         for _ in range(TRIES):
             tip = await self._git.commit_of(f"refs/heads/{self._target}")
@@ -99,10 +107,10 @@ class Integration:
                 return NotMerged(f"there is no branch {self._target} any more")
             if moved := await self.moved_by_others():
                 return NotMerged(moved)
-            is_merged = await self._git.is_ancestor(f"refs/heads/{worktree.branch}", tip)
-            if not is_merged and (own := await self._changes_of_ours(worktree, tip)):
+            is_merged = await self._git.is_ancestor(commit, tip)
+            if not is_merged and (own := await self._changes_of_ours(commit, tip)):
                 return Unverified(f"it changes what is ralph's own, and not part of the work: {own}", tip)
-            merged = tip if is_merged else await self._merge(worktree, tip, message)
+            merged = tip if is_merged else await self._merge(commit, tip, message)
             if isinstance(merged, Conflict | NotMerged):
                 return merged
             if wrong := await self._verify(worktree, merged, verify):
@@ -114,10 +122,9 @@ class Integration:
                 return result
         return NotMerged(f"{self._target} moves faster than its merges can be verified")
 
-    async def _changes_of_ours(self, worktree: Worktree, tip: str) -> str:
+    async def _changes_of_ours(self, commit: str, tip: str) -> str:
         """Settings run commands: a task must not bring its own into the user's checkout."""
-        work = f"{tip}...refs/heads/{worktree.branch}"
-        changed = await self._git.run("diff", "--name-only", work, "--", *OWN)
+        changed = await self._git.run("diff", "--name-only", f"{tip}...{commit}", "--", *OWN)
         return ", ".join(changed.text.splitlines())
 
     async def _open(self, commit: str) -> Path:
@@ -153,9 +160,9 @@ class Integration:
             "would be merged: commit files as the checks leave them, and leave nothing running that edits them"
         )
 
-    async def _merge(self, worktree: Worktree, tip: str, message: str) -> str | Conflict | NotMerged:
+    async def _merge(self, commit: str, tip: str, message: str) -> str | Conflict | NotMerged:
         git = self._git.at(await self._open(tip))
-        ran = await git.run("merge", "--no-ff", "--no-verify", "-m", message, f"refs/heads/{worktree.branch}")
+        ran = await git.run("merge", "--no-ff", "--no-verify", "-m", message, commit)
         if ran.ok:
             return await git.commit_of("HEAD")
         files = await git.conflicts()

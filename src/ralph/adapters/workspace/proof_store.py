@@ -12,7 +12,7 @@ import json
 import os
 import posixpath
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from hashlib import sha1, sha256
 from pathlib import Path
@@ -153,6 +153,15 @@ class GitProofStore:
         found = (entry.partition("\t") for entry in ran.names)
         entries = ((path, about.split(" ")) for about, _, path in found)
         return Tree({path: Entry(mode, name) for path, (mode, kind, name) in entries if kind == "blob"})
+
+    async def as_committed(self, paths: Sequence[str]) -> Mapping[str, str]:
+        """The object ids that the user's git would give to these files of the working tree, filters applied."""
+        if not (names := [path for path in paths if "\n" not in path]):
+            return {}
+        listing = self._folder / "filtered"
+        listing.write_bytes(b"".join(os.fsencode(name) + b"\n" for name in names))
+        ran = await self._user(self.top).must("hash-object", "--stdin-paths", stdin=listing, most=MOST_READ)
+        return dict(zip(names, ran.text.splitlines(), strict=True))
 
     async def content(self, entry: Entry) -> bytes:
         """Raises GitFailed if it is not what it was: an agent can write objects of any name."""

@@ -12,6 +12,7 @@ class LayerName(StrEnum):
     CLEAN_CHECKOUT = "clean checkout"
     OLD_PROOF = "old proof"
     CANARY = "canary"
+    COMMIT = "commit"
 
 
 LAYER_NAMES = frozenset(LayerName)

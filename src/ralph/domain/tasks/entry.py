@@ -16,7 +16,7 @@ from ralph.domain.text.reader import LARGEST_NUMBER, KeyPath, Problem, Reader, k
 # A task's state, as `to_dict` writes it: whoever imports a task starts it over.
 STATE_KEYS = (
     "status", "stage", "used", "iteration", "iterations", "rejections", "remarks", "reason", "branch",
-    "base_commit", "created_at", "updated_at",
+    "base_commit", "accepted_commit", "created_at", "updated_at",
 )  # fmt: skip
 _OUTCOME_HINT = "one sentence that says what is measurably different when the task is done"
 _CRITERIA_HINT = "a list of things that can be checked"

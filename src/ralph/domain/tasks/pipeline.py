@@ -3,7 +3,7 @@ accepted it; then the merge, which makes it done, leaves it waiting for the user
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.decision import Acceptance, Outcome
@@ -45,11 +45,12 @@ class Pipeline:
         criteria = criteria_for(item, role, self.defaults)
         return Step(role, promise=criteria.promise, limit=criteria.max_iterations)
 
-    def advance(self, item: Task, step: Step, *, accepted: bool, reason: str = "") -> Task:
+    def advance(self, item: Task, step: Step, *, accepted: bool, reason: str = "", commit: str = "") -> Task:
+        """``commit``: what was judged when the role's work was accepted."""
         position = self.roles.index(step.role)
         if accepted:
             if position + 1 == len(self.roles):
-                return replace(item, status=self.finished, stage="", used=0)
+                return replace(item, status=self.finished, stage="", used=0, accepted_commit=commit)
             return replace(item, stage=self.roles[position + 1], used=0)
         why = f"{step.role}: {reason}"
         item = replace(item, remarks=(*item.remarks, why))
@@ -60,6 +61,7 @@ class Pipeline:
 
 # --- the merge of accepted work ---
 
+MOST_NAMED = 5
 NOTHING_CHANGED = "accepted without any change: its verification passed as it was"
 
 
@@ -101,11 +103,13 @@ class SentBack:
     """The first role must work on it again. ``base``: what its work is compared with from now on.
 
     ``is_fault``: it counts as one of the times that a task may come back. Being merged after another one does not.
+    ``is_rejudged``: there is nothing to work on; the last role looks at it once more.
     """
 
     remark: str
     base: str
     is_fault: bool = True
+    is_rejudged: bool = False
 
 
 def judge_merge(
@@ -141,13 +145,30 @@ def off_branch(task: Task, branch: str) -> SentBack:
     return SentBack(remark, task.base_commit)
 
 
+def compare_with_accepted(task: Task, late: Sequence[str] | None) -> SentBack | None:
+    """Only what was judged is merged. ``late``: files that are not as they were accepted, committed since or not; None:
+    what was accepted is not known, because an older ralph did not note it or the commit is gone."""
+    if late is None:
+        remark = "nobody knows any more what exactly was accepted: judge it once more, as it is"
+        return SentBack(remark, task.base_commit, is_fault=False, is_rejudged=True)
+    if not late:
+        return None
+    more = f" and {len(late) - MOST_NAMED} more" if len(late) > MOST_NAMED else ""
+    remark = (
+        f"{', '.join(sorted(late)[:MOST_NAMED])}{more} changed after the work was accepted, so nobody has judged that: "
+        "keep it if it belongs to the task, else undo it, and end whatever still writes to files"
+    )
+    return SentBack(remark, task.base_commit)
+
+
 def send_back(task: Task, back: SentBack, pipeline: Pipeline) -> Task:
     """Open again, or failed if it came back too often. One that was cancelled in the meantime stays so."""
     if task.status is not TaskStatus.ACCEPTED:
         return task
-    first = pipeline.roles[0]
+    stage = pipeline.roles[-1 if back.is_rejudged else 0]
+    task = replace(task, stage=stage, accepted_commit="")
     if back.is_fault and task.rejections >= pipeline.max_rejections:
-        return replace(task, status=TaskStatus.FAILED, reason=back.remark, stage=first)
+        return replace(task, status=TaskStatus.FAILED, reason=back.remark)
     rejections = task.rejections + back.is_fault
     task = replace(task, rejections=rejections, remarks=(*task.remarks, f"merge: {back.remark}"))
-    return replace(task, status=TaskStatus.OPEN, stage=first, used=0, base_commit=back.base)
+    return replace(task, status=TaskStatus.OPEN, used=0, base_commit=back.base)

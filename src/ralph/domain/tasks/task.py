@@ -58,6 +58,7 @@ class Task:
     reason: str = ""  # why it failed or was cancelled
     branch: str = ""
     base_commit: str = ""  # where its branch began
+    accepted_commit: str = ""  # what was judged when the last role accepted it; nothing else is merged
     created_at: datetime = EPOCH
     updated_at: datetime = EPOCH
 
@@ -98,6 +99,7 @@ class Task:
             "reason": self.reason,
             "branch": self.branch,
             "base_commit": self.base_commit,
+            "accepted_commit": self.accepted_commit,
         }
 
 
@@ -117,6 +119,7 @@ PROGRESS = (
     "remarks",
     "completion_spec",
     "base_commit",
+    "accepted_commit",
 )
 """What only the harness changes while a task is worked on."""
 DEFINITION = (

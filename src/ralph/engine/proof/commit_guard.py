@@ -29,24 +29,25 @@ class CommitGuard:
         committed, base = await self._store.tree_of("HEAD"), self._store.base
         wrong = []
         for path in sorted(self._judged.differing(base)):
-            if not _OWN.isdisjoint(path.split("/")):
+            if not is_part_of_work(path, self._store.nested):
                 continue
             judged, found = self._judged.files.get(path), committed.files.get(path)
-            # A file that was untracked before the run is the user's, and stays untracked. What is in another
-            # repository is committed there.
-            if (
-                judged == found
-                or (found is None and path in base.files)
-                or path.startswith(self._store.nested)
-            ):
+            # A file that was untracked before the run is the user's, and stays untracked.
+            if judged == found or (found is None and path in base.files):
                 continue
-            if judged is None or found is None or not await self._is_filtered(judged, found):
+            if judged is None or found is None or not await is_filtered(self._store, judged, found):
                 wrong.append(path)
         return f"the commit is not what was judged: {named(wrong)}" if wrong else ""
 
-    async def _is_filtered(self, judged: Entry, found: Entry) -> bool:
-        """Whether only line ends differ, or the commit has the pointer of a large file."""
-        one, other = await self._store.content(judged), await self._store.content(found)
-        if other.startswith(_POINTER):
-            return sha256(one).hexdigest().encode() in other
-        return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
+
+def is_part_of_work(path: str, nested: tuple[str, ...]) -> bool:
+    """What is ralph's own is never committed; what is in another repository is committed there."""
+    return _OWN.isdisjoint(path.split("/")) and not path.startswith(nested)
+
+
+async def is_filtered(store: CommitStore, judged: Entry, found: Entry) -> bool:
+    """Whether only line ends differ, or the commit has the pointer of a large file. Raises GitFailed."""
+    one, other = await store.content(judged), await store.content(found)
+    if other.startswith(_POINTER):
+        return sha256(one).hexdigest().encode() in other
+    return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +61,20 @@ class CommitStore(ProofStore, Protocol):
     async def tree_of(self, commit: str) -> Tree:
         """The files of a commit of the user's."""
         ...
+
+    async def as_committed(self, paths: Sequence[str]) -> Mapping[str, str]:
+        """The object ids of these files if they were committed now: filters of the user's make something else of some."""
+        ...
+
+
+class Committer(Protocol):
+    """The work's own git."""
+
+    async def commit_all(self, message: str) -> str:
+        """The commit; empty if there was nothing to commit."""
+        ...
+
+    async def commit_of(self, name: str) -> str: ...
 
 
 class Files(Protocol):

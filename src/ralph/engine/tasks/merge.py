@@ -20,6 +20,7 @@ from ralph.domain.tasks.pipeline import (
     Pipeline,
     SentBack,
     Unverified,
+    compare_with_accepted,
     judge_merge,
     off_branch,
     send_back,
@@ -51,10 +52,16 @@ class TaskMerge:
         async with self._turn:
             if not await self.merges.return_to_branch(worktree):
                 return self._send_back(task, off_branch(task, worktree.branch))
-            await self.merges.commit_rest(worktree, f"{task.id}: what was left uncommitted")
-            is_unchanged = await self.merges.is_unchanged(worktree)
+            accepted = task.accepted_commit
+            late = await self.merges.changed_since(worktree, accepted) if accepted else None
+            if (back := compare_with_accepted(task, late)) is not None:
+                return self._send_back(task, back)
+            is_unchanged = await self.merges.is_unchanged(worktree, accepted)
             merge = await self.merges.merge(
-                worktree, message=f"Merge {task.id}: {task.title}", verify=self._verify_wanted(task)
+                worktree,
+                accepted,
+                message=f"Merge {task.id}: {task.title}",
+                verify=self._verify_wanted(task),
             )
             stopping = self.control.stopping_now
             judged = judge_merge(

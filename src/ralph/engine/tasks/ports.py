@@ -232,16 +232,16 @@ class Merges(Protocol):
         """The worktree is on its branch, or is put back onto it. False: what it has checked out does not follow from it."""
         ...
 
-    async def commit_rest(self, worktree: Worktree, message: str) -> None:
-        """Whatever is uncommitted."""
+    async def changed_since(self, worktree: Worktree, commit: str) -> Sequence[str] | None:
+        """Files that are not as they are in ``commit``, committed since or not; None if there is no such commit."""
         ...
 
-    async def is_unchanged(self, worktree: Worktree) -> bool:
-        """The work has made no difference to its base."""
+    async def is_unchanged(self, worktree: Worktree, commit: str) -> bool:
+        """``commit`` makes no difference to the base of the work."""
         ...
 
-    async def merge(self, worktree: Worktree, *, message: str, verify: Verify) -> MergeResult:
-        """Verified beside the user's tree, then moved there. Idempotent."""
+    async def merge(self, worktree: Worktree, commit: str, *, message: str, verify: Verify) -> MergeResult:
+        """Exactly this commit: verified beside the user's tree, then moved there. Idempotent."""
         ...
 
     async def catch_up(self, worktree: Worktree) -> None:

@@ -26,12 +26,15 @@ class TaskWork:
         pipeline: Pipeline,
         *,
         objective: Objective,
+        accepted: Callable[[str], str] = lambda role: "",
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """``environment``: variables that every session gets."""
+        """``accepted``: the commit that was judged when a role's work was accepted. ``environment``: variables that
+        every session gets."""
         self._record = record
         self._pipeline = pipeline
         self._objective = objective
+        self._accepted = accepted
         self._environment = dict(environment or {})
         self._known: Task | None = None  # as we left it
         self._failing = ""  # what the role whose turn it is was told last
@@ -64,7 +67,7 @@ class TaskWork:
         after = before if evidence is None else count_iteration(before, step.role)
         match decision:
             case Accept():
-                after = self._pipeline.advance(after, step, accepted=True)
+                after = self._pipeline.advance(after, step, accepted=True, commit=self._accepted(step.role))
             case GiveUp(reason):
                 why = reason.removeprefix(f"{assignment.key}: ")  # what it is about is known where it is told
                 if evidence is None and self._failing:  # the next one must know what to fix

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from ralph.adapters.actions.scm import CommitLeftovers
 from ralph.adapters.checks.custom_method import CustomMethod
 from ralph.adapters.checks.merge_state import MergeCheck
 from ralph.adapters.git import Git, not_above
@@ -21,6 +20,7 @@ from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import PartBudget
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.proof.protection import Protection
+from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.domain.proof.verification_config import commands_in, commands_of_merge
@@ -32,6 +32,7 @@ from ralph.domain.tasks.task import Task
 from ralph.engine.agents.per_role import PerRoleAgent
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Check, When
+from ralph.engine.proof.accepted_commit import AcceptedCommit
 from ralph.engine.session import Watch
 from ralph.engine.tasks.ports import VerificationTools, Worktree
 from ralph.engine.tasks.verification import VerificationCheck
@@ -90,11 +91,16 @@ class TaskComposition:
             now=kit.clock.now,
             warn=kit.warn,
         )
-        required = commands_of_merge(
-            (guardrail.required for guardrail in kit.launch.guardrails), criteria.values()
-        )
-        proof = await open_proof(kit, required, base=self.worktree.base)
-        verifying = {role: await self._checks(kit, proof, role, own) for role, own in criteria.items()}
+        proof = await open_proof(kit, self._required(kit, criteria.values()), base=self.worktree.base)
+        trusts = kit.launch.settings.proof == Proof.TRUSTING
+        verifying: dict[str, list[Check]] = {}
+        commits: dict[str, AcceptedCommit] = {}
+        for role, own in criteria.items():
+            of_role = proof.requiring(self._required(kit, [own]))
+            commits[role] = AcceptedCommit(
+                of_role.proving, proof.store, self._git(kit), is_compared=not trusts
+            )
+            verifying[role] = [*await self._checks(kit, of_role, role, own), commits[role]]
 
         def checks_of(assignment: Assignment) -> Sequence[Check]:
             return verifying[assignment.role]
@@ -104,21 +110,22 @@ class TaskComposition:
                 record,
                 self.pipeline,
                 objective=self._objective,
+                accepted=lambda role: commits[role].commit,
                 environment=not_above(self.worktree.path),
             ),
             agent=agent,
             probes=[TagProbe("promise", "", first=False), RejectProbe(but=self.pipeline.roles[0])],
             checks=kit.guardrails(),
             checks_of=checks_of,
-            actions=[CommitLeftovers(self._git(kit))],
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
             rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
             commands=list(self._commands()),
-            begin=beginning_of(kit, proof)
-            if kit.launch.settings.proof != Proof.TRUSTING
-            else nothing_to_begin,
+            begin=nothing_to_begin if trusts else beginning_of(kit, proof),
         )
+
+    def _required(self, kit: Kit, criteria: Iterable[CompletionCriteria]) -> tuple[RequiredCommand, ...]:
+        return commands_of_merge((guardrail.required for guardrail in kit.launch.guardrails), criteria)
 
     def _fingerprint(self, kit: Kit) -> Callable[[], Awaitable[str]]:
         workspace = kit.git_workspace()
@@ -163,11 +170,10 @@ class TaskComposition:
             comparison(kit, proof, protection, when=When.ON_CLAIM, base=base, settings_deny=False),
             VerificationCheck(criteria, task=self.task, role=role, tools=tools),
         ]
-        required = commands_of_merge((each.required for each in kit.launch.guardrails), [criteria])
-        if not required or kit.launch.settings.proof == Proof.TRUSTING:
+        if not proof.proving.required or kit.launch.settings.proof == Proof.TRUSTING:
             review = review_of(kit, proof, protection, base=base)
             return [*checks, review] if review is not None else checks
-        return [*checks, *layers_of(kit, proof.requiring(required), protection, base=base)]
+        return [*checks, *layers_of(kit, proof, protection, base=base)]
 
     def _protection(self, kit: Kit, role: str) -> Protection:
         """What one role may not touch. What a role before it was allowed to change is not held against it."""

@@ -19,6 +19,7 @@ from ralph.domain.tasks.pipeline import (
     NotMerged,
     SentBack,
     Unverified,
+    compare_with_accepted,
     judge_merge,
     send_back,
 )
@@ -26,7 +27,7 @@ from ralph.domain.tasks.task import Task, TaskStatus, cancel
 from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.tasks.ports import Removal
 
-from .work_world import BASE, PIPELINE, World, task
+from .work_world import BASE, JUDGED, PIPELINE, World, task
 
 TIP = "t" * 40
 ACCEPTED = TaskStatus.ACCEPTED
@@ -121,6 +122,44 @@ def test_a_worktree_that_left_its_branch_is_sent_back_before_anything_is_merged(
     assert not world.branch.merged
 
 
+LATE = "changed after the work was accepted, so nobody has judged that"
+
+
+@pytest.mark.parametrize(
+    ("late", "told", "is_fault"),
+    [
+        ((), None, False),
+        (("a.py",), f"a.py {LATE}", True),
+        (tuple("gfedcba"), f"a, b, c, d, e and 2 more {LATE}", True),
+        (None, "nobody knows any more what exactly was accepted", False),
+    ],
+)
+def test_only_what_was_accepted_is_merged(
+    late: tuple[str, ...] | None, told: str | None, is_fault: bool
+) -> None:
+    back = compare_with_accepted(task("A", status=ACCEPTED, base_commit=BASE), late)
+    assert (back is None) == (told is None)
+    if back is not None:
+        assert back.remark.startswith(told or "-")
+        assert (back.base, back.is_fault, back.is_rejudged) == (BASE, is_fault, late is None)
+
+
+def test_what_was_written_after_the_acceptance_sends_it_back() -> None:
+    world, result = merge(prepare=lambda world: world.branch.late.update(A=["late.py"]))
+    assert isinstance(result, Task)
+    assert (result.status, result.stage, result.rejections) == (TaskStatus.OPEN, "coder", 1)
+    assert result.accepted_commit == ""
+    assert not world.branch.merged
+
+
+@pytest.mark.parametrize("commit", ["", "gone"])
+def test_if_nobody_knows_what_was_accepted_the_last_role_judges_once_more(commit: str) -> None:
+    world, result = merge(accepted_commit=commit, rejections=2)
+    assert isinstance(result, Task)
+    assert (result.status, result.stage, result.rejections) == (TaskStatus.OPEN, "qa", 2)
+    assert not world.branch.merged
+
+
 def test_a_task_that_is_cancelled_while_its_merge_is_verified_is_not_merged() -> None:
     def prepare(world: World) -> None:
         def cancel_meanwhile(one: Task) -> str:
@@ -203,7 +242,7 @@ def test_one_that_is_merged_after_another_does_not_come_back_for_a_fault() -> No
         assert isinstance(await turns.run(world.tasks.get("A"), trees["A"]), TaskResult)
         world.branch.answers["B"] = [Conflict(("a.py",), "c" * 40), Unverified("no", "c" * 40)]
         late = await turns.run(world.tasks.get("B"), trees["B"])
-        world.tasks.change("B", lambda now: replace(now, status=ACCEPTED), at=0.0)
+        world.tasks.change("B", lambda now: replace(now, status=ACCEPTED, accepted_commit=JUDGED), at=0.0)
         return [late, await turns.run(world.tasks.get("B"), trees["B"])]
 
     late, again = asyncio.run(run())

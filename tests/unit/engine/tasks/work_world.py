@@ -27,6 +27,8 @@ from ralph.testing.fake_clock import FakeClock
 from ralph.testing.memory_journal import MemoryJournal
 
 BASE = "b" * 40
+JUDGED = "a" * 40
+"""The commit that the last role of a task has accepted."""
 PIPELINE = Pipeline(roles=("coder", "qa"), max_rejections=2, finished=TaskStatus.ACCEPTED)
 
 
@@ -119,6 +121,7 @@ class Branch:
     answers: dict[str, list[MergeResult]] = field(default_factory=dict)
     off_branch: set[str] = field(default_factory=set)
     unchanged: set[str] = field(default_factory=set)
+    late: dict[str, list[str]] = field(default_factory=dict)  # what was written after a task was accepted
     foreign: set[str] = field(default_factory=set)  # tasks whose commits somebody else merged
     merged: list[str] = field(default_factory=list)
     caught_up: list[tuple[str, str]] = field(default_factory=list)
@@ -138,12 +141,13 @@ class Branch:
     async def return_to_branch(self, worktree: Worktree) -> bool:
         return worktree.path.name not in self.off_branch
 
-    async def commit_rest(self, worktree: Worktree, message: str) -> None: ...
+    async def changed_since(self, worktree: Worktree, commit: str) -> Sequence[str] | None:
+        return self.late.get(worktree.path.name, ()) if commit == JUDGED else None
 
-    async def is_unchanged(self, worktree: Worktree) -> bool:
+    async def is_unchanged(self, worktree: Worktree, commit: str) -> bool:
         return worktree.path.name in self.unchanged
 
-    async def merge(self, worktree: Worktree, *, message: str, verify: Verify) -> MergeResult:
+    async def merge(self, worktree: Worktree, commit: str, *, message: str, verify: Verify) -> MergeResult:
         name = worktree.path.name
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -205,7 +209,11 @@ class Runs:
             return RunResult(outcome, "as the script says", LoopState())
         listen(IterationEnded(1, 1, "accept", "", claimed=True, proven=True, spend=Spend(), seconds=1.0), 0.0)
         self.world.tasks.change(
-            task.id, lambda now: replace(count_iteration(now, "coder"), status=TaskStatus.ACCEPTED), at=0.0
+            task.id,
+            lambda now: replace(
+                count_iteration(now, "coder"), status=TaskStatus.ACCEPTED, accepted_commit=JUDGED
+            ),
+            at=0.0,
         )
         return RunResult(Outcome.COMPLETED, "accepted", LoopState())
 
@@ -288,5 +296,6 @@ class World:
 
 
 def task(name: str, *needs: str, status: TaskStatus = TaskStatus.OPEN, **more: object) -> Task:
-    made = Task(id=name, title=f"Do {name}", dependencies=needs, status=status)
+    accepted = JUDGED if status is TaskStatus.ACCEPTED else ""
+    made = Task(id=name, title=f"Do {name}", dependencies=needs, status=status, accepted_commit=accepted)
     return replace(made, **more)  # type: ignore[arg-type]
