@@ -15,7 +15,7 @@ from ralph.config.root import git_top
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
-from ralph.engine.ports import Check, Commands, When
+from ralph.engine.ports import Agent, Check, Commands, When
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import nothing_to_begin
 
@@ -134,10 +134,8 @@ async def open_proof(
     kit: Kit, required: Sequence[RequiredCommand], *, base: str = "", store: GitProofStore | None = None
 ) -> OpenProof:
     """``store``: one that is open already; else the run's own is opened, with ``base``. Raises GitFailed."""
-    from ralph.adapters.workspace.plain_texts import PlainTexts
     from ralph.domain.proof.protection import is_test
     from ralph.domain.proof.tests_ran import names_runner
-    from ralph.engine.proof.canary_check import Canary
     from ralph.engine.proof.changed_tests import ChangedTests
     from ralph.engine.proof.proving import Proving
 
@@ -164,8 +162,14 @@ async def open_proof(
     can_fail = any(names_runner(each.command) for each in required) or (
         bool(required) and any(map(is_test, store.base.files))
     )
-    canary = Canary(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex()) if can_fail else None
-    return OpenProof(store, proving, ChangedTests(), canary)
+    return OpenProof(store, proving, ChangedTests(), canary_of(proving) if can_fail else None)
+
+
+def canary_of(proving: Proving) -> Canary:
+    from ralph.adapters.workspace.plain_texts import PlainTexts
+    from ralph.engine.proof.canary_check import Canary
+
+    return Canary(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex())
 
 
 def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
@@ -234,12 +238,17 @@ def layers_of(kit: Kit, proof: OpenProof, protection: Protection, *, base: str =
 def review_of(kit: Kit, proof: OpenProof, protection: Protection, *, base: str = "") -> TestsReview | None:
     """Fresh eyes on changed tests, if the settings want them."""
     from ralph.engine.proof.tests_review import Reviewing, TestsReview
-    from ralph.wiring.judges import judges_of
 
     if kit.launch.settings.tests != TestsPolicy.REVIEWED:
         return None
+
+    def reviewer(tag: str, turn: int) -> Agent:
+        from ralph.wiring.judges import judges_of
+
+        return judges_of(kit)("", (tag,), turn=turn)
+
     reviewing = Reviewing(
-        reviewer=lambda tag, turn: judges_of(kit)("", (tag,), turn=turn),
+        reviewer=reviewer,
         journal=kit.record.journal,
         redact=kit.runners.redactor.redact,
     )

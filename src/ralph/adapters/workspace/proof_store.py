@@ -57,6 +57,8 @@ class GitProofStore:
         self._runner = runner
         self._manifest: dict[str, str] = {}
         self._format: tuple[str, ...] = ()
+        self._repository = Path()  # the user's git directory, if there is one
+        self._indexed: set[str] | None = None  # paths in the index; None: not looked yet
         self._number = 0
         self._turn = asyncio.Lock()  # judges that are asked at the same time share the index
 
@@ -72,13 +74,16 @@ class GitProofStore:
         (self._folder / CLOSED).unlink(missing_ok=True)
         await asyncio.to_thread(remove_left_checkouts, self._folder.parent.parent)
         if self._has_repository:
-            kind = await self._user(self.top).run("rev-parse", "--show-object-format")
+            asked = await self._user(self.top).run("rev-parse", "--show-object-format", "--git-common-dir")
             # A repository that git refuses to read, another user's for example, is a folder of files all the same.
-            self._has_repository = kind.ok
-            self._format = (f"--object-format={kind.text}",) if kind.ok else ()
+            self._has_repository = asked.ok
+            if asked.ok:
+                kind, _, directory = asked.out.removesuffix("\n").partition("\n")
+                self._format = (f"--object-format={kind}",)
+                self._repository = (self.top / directory).resolve()
         if not (self._directory / "info" / "attributes").exists():
             await self._make()
-        await self._share(self._directory)  # the project may have been moved since
+        self._share(self._directory)  # the project may have been moved since
         kept, manifest = self._folder / "base.index", self._folder / "base.json"
         if kept.exists() and (known := read_whole(manifest, MOST_READ, follow=False)) is not None:
             self._manifest = json.loads(known)
@@ -87,7 +92,7 @@ class GitProofStore:
         work = await self._work()
         self._manifest = await asyncio.to_thread(list_manifest, self.top, work.ignored)
         write_atomic(manifest, json.dumps(self._manifest))
-        found = await (self.tree_of(base) if base else self.snapshot())
+        found = await (self.tree_of(base) if base else self._snapshot(work))
         await self.remember_base(found if amend is None else await amend(found))
 
     async def close(self) -> None:
@@ -119,6 +124,7 @@ class GitProofStore:
     async def remember_base(self, base: Tree) -> None:
         """From now on, whatever is judged is compared with this; a resumed run knows it too."""
         unfinished = self._folder / "base.index.new"
+        unfinished.unlink(missing_ok=True)  # of a kill
         await self._write_index(unfinished, base)
         unfinished.replace(self._folder / "base.index")
         self.base = base
@@ -126,15 +132,15 @@ class GitProofStore:
     async def snapshot(self) -> Tree:
         """The working tree as it is: whatever is tracked, changed or new, but not ignored. Raises GitFailed."""
         async with self._turn:
-            return await self._snapshot()
+            return await self._snapshot(await self._work(with_ignored=False))
 
-    async def _snapshot(self) -> Tree:
-        work = await self._work(with_ignored=False)
+    async def _snapshot(self, work: WorkFiles) -> Tree:
         self.nested = tuple(work.nested)
         index = self._folder / "index"
         git = self._private(index=index)
-        known = (await git.must("ls-files", "-z")).names if index.exists() else []
-        gone = set(known).difference(work.part)
+        if self._indexed is None:
+            self._indexed = set((await git.must("ls-files", "-z")).names if index.exists() else ())
+        gone = self._indexed - work.part
         listing = self._listing("names", work.part)
         # Of a git that was killed: nobody else works here.
         (self._folder / "index.lock").unlink(missing_ok=True)
@@ -143,6 +149,7 @@ class GitProofStore:
             await git.must("update-index", "--force-remove", "-z", "--stdin", stdin=removed)
         await git.must("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=listing)
         tree = await self._listed(index)
+        self._indexed = set(tree.files)
         # What was part of the work and is ignored now is still in the index.
         return Tree({path: entry for path, entry in tree.files.items() if path in work.part})
 
@@ -199,7 +206,7 @@ class GitProofStore:
     async def _check_out(self, tree: Tree, place: Path) -> Checkout:
         directory = place / ".git"
         await self._init(place)
-        await self._share(directory)
+        self._share(directory)
         await self._write_index(directory / "index", tree)
         git = Git(
             place, self._runner, is_top=True, seconds=SECONDS, environment={**NO_CONFIGURATION, **AUTHOR}
@@ -221,18 +228,17 @@ class GitProofStore:
 
     async def _commit(self, git: Git, directory: Path) -> None:
         """The tree as a commit on top of the user's, with the user's branch and tags: versions are made from them."""
-        parent, branch = "", ""
+        parent, branch, tags = "", "", b""
         if self._has_repository:
             user = self._user(self.top)
             parent, branch = await user.commit_of("HEAD"), await user.branch()
-            tags = await user.must("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")
-            (directory / "packed-refs").write_bytes(tags.output)
+            tags = (await user.must("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")).output
         tree = (await git.must("write-tree")).text
         parents = ("-p", parent) if parent else ()
         commit = (await git.must("commit-tree", tree, *parents, "-m", "what is judged")).text
-        if branch:
-            await git.must("symbolic-ref", "HEAD", f"refs/heads/{branch}")
-        await git.must("update-ref", "HEAD", commit)
+        head = os.fsencode(f"refs/heads/{branch or 'master'}\n")
+        (directory / "HEAD").write_bytes(b"ref: " + head)
+        (directory / "packed-refs").write_bytes(tags + commit.encode() + b" " + head)
 
     def _verify(self, tree: Tree, place: Path) -> list[str]:
         """Raises GitFailed unless every file is what it was: an agent can write objects of any name.
@@ -294,14 +300,12 @@ class GitProofStore:
         info = self._directory / "info"
         info.mkdir(exist_ok=True)
         (info / "exclude").write_bytes(await self._users_excludes())
-        await self._share(self._directory)
 
-    async def _share(self, directory: Path) -> None:
+    def _share(self, directory: Path) -> None:
         """Let a git directory read our objects and the user's, and keep content as it is."""
         objects = [self._directory / "objects"] if directory != self._directory else []
         if self._has_repository:
-            found = (await self._user(self.top).must("rev-parse", "--git-path", "objects")).text
-            objects.append((self.top / found).resolve())
+            objects.append(self._repository / "objects")
         for folder in ("objects/info", "info"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
         (directory / "objects" / "info" / "alternates").write_bytes(
@@ -313,11 +317,10 @@ class GitProofStore:
         """What the user's git ignores besides what .gitignore says, as it was when the run began."""
         if not self._has_repository:
             return b""
-        user = self._user(self.top)
-        named = await user.run("config", "--type=path", "--get", "core.excludesFile")
+        named = await self._user(self.top).run("config", "--type=path", "--get", "core.excludesFile")
         usual = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "git", "ignore")
-        own = (await user.must("rev-parse", "--git-path", "info/exclude")).text
-        files = (Path(named.text) if named.ok and named.text else usual, self.top / own)
+        own = self._repository / "info" / "exclude"
+        files = (Path(named.text) if named.ok and named.text else usual, own)
         return b"\n".join(read_whole(file, 1_000_000) or b"" for file in files)
 
     async def _listed(self, index: Path) -> Tree:
@@ -327,11 +330,13 @@ class GitProofStore:
         return Tree({path: Entry(mode, name) for path, (mode, name, _) in entries})
 
     async def _write_index(self, index: Path, tree: Tree) -> None:
-        lines = (f"{entry.mode} {entry.object_id}\t{path}" for path, entry in tree.files.items())
-        listing = self._listing("entries", lines)
+        """``index`` is not there yet."""
         git = self._private(index=index)
-        await git.must("read-tree", "--empty")
-        await git.must("update-index", "-z", "--index-info", stdin=listing)
+        if not tree.files:
+            await git.must("read-tree", "--empty")
+            return
+        lines = (f"{entry.mode} {entry.object_id}\t{path}" for path, entry in tree.files.items())
+        await git.must("update-index", "-z", "--index-info", stdin=self._listing("entries", lines))
 
     def _listing(self, name: str, lines: Iterable[str]) -> Path:
         file = self._folder / name

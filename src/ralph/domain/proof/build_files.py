@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from xml.etree import ElementTree
 
 from ralph.domain.proof.makefiles import is_makefile, rules_of
 
@@ -123,6 +121,8 @@ def _those(names: Iterable[str], table: object, prefix: str = "") -> dict[str, o
 
 
 def _cfg(text: str, scope: Scope, *, whole: bool) -> dict[str, object]:
+    import configparser
+
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(text)
@@ -141,6 +141,8 @@ def _pom(text: str) -> dict[str, object]:
     """Everything but what the project is called and depends on, and properties that only name versions."""
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         return {"all of it": text}
+    from xml.etree import ElementTree
+
     try:
         root = ElementTree.fromstring(text)  # noqa: S314 - it has no entities: see above
     except ElementTree.ParseError as error:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ralph.domain.proof.build_files import changed_sections
 from ralph.domain.proof.makefiles import is_makefile
 from ralph.domain.proof.protection import Guard, Protection, is_found_alike, is_test
-from ralph.domain.proof.weakened_tests import weaknesses
 
 SHOWN = 20
 
@@ -100,6 +99,8 @@ def _new_makefile(state: FileState, known: Collection[str]) -> list[str]:
 
 
 def _tests(state: FileState, before: str | None, after: str | None, *, had_tests: bool) -> list[str]:
+    from ralph.domain.proof.weakened_tests import weaknesses  # only a claim with changed tests pays for it
+
     if state.after is None:
         return [_what_happened(state)]
     if state.before is None:

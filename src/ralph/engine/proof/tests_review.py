@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -106,6 +105,8 @@ class TestsReview:
         self, judging: Judging, tree: Tree, found: Sequence[Finding], changes: Sequence[Change]
     ) -> CheckResult:
         """One question: a yes to every change says why each is demanded."""
+        import secrets
+
         spent = Spend()
         hindrance: Hindrance | None = None
         paths = [change.path for change in changes]
