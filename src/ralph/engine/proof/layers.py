@@ -110,9 +110,9 @@ class OldProof(Layer):
         )
         passed = f"passes with {named(plan.put_back)} as before the work{f'; {allowed}' if allowed else ''}"
         result = self._result(await self._try(plan, tree, judging), passed, failed)
-        return (
-            await self._reviewed(result, plan, tree, judging) if result.verdict is Verdict.FAILED else result
-        )
+        if result.verdict is Verdict.FAILED:
+            return await self._reviewed(result, plan, tree, judging)
+        return result
 
     def _plan(self, tree: Tree, conceded: Collection[str] = ()) -> OldProofPlan:
         return plan_old_proof(
@@ -131,7 +131,7 @@ class OldProof(Layer):
         self, denied: CheckResult, plan: OldProofPlan, tree: Tree, judging: Judging
     ) -> CheckResult:
         """Fresh eyes are asked only if their answer decides: with these tests as they are now, the rest must pass as it
-        was. About tests that they have not allowed already, they are not asked twice."""
+        was. They are not asked again about tests that they have just denied."""
         if self._review is None or self._allowed.pending:
             return denied
         seconds = denied.seconds
