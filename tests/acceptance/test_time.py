@@ -95,17 +95,21 @@ def test_max_time_leaves_an_approval_that_nobody_could_prove_as_it_is(project: P
     assert plan.story["reviewStatus"] != "changes_requested"
 
 
-@pytest.mark.parametrize("where", ["session", "check"])
-def test_max_time_ends_every_part_of_a_task_and_leaves_it_open(project: Project, where: str) -> None:
+@pytest.mark.parametrize(("where", "status"), [("session", "open"), ("check", "open"), ("merge", "accepted")])
+def test_max_time_ends_every_part_of_a_task_and_leaves_it_as_it_is(
+    project: Project, where: str, status: str
+) -> None:
     tasks = TaskProject(project)
     if where == "session":
         tasks.role("coder", "sleep 3600")
         tasks.verified("true")
-    else:
+    elif where == "check":
         tasks.verified("exec sleep 3600")
+    else:
+        tasks.verified("case $PWD in *_integration*) exec sleep 3600 ;; esac")
     said = tasks.work("--max-time", "10", check=1)
     assert "time is over" in said
-    assert tasks.shown()["status"] == "open"
+    assert tasks.shown()["status"] == status
 
 
 def test_max_time_ends_a_paused_run(project: Project) -> None:

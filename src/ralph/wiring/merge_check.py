@@ -10,6 +10,7 @@ from ralph.domain.proof.verification_config import commands_of_merge
 from ralph.domain.tasks.criteria import criteria_for
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task
+from ralph.engine.deadline import until_time_is_over
 from ralph.engine.tasks.verification import verify_merge
 from ralph.wiring.kit import Kit
 
@@ -29,12 +30,15 @@ class FinalVerification:
             [guardrail.required for guardrail in kit.launch.guardrails],
             [criteria_for(self.task, role, pipeline.defaults) for role in pipeline.roles],
         )
-        async with kit.runner_at(path) as runner:
+        async with (
+            kit.runner_at(path) as runner,
+            until_time_is_over(kit.control, kit.time_over) as control,
+        ):
             return await verify_merge(
                 required,
                 ShellCommands(runner, path),
                 log=lambda number: kit.record.folder / f"merge_{self.task.id}_{number:02}.log",
-                control=kit.control,
+                control=control,
                 publish=kit.publish,
                 rerun=kit.launch.settings.profiles.verified.rerun_failing,
             )

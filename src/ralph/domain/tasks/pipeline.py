@@ -119,10 +119,11 @@ def judge_merge(
     target: str,
     is_unchanged: bool,
     is_stopping_now: bool,
+    limit: str = "",
     is_late: bool = False,
 ) -> TaskResult | SentBack:
     """``is_unchanged``: the work has no change of its own. ``is_late``: other work was merged since it was told what to
-    build on. A check that a stop ended has judged nothing."""
+    build on. A check that a stop or a ``limit`` ended has judged nothing."""
     match merge:
         case Merged(commit):
             reason = NOTHING_CHANGED if is_unchanged else f"merged as {commit[:12]}"
@@ -135,6 +136,8 @@ def judge_merge(
         case Unverified() if is_stopping_now:
             reason = "stopped while its merge was verified"
             return TaskResult(task, Outcome.CANCELLED, reason, is_stopped=True)
+        case Unverified() if limit:
+            return TaskResult(task, Outcome.EXHAUSTED, f"accepted, but not merged yet: {limit}")
         case Unverified(reason, tip):
             return SentBack(f"after merging with {target}: {reason}", tip, not is_late)
 

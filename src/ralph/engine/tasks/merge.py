@@ -27,6 +27,7 @@ from ralph.domain.tasks.pipeline import (
 )
 from ralph.domain.tasks.task import Task, TaskStatus, mark_merged
 from ralph.domain.tasks.work_result import TaskResult, result_of_run
+from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Clock, Control, Publish
 from ralph.engine.tasks.ports import Merges, TaskQueue, Verify, Worktree, Worktrees
 
@@ -44,6 +45,7 @@ class TaskMerge:
     clock: Clock
     control: Control
     publish: Publish
+    time_over: TimeOver = no_deadline
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _made: set[str] = field(default_factory=set, init=False)  # the merges of this run
 
@@ -63,13 +65,13 @@ class TaskMerge:
                 message=f"Merge {task.id}: {task.title}",
                 verify=self._verify_wanted(task),
             )
-            stopping = self.control.stopping_now
             judged = judge_merge(
                 merge,
                 task.id,
                 target=self.target,
                 is_unchanged=is_unchanged,
-                is_stopping_now=stopping,
+                is_stopping_now=self.control.stopping_now,
+                limit=self.time_over() or "",
                 is_late=self._is_late(task, merge),
             )
             if isinstance(judged, SentBack):

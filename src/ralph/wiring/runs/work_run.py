@@ -94,6 +94,7 @@ class WorkComposition:
                 clock=kit.clock,
                 control=kit.control,
                 publish=kit.publish,
+                time_over=kit.time_over,
             ),
             runs=RunsOfTasks(kit, store, self.pipeline),
             target=target,
