@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -290,3 +291,24 @@ def test_a_supervised_run_does_not_take_over_what_an_unaccepted_run_left(calc: P
     calc.agent([{"run": 'echo done > "$TASK_FOLDER/DONE"'}])
     ran = calc.ralph("supervise", "-p", "write DONE", "--max-restarts", "1", check=1)
     assert "changed tests/test_calc.py" in " ".join((ran.stdout + ran.stderr).split())
+
+
+def test_a_run_that_has_lost_what_it_began_with_is_neither_accepted_nor_lost(calc: Project) -> None:
+    ran_and_denied(calc)
+    calc.agent(session())
+    (run,) = (calc.root / ".ralph" / "runs").iterdir()
+    for name in ("canary", "."):
+        aside = (run / "proof" / name).rename(run / "aside")
+        refused = " ".join(calc.ralph("resume", run.name, "-m", "2", check=4).stderr.split())
+        assert "is missing, so what it began with is not known" in refused
+        assert "start a new run" in refused
+        aside.rename(run / "proof" / name)
+    calc.ralph("resume", run.name, "-m", "2", check=1)  # compared with what it began with
+
+
+def test_a_new_run_after_one_that_has_lost_what_it_began_with_says_so(calc: Project) -> None:
+    ran_and_denied(calc)
+    shutil.rmtree(next((calc.root / ".ralph" / "runs").glob("*/proof")))
+    calc.agent(session(**{"calc.py": RIGHT}))
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+    assert "cannot be told" in " ".join((ran.stdout + ran.stderr).split())

@@ -51,6 +51,7 @@ def test_honest_work_is_believed(loop: Loop, check: str) -> None:
     ran = loop.run(check=check)
     assert ran.returncode == 0, ran.stderr
     assert loop.believed()
+    assert "proof guarded, tests reviewed" in ran.stderr
 
 
 def denied(loop: Loop, check: str = UNITTEST) -> None:

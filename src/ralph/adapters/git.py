@@ -68,7 +68,7 @@ class Git:
 
     ``is_top``: ``root`` has a ``.git`` of its own. If a worktree has lost it, git must not find the user's above it.
     ``folder``: where the project is in its repository, and so in each worktree; empty: at the top.
-    ``environment``: more variables for every command.
+    ``environment``: more variables for every command. ``hint``: what to do if one fails.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class Git:
         folder: str = "",
         seconds: float = SECONDS,
         environment: Mapping[str, str] | None = None,
+        hint: str = REPAIR,
     ) -> None:
         self.root = root
         self._folder = folder
@@ -88,6 +89,7 @@ class Git:
         self._runner = runner
         self._environment = {**ENVIRONMENT, **(not_above(root) if is_top else {}), **(environment or {})}
         self._seconds = seconds
+        self._hint = hint
 
     def at(self, root: Path) -> Git:
         """In another worktree."""
@@ -127,19 +129,19 @@ class Git:
         return Ran(code, bytes(output), exit_.error or err.text().strip())
 
     async def must(
-        self, *arguments: str, hint: str = REPAIR, most: int = MOST_BYTES, stdin: Path | None = None
+        self, *arguments: str, hint: str = "", most: int = MOST_BYTES, stdin: Path | None = None
     ) -> Ran:
         """Raises GitFailed unless it succeeds."""
         ran = await self.run(*arguments, most=most, stdin=stdin)
         if not ran.ok:
-            raise self._failure(arguments, ran, hint)
+            raise self._failure(arguments, ran, hint or self._hint)
         return ran
 
     async def _ask(self, *arguments: str) -> Ran:
         """A question that git answers with its exit code: 0 or 1. Raises GitFailed if it cannot tell."""
         ran = await self.run(*arguments)
         if ran.code not in (0, 1):
-            raise self._failure(arguments, ran, REPAIR)
+            raise self._failure(arguments, ran, self._hint)
         return ran
 
     def _failure(self, arguments: Sequence[str], ran: Ran, hint: str) -> GitFailed:
@@ -196,7 +198,7 @@ class Git:
         arguments = ("diff", "--find-renames", base, "--", *self.not_own)
         ran = await self.run(*arguments)
         if not (ran.ok or ran.is_cut):
-            raise self._failure(arguments, ran, REPAIR)
+            raise self._failure(arguments, ran, self._hint)
         return ran.out
 
     async def unlock(self) -> None:
@@ -227,5 +229,5 @@ class Git:
         """False also where one of them is no commit here."""
         ran = await self.run("merge-base", "--is-ancestor", commit, of)
         if ran.code not in (0, 1) and await self.commit_of(commit) and await self.commit_of(of):
-            raise self._failure(("merge-base", "--is-ancestor", commit), ran, REPAIR)
+            raise self._failure(("merge-base", "--is-ancestor", commit), ran, self._hint)
         return ran.ok

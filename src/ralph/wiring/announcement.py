@@ -1,9 +1,13 @@
-"""Every command that a run will start because somebody's settings say so, and whose: a repository brings settings along."""
+"""What a run tells before it begins: how claims are proven, and every command that it will start because somebody's
+settings say so, and whose: a repository brings settings along."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 
+from ralph.domain.proof.policy import ProofPolicy
+from ralph.domain.proof.strength import Proof
 from ralph.wiring.launch import Launch
 
 BUILT_IN_NOTIFIERS = ("bell", "desktop")
@@ -27,6 +31,15 @@ def named_commands(launch: Launch) -> Iterator[str]:
     for how in settings.notify:
         if how not in BUILT_IN_NOTIFIERS and not how.startswith(("http://", "https://")):
             yield f"notify: {how} ({loaded.origin('notify')})"
+
+
+def proof_policy(launch: Launch, *, has_commands: bool) -> ProofPolicy | None:
+    """How claims are proven; None without ``has_commands``, for then nothing is."""
+    if not has_commands:
+        return None
+    settings = launch.settings
+    strength = settings.proof if shutil.which("git") is not None else Proof.TRUSTING
+    return ProofPolicy(str(strength), str(settings.tests), tuple(settings.allow_test_changes))
 
 
 def _commands_at(values: object, path: tuple[str, ...]) -> set[object]:

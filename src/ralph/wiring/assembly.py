@@ -22,6 +22,7 @@ from ralph.engine.ports import Adviser, Control, ProcessRunner, Publish
 from ralph.engine.prompts.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
 from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
+from ralph.wiring.announcement import proof_policy
 from ralph.wiring.confinement import agent_environment, open_runners, redactor_for
 from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.launch import Driven, Launch
@@ -143,7 +144,9 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
     assert not isinstance(launch.composition, Driven), "a run of runs has no parts of its own"
     async with launch.composition.compose(kit) as composed:
         kit.listen(*composed.listeners)
-        kit.announce(warnings=composed.warnings, commands=composed.commands, notes=composed.notes)
+        kit.announce(
+            warnings=composed.warnings, commands=composed.commands, notes=composed.notes, proof=composed.proof
+        )
         await composed.begin()
         advisers: list[Adviser] = [
             SteeringAdviser(record.controls, kit.clock, kit.publish),
@@ -180,7 +183,7 @@ async def drive(kit: Kit) -> RunResult:
     """Run it to its end, whatever kind it is."""
     composition = kit.launch.composition
     if isinstance(composition, Driven):
-        kit.announce()
+        kit.announce(proof=proof_policy(kit.launch, has_commands=True))  # those of its tasks
         return await composition.drive(kit)
     async with AsyncExitStack() as stack:
         try:

@@ -15,6 +15,7 @@ from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted, Warned
 from ralph.domain.loop.state import LoopState
+from ralph.domain.proof.policy import ProofPolicy
 from ralph.engine.budget_meter import Meter
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Agent, Check, Clock, Control, ProcessRunner, Timeouts
@@ -74,7 +75,12 @@ class Kit:
         self.publish.listen(*listeners)
 
     def announce(
-        self, *, warnings: Sequence[str] = (), commands: Sequence[str] = (), notes: Sequence[str] = ()
+        self,
+        *,
+        warnings: Sequence[str] = (),
+        commands: Sequence[str] = (),
+        notes: Sequence[str] = (),
+        proof: ProofPolicy | None = None,
     ) -> None:
         """The first event of the run, and what the user should know about it."""
         launch = self.launch
@@ -88,6 +94,7 @@ class Kit:
                 notes=launch.notes,
                 sandbox=self.runners.confinement.notes,
                 commands=(*named_commands(launch), *commands),
+                proof=proof,
             )
         )
         for note in notes:

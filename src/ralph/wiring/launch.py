@@ -17,6 +17,7 @@ from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.profile import Profile
+from ralph.domain.proof.policy import ProofPolicy
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.parts import as_given, never, no_checks
 from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle, Work, Workspace
@@ -54,6 +55,7 @@ class Composed:
     warnings: Sequence[str] = ()
     notes: Sequence[str] = ()  # what to know about it, and no cause for alarm
     begin: Callable[[], Awaitable[None]] = nothing_to_begin  # what is left to do once the run is announced
+    proof: ProofPolicy | None = None
     commands: Sequence[str] = ()  # that it will run besides those of the settings, each with who says so
 
 

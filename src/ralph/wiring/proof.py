@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph.adapters.storage.earlier_runs import kept_proof
 from ralph.config.root import git_top
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.proof.strength import Proof
@@ -86,7 +87,7 @@ def _earlier_base(kit: Kit, store: GitProofStore, commands: Sequence[RequiredCom
     runs = unaccepted_runs(record.database, record.database_file, kit.workspace, besides=record.run_id)
     for run_id in runs:
         folder = record.folder.parent / run_id / "proof"
-        if (folder / "base.index").exists():
+        if kept_proof(record.database, record.database_file, run_id).base:
             earlier = GitProofStore(folder, kit.workspace, kit.runners.outside, top=git_top(kit.workspace))
             return EarlierBase(run_id, earlier, store, protection_of(kit, commands, store.prefix), follow)
     return None
@@ -176,7 +177,8 @@ def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
     """What is tried before the first session."""
     if (canary := proof.canary) is None:
         return nothing_to_begin
-    time_over = kit.time_over
+    record, time_over = kit.record, kit.time_over
+    is_known = kept_proof(record.database, record.database_file, record.run_id).canary
 
     def is_cut() -> bool:
         return kit.control.stopping or time_over() is not None
@@ -186,7 +188,7 @@ def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
         from ralph.engine.proof.canary_check import Start
 
         async with until_time_is_over(kit.control, time_over, any_stop=True) as control:
-            await canary.begin(Start(control, kit.publish, is_cut))
+            await canary.begin(Start(control, kit.publish, is_cut, is_known))
 
     return begin
 
@@ -270,7 +272,19 @@ def proof_store(kit: Kit) -> GitProofStore:
     """Of this run; ``open`` it before the first session."""
     from ralph.adapters.workspace.proof_store import GitProofStore
 
-    return GitProofStore(proof_folder(kit), kit.workspace, kit.runners.outside, top=git_top(kit.workspace))
+    return GitProofStore(
+        proof_folder(kit),
+        kit.workspace,
+        kit.runners.outside,
+        top=git_top(kit.workspace),
+        is_begun=has_base(kit),
+    )
+
+
+def has_base(kit: Kit) -> bool:
+    """Whether the run has begun before, so that what it began with must be there."""
+    record = kit.record
+    return kept_proof(record.database, record.database_file, record.run_id).base
 
 
 def protection_of(kit: Kit, required: Sequence[RequiredCommand], prefix: str) -> Protection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.storage.database import StartedOf, store_errors
@@ -12,8 +13,10 @@ from ralph.adapters.storage.wire import decode_state, restore
 from ralph.domain.agent.transcript import PriceOf, Transcript
 from ralph.domain.holder import Owner, is_stale
 from ralph.domain.loop.decision import Outcome
-from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted
+from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted, CheckEnded, RunStarted
+from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.session_report import Spend
+from ralph.domain.proof.layer_names import LayerName
 
 OPEN_RUNS = """SELECT id, root, pid, process_started, boot_id, host FROM runs
     WHERE outcome IS NULL AND pid <> 0 AND parent_id NOT IN (SELECT id FROM runs)
@@ -27,6 +30,15 @@ STATES = """SELECT state FROM runs WHERE profile = 'verified' AND json_extract(o
     AND id <> ? AND state IS NOT NULL"""
 SESSION_EVENTS = """SELECT data FROM events WHERE run_id = ? AND seq > ?
     AND kind IN ('agent_started', 'agent_acted', 'agent_ended') ORDER BY seq"""
+PROOF_EVENTS = "SELECT data FROM events WHERE run_id = ? AND kind IN ('run_started', 'check_ended')"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptProof:
+    """What a run has noted in its folder: the files that it began with, and what became of canaries in them."""
+
+    base: bool = False
+    canary: bool = False
 
 
 def interrupted_run(
@@ -96,3 +108,21 @@ def spend_after(database: sqlite3.Connection, run_id: str, seq: int, *, price: P
     if session is not None:
         spent += Spend.of_session(session.cost_usd, session.usage)
     return spent
+
+
+def kept_proof(database: sqlite3.Connection, path: Path, run_id: str) -> KeptProof:
+    """The record says so, whatever has become of the folder. A run of an earlier version has kept nothing."""
+    with store_errors(path):
+        events = [restore(data) for (data,) in database.execute(PROOF_EVENTS, (run_id,))]
+    return KeptProof(
+        base=any(
+            isinstance(event, RunStarted) and event.proof is not None and event.proof.keeps_base
+            for event in events
+        ),
+        canary=any(
+            isinstance(event, CheckEnded)
+            and event.result.name == LayerName.CANARY_AT_START
+            and event.result.verdict is Verdict.PASSED  # else it was cut off, or there was none to show
+            for event in events
+        ),
+    )

@@ -27,9 +27,10 @@ class CommittedWork(GitProofStore):
         runner: ProcessRunner,
         *,
         top: Path,
+        is_begun: bool = False,
         theirs: Callable[[], Iterable[str]],
     ) -> None:
-        super().__init__(folder, workspace, runner, top=top)
+        super().__init__(folder, workspace, runner, top=top, is_begun=is_begun)
         self._git = Git(workspace, runner)
         self._theirs = theirs
         self._is_converted = True
@@ -40,7 +41,7 @@ class CommittedWork(GitProofStore):
         ``since``: the commit from which on nothing was accepted; empty: what is there now is accepted.
         """
         await self.open()
-        if (known := self.recall(CONVERTED)) is not None:
+        if (known := self.recall(CONVERTED, must=self._is_begun)) is not None:
             self._is_converted = known == "yes"
             return
         is_converted = await self._finds_conversions(uncommitted)

@@ -20,6 +20,14 @@ from pathlib import Path
 from ralph.adapters.files import read_whole, write_atomic
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.ignored_files import bring, list_manifest
+from ralph.adapters.workspace.sealed_files import (
+    lost,
+    read_sealed,
+    remove,
+    remove_damaged_objects,
+    seal_of_index,
+    write_sealed,
+)
 from ralph.adapters.workspace.work_files import WorkFiles, list_work
 from ralph.domain.proof.tree import LINK, Entry, Tree
 from ralph.engine.ports import ProcessRunner
@@ -28,6 +36,8 @@ from ralph.errors import GitFailed
 
 SECONDS = 600.0
 MOST_READ = 500_000_000
+BASE = "base.index"
+MANIFEST = "ignored"
 CLOSED = "closed"
 NO_CONFIGURATION = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
 AS_THEY_ARE = "* -text -ident -filter -working-tree-encoding -export-subst\n"
@@ -42,15 +52,25 @@ AUTHOR = {
 class GitProofStore:
     """Paths are relative to ``top``: the top of the user's repository, or the workspace where there is none.
 
-    ``prefix`` is where the workspace lies in it: empty, or a path that ends with ``/``.
+    ``prefix`` is where the workspace lies in it: empty, or a path that ends with ``/``. ``is_begun``: the run was here
+    before, so what it began with must be there.
     """
 
-    def __init__(self, folder: Path, workspace: Path, runner: ProcessRunner, *, top: Path | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        workspace: Path,
+        runner: ProcessRunner,
+        *,
+        top: Path | None,
+        is_begun: bool = False,
+    ) -> None:
         self.top = (top or workspace).resolve()
         inside = workspace.resolve().relative_to(self.top).as_posix()
         self.prefix = "" if inside == "." else f"{inside}/"
         self.base = Tree()
         self.nested: tuple[str, ...] = ()
+        self._is_begun = is_begun
         self._has_repository = top is not None
         self._folder = folder.absolute()
         self._directory = self._folder / "git"
@@ -60,6 +80,7 @@ class GitProofStore:
         self._repository = Path()  # the user's git directory, if there is one
         self._indexed: set[str] | None = None  # paths in the index; None: not looked yet
         self._number = 0
+        self._seal: bytes | None = None  # of the index, as the last snapshot left it
         self._turn = asyncio.Lock()  # judges that are asked at the same time share the index
 
     # --- trees ---
@@ -70,30 +91,53 @@ class GitProofStore:
         ``base``: a commit of the user's repository that it began with; empty: what is there now. ``amend``: makes the
         base of a run that begins from what was found.
         """
+        try:
+            await self._open(base, amend)
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    async def _open(self, base: str, amend: Callable[[Tree], Awaitable[Tree]] | None) -> None:
+        is_kept = self._is_begun or (self._folder / BASE).exists()
+        if is_kept:
+            self._require_base()  # before anything is made in its place
         self._folder.mkdir(parents=True, exist_ok=True)
-        (self._folder / CLOSED).unlink(missing_ok=True)
+        remove(self._folder / CLOSED)
         await asyncio.to_thread(remove_left_checkouts, self._folder.parent.parent)
-        if self._has_repository:
-            asked = await self._user(self.top).run("rev-parse", "--show-object-format", "--git-common-dir")
-            # A repository that git refuses to read, another user's for example, is a folder of files all the same.
-            self._has_repository = asked.ok
-            if asked.ok:
-                kind, _, directory = asked.out.removesuffix("\n").partition("\n")
-                self._format = (f"--object-format={kind}",)
-                self._repository = (self.top / directory).resolve()
-        if not (self._directory / "info" / "attributes").exists():
-            await self._make()
-        self._share(self._directory)  # the project may have been moved since
-        kept, manifest = self._folder / "base.index", self._folder / "base.json"
-        if kept.exists() and (known := read_whole(manifest, MOST_READ, follow=False)) is not None:
-            self._manifest = json.loads(known)
-            self.base = await self._listed(kept)
+        await self._make()
+        if is_kept:
+            await self._take_up()
             return
         work = await self._work()
         self._manifest = await asyncio.to_thread(list_manifest, self.top, work.ignored)
-        write_atomic(manifest, json.dumps(self._manifest))
+        self.remember(MANIFEST, json.dumps(self._manifest))
         found = await (self.tree_of(base) if base else self._snapshot(work))
         await self.remember_base(found if amend is None else await amend(found))
+
+    async def _take_up(self) -> None:
+        """What the run began with. What can be made again of what is there is made again. Raises GitFailed."""
+        self.base = await self._listed(self._folder / BASE)
+        self._manifest = json.loads(self.recall(MANIFEST, must=True) or "")
+        await asyncio.to_thread(remove_damaged_objects, self._directory / "objects")
+        index = self._folder / "index"
+        last = await self._listed(index) if seal_of_index(index) is not None else Tree()
+        if not await self._lacking(self.base, last):
+            return
+        remove(index)
+        await self._snapshot(await self._work(with_ignored=False))
+        if await self._lacking(self.base):
+            raise lost(self._directory, "incomplete")
+
+    def _require_base(self) -> None:
+        if seal_of_index(self._folder / BASE) is None:
+            raise lost(self._folder / BASE)
+
+    async def _lacking(self, *trees: Tree) -> bool:
+        """Whether content of these trees is not there."""
+        names = {entry.object_id for tree in trees for entry in tree.files.values()}
+        file = self._folder / "objects"
+        file.write_text("".join(f"{name}\n" for name in names))
+        found = await self._private().must("cat-file", "--batch-check", stdin=file, most=MOST_READ)
+        return any(line.endswith(" missing") for line in found.out.splitlines())
 
     async def close(self) -> None:
         """Note what the run leaves behind, for the next one."""
@@ -104,13 +148,14 @@ class GitProofStore:
     @property
     def is_closed(self) -> bool:
         """Whether the last snapshot is all that the run did."""
-        return (self._folder / CLOSED).exists()
+        return (self._folder / CLOSED).exists() and seal_of_index(self._folder / "index") is not None
 
     async def read_kept(self) -> Tree:
         """Of another run's store, which is only read: its base, and its last snapshot as the result."""
-        self.base = await self._listed(self._folder / "base.index")
+        self._require_base()
+        self.base = await self._listed(self._folder / BASE)
         last = self._folder / "index"
-        return await self._listed(last) if last.exists() else self.base
+        return await self._listed(last) if seal_of_index(last) is not None else self.base
 
     async def adopt(self, content: bytes, entry: Entry) -> None:
         """Keep content of another store, which may be removed. Raises GitFailed."""
@@ -123,31 +168,39 @@ class GitProofStore:
 
     async def remember_base(self, base: Tree) -> None:
         """From now on, whatever is judged is compared with this; a resumed run knows it too."""
-        unfinished = self._folder / "base.index.new"
-        unfinished.unlink(missing_ok=True)  # of a kill
+        unfinished = self._folder / f"{BASE}.new"
         await self._write_index(unfinished, base)
-        unfinished.replace(self._folder / "base.index")
+        unfinished.replace(self._folder / BASE)
         self.base = base
 
     async def snapshot(self) -> Tree:
         """The working tree as it is: whatever is tracked, changed or new, but not ignored. Raises GitFailed."""
         async with self._turn:
-            return await self._snapshot(await self._work(with_ignored=False))
+            try:
+                return await self._snapshot(await self._work(with_ignored=False))
+            except OSError as error:
+                raise self._unusable(error) from error
 
     async def _snapshot(self, work: WorkFiles) -> Tree:
         self.nested = tuple(work.nested)
         index = self._folder / "index"
+        # It only saves time: one that is damaged, or that somebody else wrote to, is made again.
+        seal = seal_of_index(index)
+        if seal is None or self._seal not in (None, seal):
+            remove(index)
+            self._indexed = set()
         git = self._private(index=index)
         if self._indexed is None:
-            self._indexed = set((await git.must("ls-files", "-z")).names if index.exists() else ())
+            self._indexed = set((await git.must("ls-files", "-z")).names)
         gone = self._indexed - work.part
         listing = self._listing("names", work.part)
         # Of a git that was killed: nobody else works here.
-        (self._folder / "index.lock").unlink(missing_ok=True)
+        remove(self._folder / "index.lock")
         if gone:  # by force: git refuses to look for a file whose folder is a link now
             removed = self._listing("gone", gone)
             await git.must("update-index", "--force-remove", "-z", "--stdin", stdin=removed)
         await git.must("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=listing)
+        self._seal = seal_of_index(index)
         tree = await self._listed(index)
         self._indexed = set(tree.files)
         # What was part of the work and is ignored now is still in the index.
@@ -179,11 +232,19 @@ class GitProofStore:
 
     def remember(self, name: str, text: str) -> None:
         """A note, for as long as the run can be resumed."""
-        write_atomic(self._folder / name, text)
+        write_sealed(self._folder / name, text)
 
-    def recall(self, name: str) -> str | None:
-        content = read_whole(self._folder / name, MOST_READ, follow=False)
-        return None if content is None else content.decode()
+    def recall(self, name: str, *, must: bool = False) -> str | None:
+        """None if there is no such note. Raises GitFailed if it is damaged, or if it ``must`` be there and is not."""
+        found = read_sealed(self._folder / name)
+        if found is None and must:
+            raise lost(self._folder / name)
+        return found
+
+    def _unusable(self, error: OSError) -> GitFailed:
+        return GitFailed(
+            f"cannot use {self._folder}: {error.strerror or error}", hint="see what is in its place"
+        )
 
     # --- throw-away checkouts ---
 
@@ -275,7 +336,8 @@ class GitProofStore:
             "GIT_INDEX_FILE": str(index or self._folder / "no.index"),
             **NO_CONFIGURATION,
         }
-        return Git(root, self._runner, seconds=SECONDS, environment=environment)
+        hint = f"its git directory is {self._directory}; a new run makes a new one"
+        return Git(root, self._runner, seconds=SECONDS, environment=environment, hint=hint)
 
     async def _work(self, *, with_ignored: bool = True) -> WorkFiles:
         return await list_work(
@@ -287,10 +349,22 @@ class GitProofStore:
         )
 
     async def _init(self, *arguments: str | Path) -> None:
-        git = Git(self._folder, self._runner, environment=NO_CONFIGURATION)
+        hint = f"see what is in {self._folder}"
+        git = Git(self._folder, self._runner, environment=NO_CONFIGURATION, hint=hint)
         await git.must("init", "--quiet", "--template=", *self._format, *map(str, arguments))
 
     async def _make(self) -> None:
+        """The private git directory; of one that is there, what can be made again, and where the user's objects are now."""
+        if self._has_repository:
+            asked = await self._user(self.top).run("rev-parse", "--show-object-format", "--git-common-dir")
+            # A repository that git refuses to read, another user's for example, is a folder of files all the same.
+            self._has_repository = asked.ok
+            if asked.ok:
+                kind, _, directory = asked.out.removesuffix("\n").partition("\n")
+                self._format = (f"--object-format={kind}",)
+                self._repository = (self.top / directory).resolve()
+        for name in ("HEAD", "config", "refs"):
+            remove(self._directory / name)
         await self._init("--bare", self._directory)
         settings = (
             "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n\tlooseCompression = 1\n[gc]\n\tauto = 0\n"
@@ -299,7 +373,10 @@ class GitProofStore:
             file.write(settings)
         info = self._directory / "info"
         info.mkdir(exist_ok=True)
-        (info / "exclude").write_bytes(await self._users_excludes())
+        if not (info / "exclude").is_file():
+            remove(info / "exclude")
+            write_atomic(info / "exclude", await self._users_excludes())
+        self._share(self._directory)
 
     def _share(self, directory: Path) -> None:
         """Let a git directory read our objects and the user's, and keep content as it is."""
@@ -308,10 +385,10 @@ class GitProofStore:
             objects.append(self._repository / "objects")
         for folder in ("objects/info", "info"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        (directory / "objects" / "info" / "alternates").write_bytes(
-            b"".join(os.fsencode(place) + b"\n" for place in objects)
-        )
-        (directory / "info" / "attributes").write_text(AS_THEY_ARE)
+        places = b"".join(os.fsencode(place) + b"\n" for place in objects)
+        for name, content in (("objects/info/alternates", places), ("info/attributes", AS_THEY_ARE.encode())):
+            remove(directory / name)
+            (directory / name).write_bytes(content)
 
     async def _users_excludes(self) -> bytes:
         """What the user's git ignores besides what .gitignore says, as it was when the run began."""
@@ -330,7 +407,8 @@ class GitProofStore:
         return Tree({path: Entry(mode, name) for path, (mode, name, _) in entries})
 
     async def _write_index(self, index: Path, tree: Tree) -> None:
-        """``index`` is not there yet."""
+        for left in (index, index.with_name(f"{index.name}.lock")):  # of a git that was killed
+            remove(left)
         git = self._private(index=index)
         if not tree.files:
             await git.must("read-tree", "--empty")

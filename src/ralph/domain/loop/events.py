@@ -8,6 +8,7 @@ from ralph.domain.agent.events import AgentEvent
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.loop.session_report import Fault, Spend
+from ralph.domain.proof.policy import ProofPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class RunStarted:
     notes: tuple[str, ...] = ()  # what the user should know before leaving: permissions
     sandbox: tuple[str, ...] = ()  # which one, why, and its guarantees
     commands: tuple[str, ...] = ()  # what will run besides the agent, and why
+    proof: ProofPolicy | None = None  # None: there is no command that could prove anything
     kind: str = field(default="run_started", init=False)
 
 

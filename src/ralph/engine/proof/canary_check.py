@@ -19,16 +19,20 @@ from ralph.engine.proof.layers import Layer
 from ralph.engine.proof.ports import Checkout, Files
 from ralph.engine.proof.proving import Occasion, Proving
 
-MEMORY = "canary.json"
+MEMORY = "canary"
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Before the first session. ``is_cut``: it was ended before it was over."""
+    """Before the first session. ``is_cut``: it was ended before it was over.
+
+    ``is_known``: an earlier process of the run has tried it, on what it began with.
+    """
 
     control: Control
     publish: Publish
     is_cut: Callable[[], bool]
+    is_known: bool = False
     iteration: int = 0
 
 
@@ -52,7 +56,7 @@ class Canary(Layer):
 
     async def begin(self, start: Start) -> None:
         """Try it on what the work begins with, once for a run. Raises GitFailed."""
-        if (known := self._proving.store.recall(MEMORY)) is not None:
+        if (known := self._proving.store.recall(MEMORY, must=start.is_known)) is not None:
             self._start.update(_decoded(known))
             return
         start.publish(CheckStarted(LayerName.CANARY_AT_START))

@@ -47,7 +47,9 @@ class ProofStore(Protocol):
         """Keep a note for as long as the run can be resumed."""
         ...
 
-    def recall(self, name: str) -> str | None: ...
+    def recall(self, name: str, *, must: bool = False) -> str | None:
+        """None if there is no such note; it is an error if it ``must`` be there, or is damaged."""
+        ...
 
 
 class CommitStore(ProofStore, Protocol):

@@ -252,6 +252,8 @@ def _about(look: RunLook, run: RunView) -> Iterator[Content]:
     if (started := look.started) is not None:
         yield from listed("Before you leave it unattended", started.notes, "$text-warning")
         yield from listed("Sandbox", started.sandbox)
+        if started.proof is not None:
+            yield from listed("Proof", [started.proof.words])
         yield from listed("Commands that ralph runs", started.commands)
     yield from listed("Warnings and your notes", [note.text for note in look.notes], "$text-warning")
 

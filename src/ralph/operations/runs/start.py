@@ -140,17 +140,20 @@ class Preview:
     guardrails: Sequence[tuple[str, str]]
     warnings: Sequence[str]
     scm: Sequence[str]
+    proof: str  # empty: there is nothing to prove a claim with
     prompt: str
 
 
 def preview_run(launch: Launch) -> Preview:
     """What the first iteration of a prompt run would do. Starts and writes nothing."""
     from ralph.adapters.processes.redaction import redact_argv
+    from ralph.wiring.announcement import proof_policy
     from ralph.wiring.runs.prompt_run import PromptComposition
 
     composition, profile, scm = launch.composition, launch.profile, launch.settings.scm
     assert isinstance(composition, PromptComposition)
     start, prompt = composition.first_command(launch)
+    proof = proof_policy(launch, has_commands=bool(launch.guardrails))
     return Preview(
         workspace=launch.root.workspace,
         profile=f"{profile.name} ({profile.summary})",
@@ -163,6 +166,7 @@ def preview_run(launch: Launch) -> Preview:
         guardrails=[(guardrail.command, str(guardrail.placement)) for guardrail in launch.guardrails],
         warnings=list(launch.warnings()),
         scm=[f"{scm.command} {task}" for task in scm.tasks] if scm is not None else (),
+        proof=proof.words if proof is not None else "",
         prompt=prompt,
     )
 

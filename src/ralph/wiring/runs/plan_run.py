@@ -31,11 +31,12 @@ from ralph.engine.plans.work import PlanAgent, PlanWork
 from ralph.engine.ports import Check
 from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
+from ralph.wiring.announcement import proof_policy
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
 from ralph.wiring.plan_memory import ASIDE, PlanMemory, adopt_memory, forget_unjudged, plan_memory
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.proof import ProofLayers, proof_folder, proof_layers, proof_store
+from ralph.wiring.proof import ProofLayers, has_base, proof_folder, proof_layers, proof_store
 from ralph.wiring.requirements import (
     guardrails_of,
     require_runnable,
@@ -144,6 +145,10 @@ class PlanComposition:
                     self._proofs(kit, audit, files, repository, layers=proof.checks, accept=accept),
                 ],
                 begin=proof.begin,
+                proof=proof_policy(
+                    kit.launch,
+                    has_commands=bool(audit.plan.document.verify_commands or kit.launch.guardrails),
+                ),
                 rules=rules,
                 workspace=kit.git_workspace(),
                 warnings=warnings,
@@ -208,6 +213,7 @@ class PlanComposition:
             kit.workspace,
             kit.runners.outside,
             top=top,
+            is_begun=has_base(kit),
             theirs=lambda: audit.plan.tree.uncommitted,
         )
         since = memory.trusted.since if memory is not None else ""

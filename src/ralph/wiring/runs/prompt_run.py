@@ -24,6 +24,7 @@ from ralph.engine.prompts.work import PromptWork
 from ralph.engine.recording import Listener
 from ralph.errors import StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
+from ralph.wiring.announcement import proof_policy
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import known_profiles, load_profile
@@ -124,6 +125,7 @@ class PromptComposition:
             probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
             checks=[*kit.guardrails(), *proof.checks],
             begin=proof.begin,
+            proof=proof_policy(kit.launch, has_commands=bool(kit.launch.guardrails)),
             actions=actions,
             prompt=self.style(),
             rules=kit.launch.rules(),

@@ -33,6 +33,7 @@ from ralph.engine.agents.restarted import RootAgent
 from ralph.engine.ports import Agent, Check, Timeouts
 from ralph.engine.supervision.children import Family, FamilyAgent
 from ralph.engine.supervision.work import SupervisedWork
+from ralph.wiring.announcement import proof_policy
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.proof import prompt_layers
@@ -150,6 +151,7 @@ class SupervisedComposition:
             ],
             checks=checks,
             begin=proof.begin,
+            proof=proof_policy(kit.launch, has_commands=bool(kit.launch.guardrails)),
             rules=kit.launch.rules(),
             pace=RestartPace(
                 delay=figures.restart_delay, launches=launches, chance=random.random, now=kit.clock.now

@@ -38,6 +38,7 @@ from ralph.engine.tasks.ports import VerificationTools, Worktree
 from ralph.engine.tasks.verification import VerificationCheck
 from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
+from ralph.wiring.announcement import proof_policy
 from ralph.wiring.judges import judges_of
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
@@ -120,6 +121,7 @@ class TaskComposition:
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
             rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
+            proof=proof_policy(kit.launch, has_commands=bool(proof.proving.required)),
             commands=list(self._commands()),
             begin=nothing_to_begin if trusts else beginning_of(kit, proof),
         )

@@ -85,6 +85,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
                 "notes": ["note"],
                 "sandbox": [],
                 "commands": [],
+                "proof": None,
             },
         ),
         (

@@ -37,6 +37,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback, Placement
 from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
+from ralph.domain.proof.policy import ProofPolicy
 from ralph.interfaces.cli.console.run_view import Console, how_to_continue
 from ralph.interfaces.cli.terminal import Look, display_width
 
@@ -86,6 +87,22 @@ GOLDEN = [
         "ralph run r1\nprofile basic · agent claude · any number of iterations\nroot /project\n",
         "ralph run r1\nprofile basic - agent claude - any number of iterations\nroot /project\n",
         id="run without a limit",
+    ),
+    pytest.param(
+        RunStarted(
+            "r1", "basic", "claude", "/", 1, proof=ProofPolicy("guarded", "locked", ("a/**", "b.ini"))
+        ),
+        "ralph run r1\nprofile basic · agent claude · at most 1 iteration\nroot /\n"
+        "proof guarded, tests locked, may change a/**, b.ini\n",
+        "ralph run r1\nprofile basic - agent claude - at most 1 iteration\nroot /\n"
+        "proof guarded, tests locked, may change a/**, b.ini\n",
+        id="how claims are proven",
+    ),
+    pytest.param(
+        RunStarted("r1", "basic", "claude", "/", 1, proof=ProofPolicy("trusting", "locked")),
+        "ralph run r1\nprofile basic · agent claude · at most 1 iteration\nroot /\nproof trusting: your commands alone\n",
+        "ralph run r1\nprofile basic - agent claude - at most 1 iteration\nroot /\nproof trusting: your commands alone\n",
+        id="claims are not proven further",
     ),
     pytest.param(
         ProcessesEnded(("sleep 9 (7)", "node (8)")),

@@ -211,6 +211,7 @@ def _show(preview: Preview) -> None:
         f"Stdin:       {'the prompt' if preview.gets_prompt_on_stdin else 'nothing'}",
         *(f"Note:        {note}" for note in preview.notes),
         *(f"Guardrail:   {command} (on failure: {action})" for command, action in preview.guardrails),
+        *([f"Proof:       {preview.proof}"] if preview.proof else ()),
         *(f"Warning:     {warning}" for warning in preview.warnings),
         *(f"SCM:         {command}" for command in preview.scm),
         f"Prompt ({len(preview.prompt)} characters):\n{preview.prompt}",

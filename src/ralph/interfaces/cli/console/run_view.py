@@ -212,6 +212,7 @@ class Console:
                 self._dim(f"{'' if place == 0 else '  '}{clean_line(line)}")
                 for place, line in enumerate(event.sandbox)
             ),
+            *([self._dim(f"proof {clean_line(event.proof.words)}")] if event.proof is not None else ()),
             *(self._dim(f"will run {clean_line(command)}") for command in event.commands),
         ]
 

@@ -1,0 +1,87 @@
+"""What a run keeps for its resumption, sealed: damage is an error in words, never another content."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zlib
+from contextlib import suppress
+from hashlib import new, sha256
+from pathlib import Path
+
+from ralph.adapters.files import open_plain, read_whole, write_atomic
+from ralph.errors import GitFailed
+
+MOST_BYTES = 500_000_000
+CHUNK = 1_000_000
+HINT = "look at what the run changed of the tests and checks, then start a new run"
+
+
+def lost(file: Path, what: str = "") -> GitFailed:
+    """Nobody knows any more what the run began with; ``what``: is wrong with the file."""
+    what = what or ("damaged" if os.path.lexists(file) else "missing")
+    return GitFailed(
+        f"the run cannot be resumed: {file} is {what}, so what it began with is not known", hint=HINT
+    )
+
+
+def write_sealed(file: Path, text: str) -> None:
+    content = text.encode()
+    write_atomic(file, sha256(content).hexdigest().encode() + b"\n" + content)
+
+
+def read_sealed(file: Path) -> str | None:
+    """None if it is not there. Raises GitFailed if it is damaged."""
+    if not os.path.lexists(file):
+        return None
+    seal, _, content = (read_whole(file, MOST_BYTES, follow=False) or b"").partition(b"\n")
+    if sha256(content).hexdigest().encode() != seal:
+        raise lost(file)
+    return content.decode()
+
+
+def seal_of_index(file: Path) -> bytes | None:
+    """Git seals an index with a hash at its end, but does not look at it. None if it is missing or damaged."""
+    content = read_whole(file, MOST_BYTES, follow=False)
+    if content is None:
+        return None
+    for kind in ("sha1", "sha256"):
+        hashed = new(kind, usedforsecurity=False)
+        size = hashed.digest_size
+        hashed.update(content[:-size])
+        if hashed.digest() == content[-size:]:
+            return content[-size:]
+    return None
+
+
+def remove_damaged_objects(objects: Path) -> None:
+    """Loose ones that are not what their names say: git would not write them again."""
+    for file in objects.glob("[0-9a-f][0-9a-f]/*"):
+        if not _is_whole(file):
+            remove(file)
+
+
+def _is_whole(file: Path) -> bool:
+    name = file.parent.name + file.name
+    hashed = new("sha1" if len(name) == 40 else "sha256", usedforsecurity=False)
+    packed = zlib.decompressobj()
+    try:
+        with open_plain(file, follow=False) as opened:
+            while chunk := opened.read(CHUNK):
+                hashed.update(packed.decompress(chunk))
+        hashed.update(packed.flush())
+    except (OSError, zlib.error):
+        return False
+    return hashed.hexdigest() == name
+
+
+def remove(file: Path) -> None:
+    """Whatever is in its place."""
+    with suppress(FileNotFoundError):
+        try:
+            file.unlink()
+        except (
+            IsADirectoryError,
+            PermissionError,
+        ):  # what unlinking a folder is called depends on the system
+            shutil.rmtree(file)

@@ -1,0 +1,31 @@
+"""How the claims of a run are proven: what its head says about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ralph.domain.proof.strength import Proof
+
+
+@dataclass(frozen=True, slots=True)
+class ProofPolicy:
+    """``strength`` is a Proof, ``tests`` a TestsPolicy, and ``may_change`` has patterns of files that decide a check.
+
+    Plain texts: an event of a newer version must be readable.
+    """
+
+    strength: str
+    tests: str
+    may_change: tuple[str, ...] = ()
+
+    @property
+    def keeps_base(self) -> bool:
+        """Whether work is compared with what the run began with."""
+        return self.strength != Proof.TRUSTING
+
+    @property
+    def words(self) -> str:
+        if not self.keeps_base:
+            return f"{self.strength}: your commands alone"
+        allowed = f", may change {', '.join(self.may_change)}" if self.may_change else ""
+        return f"{self.strength}, tests {self.tests}{allowed}"
