@@ -120,7 +120,7 @@ LIES = {
     ),
     "a conftest patches the code": (PYTEST, f"printf '{PATCH}' > tests/conftest.py"),
     "plugin metadata is planted": (
-        PYTEST,
+        f"PYTEST_DISABLE_PLUGIN_AUTOLOAD= {PYTEST}",
         ("mkdir x.egg-info; printf 'Metadata-Version: 2.1\\nName: x\\nVersion: 1\\n' > x.egg-info/PKG-INFO;"
         " printf '[pytest11]\\nx = xplug\\n' > x.egg-info/entry_points.txt;"
         f" printf '{PATCH}' > xplug.py"),
