@@ -287,3 +287,22 @@ def test_a_strict_old_proof_asks_nothing_that_decides_nothing(
     assert code == 1
     assert "Check failed: old proof" in said
     assert len(list((shop.root / ".ralph" / "runs").glob("*/agent_001_tests-review*"))) == sessions
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "sessions"),
+    [(2_000, 0, 2), (5_000, 1, 0)],
+    ids=["shown in several questions", "too large for one"],
+)
+def test_what_a_reviewer_cannot_see_is_not_allowed(
+    shop: Project, lines: int, code: int, sessions: int
+) -> None:
+    paths = ["tests/one.txt", "tests/two.txt"]
+    for path in paths:
+        (shop.root / path).write_text("before\n" * lines)
+    ran, said, _ = run(shop, says(opinions(paths, True)), work=f"sed -i s/before/after/ {' '.join(paths)}")
+
+    assert ran == code, said
+    assert ("tests/two.txt: a line was changed" in said) == (code == 1)
+    assert ("its change is too large to be reviewed" in said) == (code == 1)
+    assert len(list((shop.root / ".ralph" / "runs").glob("*/agent_001_tests-review*"))) == sessions
