@@ -233,3 +233,9 @@ def test_the_summary_names_the_files_once() -> None:
     )
     assert summary((), ["tests/test_c.py", "README.md"]) == "1 test file added or extended"
     assert summary((), []) == "what proves the work is unchanged"
+
+
+def test_a_large_file_that_changed_wholly_is_compared_in_no_time() -> None:
+    """Quadratic, this would take longer than a test may."""
+    before, after = ("\n".join(f"{word} {number}" for number in range(150_000)) for word in ("old", "new"))
+    assert len(weaknesses("tests/data.json", before, after)) == 3
