@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -101,8 +101,9 @@ class Git:
         most: int = MOST_BYTES,
         environment: Mapping[str, str] | None = None,
         stdin: Path | None = None,
+        into: Callable[[bytes], None] | None = None,
     ) -> Ran:
-        """``most``: bytes of output, after which it is ended."""
+        """``most``: bytes of output, after which it is ended. ``into`` takes all of it instead, as it comes."""
         output, err = bytearray(), Excerpt(4_000, Keep.TAIL)
         enough: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -119,7 +120,7 @@ class Git:
                 stdin=stdin,
             ),
             timeouts=Timeouts(total=self._seconds),
-            on_output=take,
+            on_output=into or take,
             on_stderr=lambda chunk: err.add(chunk.decode(errors="replace")),
             stop=enough,
         )
@@ -129,10 +130,15 @@ class Git:
         return Ran(code, bytes(output), exit_.error or err.text().strip())
 
     async def must(
-        self, *arguments: str, hint: str = "", most: int = MOST_BYTES, stdin: Path | None = None
+        self,
+        *arguments: str,
+        hint: str = "",
+        most: int = MOST_BYTES,
+        stdin: Path | None = None,
+        into: Callable[[bytes], None] | None = None,
     ) -> Ran:
         """Raises GitFailed unless it succeeds."""
-        ran = await self.run(*arguments, most=most, stdin=stdin)
+        ran = await self.run(*arguments, most=most, stdin=stdin, into=into)
         if not ran.ok:
             raise self._failure(arguments, ran, hint or self._hint)
         return ran

@@ -6,15 +6,19 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.workspace import proof_store
+from ralph.adapters.workspace.kept_tree import KeptTree
 from ralph.adapters.workspace.proof_store import GitProofStore
 from ralph.config.root import git_top
 from ralph.domain.proof.tree import Tree
+from ralph.engine.proof.commit_guard import is_filtered
 from ralph.engine.proof.ports import Checkout
 from ralph.errors import GitFailed
 
@@ -375,3 +379,37 @@ def test_a_checkout_that_cannot_be_made_is_an_error_of_its_own(project: Path) ->
 async def enter(store: GitProofStore) -> None:
     async with store.checkout(store.base):
         pass
+
+
+def test_a_large_file_is_an_honest_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof_store, "MOST_READ", 10_000)
+    large = "0123456789" * 5_000
+    write(project, {"large.bin": large})
+    git(project, "add", "large.bin")
+    store = opened(project)
+    assert in_checkout(store, lambda found: (found.top / "large.bin").read_text()) == large
+    entry = store.base.files["large.bin"]
+    assert asyncio.run(store.sha256(entry)) == sha256(large.encode()).hexdigest()
+
+    async def judge() -> Sequence[str]:
+        kept = await KeptTree.of(store, project)
+        (project / "large.bin").write_text("a judge was here")
+        return await kept.put_back()
+
+    assert asyncio.run(judge()) == ["large.bin"]
+    assert (project / "large.bin").read_text() == large
+
+
+@pytest.mark.parametrize("is_honest", [True, False])
+def test_the_commit_may_have_a_pointer_to_a_large_file(
+    project: Path, monkeypatch: pytest.MonkeyPatch, is_honest: bool
+) -> None:
+    monkeypatch.setattr(proof_store, "MOST_READ", 10_000)
+    large = "0123456789" * 5_000
+    digest = sha256((large if is_honest else "other").encode()).hexdigest()
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize {len(large)}\n"
+    write(project, {"large.bin": large, "pointer": pointer})
+    git(project, "add", "-A")
+    files = opened(project).base.files
+    found = is_filtered(opened(project), files["large.bin"], files["pointer"])
+    assert asyncio.run(found) is is_honest

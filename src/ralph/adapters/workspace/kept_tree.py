@@ -40,14 +40,14 @@ class KeptTree:
         entry = self._tree.files.get(path)
         if entry is None:
             return
-        file, content = self._place(path), await self._store.content(entry)
+        file = self._place(path)
         if file.is_dir() and not any(file.iterdir()):
             file.rmdir()
         file.parent.mkdir(parents=True, exist_ok=True)
         if entry.mode == LINK:
-            file.symlink_to(content.decode(errors="surrogateescape"))
+            file.symlink_to((await self._store.content(entry)).decode(errors="surrogateescape"))
             return
-        file.write_bytes(content)
+        await self._store.write(entry, file)
         if entry.mode == EXECUTABLE:
             file.chmod(0o755)
 

@@ -14,12 +14,13 @@ import posixpath
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from hashlib import sha1, sha256
+from hashlib import sha256
 from pathlib import Path
 
 from ralph.adapters.files import read_whole, write_atomic
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.ignored_files import bring, list_manifest
+from ralph.adapters.workspace.object_ids import begin_id, id_of_file, object_id
 from ralph.adapters.workspace.sealed_files import (
     lost,
     read_sealed,
@@ -36,6 +37,7 @@ from ralph.errors import GitFailed
 
 SECONDS = 600.0
 MOST_READ = 500_000_000
+"""Bytes of a list, and of a file that is compared with another; all else may have any size."""
 BASE = "base.index"
 MANIFEST = "ignored"
 CLOSED = "closed"
@@ -230,6 +232,29 @@ class GitProofStore:
             raise _forged(entry.object_id)
         return found
 
+    async def write(self, entry: Entry, file: Path) -> None:
+        """Its content, of any size, to a new file. Raises GitFailed, as ``content`` does, or OSError."""
+        with file.open("xb") as opened:
+            await self._stream(entry, opened.write)
+
+    async def sha256(self, entry: Entry) -> str:
+        """Of its content, of any size. Raises GitFailed, as ``content`` does."""
+        found = sha256()
+        await self._stream(entry, found.update)
+        return found.hexdigest()
+
+    async def _stream(self, entry: Entry, take: Callable[[bytes], object]) -> None:
+        git, name = self._private(), entry.object_id
+        hashed = begin_id(int((await git.must("cat-file", "-s", name)).text), name)
+
+        def take_in(chunk: bytes) -> None:
+            hashed.update(chunk)
+            take(chunk)
+
+        await git.must("cat-file", "blob", name, into=take_in)
+        if hashed.hexdigest() != name:
+            raise _forged(name)
+
     def remember(self, name: str, text: str) -> None:
         """A note, for as long as the run can be resumed."""
         write_sealed(self._folder / name, text)
@@ -310,15 +335,16 @@ class GitProofStore:
         for path, entry in tree.files.items():
             file = place / path
             if entry.mode == LINK:
-                content = os.fsencode(file.readlink()) if file.is_symlink() else None
+                target = os.fsencode(file.readlink()) if file.is_symlink() else b""
+                found = object_id(target, entry.object_id)
             else:
-                content = read_whole(file, MOST_READ, follow=False)
-            if content is None or object_id(content, entry.object_id) != entry.object_id:
+                target, found = b"", id_of_file(file, entry.object_id)
+            if found != entry.object_id:
                 raise _forged(path)
-            if entry.mode == LINK and _leads_outside(path, os.fsdecode(content)):
+            if target and _leads_outside(path, os.fsdecode(target)):
                 file.unlink()
                 if self.base.files.get(path) == entry:
-                    file.symlink_to((self.top / path).parent / os.fsdecode(content))
+                    file.symlink_to((self.top / path).parent / os.fsdecode(target))
                 else:
                     left.append(path)
         return left
@@ -420,14 +446,6 @@ class GitProofStore:
         file = self._folder / name
         file.write_bytes(b"".join(line.encode(errors="surrogateescape") + b"\0" for line in lines))
         return file
-
-
-def object_id(content: bytes, like: str) -> str:
-    """The id that git gives to this content, of the kind that ``like`` is."""
-    hashed = sha1(usedforsecurity=False) if len(like) == 40 else sha256()
-    hashed.update(b"blob %d\0" % len(content))
-    hashed.update(content)
-    return hashed.hexdigest()
 
 
 def _forged(what: str) -> GitFailed:

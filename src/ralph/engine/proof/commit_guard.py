@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from ralph.domain.proof.tree import Entry, Tree
 from ralph.domain.sandbox.own_git import OWN
 from ralph.engine.proof.ports import CommitStore
@@ -47,7 +45,7 @@ def is_part_of_work(path: str, nested: tuple[str, ...]) -> bool:
 
 async def is_filtered(store: CommitStore, judged: Entry, found: Entry) -> bool:
     """Whether only line ends differ, or the commit has the pointer of a large file. Raises GitFailed."""
-    one, other = await store.content(judged), await store.content(found)
-    if other.startswith(_POINTER):
-        return sha256(one).hexdigest().encode() in other
-    return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
+    committed = await store.content(found)
+    if committed.startswith(_POINTER):
+        return (await store.sha256(judged)).encode() in committed
+    return (await store.content(judged)).replace(b"\r\n", b"\n") == committed.replace(b"\r\n", b"\n")

@@ -39,6 +39,10 @@ class ProofStore(Protocol):
 
     async def content(self, entry: Entry) -> bytes: ...
 
+    async def write(self, entry: Entry, file: Path) -> None:
+        """Its content, of any size, to a new file."""
+        ...
+
     def checkout(self, tree: Tree) -> AbstractAsyncContextManager[Checkout]:
         """A folder with exactly these files, and what commands need besides; gone when the block ends."""
         ...
@@ -58,6 +62,10 @@ class CommitStore(ProofStore, Protocol):
     @property
     def nested(self) -> tuple[str, ...]:
         """Folders of other repositories inside, submodules too, as the last snapshot found them; each ends with ``/``."""
+        ...
+
+    async def sha256(self, entry: Entry) -> str:
+        """Of its content, of any size."""
         ...
 
     async def tree_of(self, commit: str) -> Tree:

@@ -1,0 +1,40 @@
+"""The names that git gives to content: whether it is what it was can be told without git, whatever its size."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.adapters.files import open_plain
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+CHUNK = 1_000_000
+
+
+def begin_id(size: int, like: str) -> _Hash:
+    """To be updated with ``size`` bytes of content; ``like``: an id of the same kind."""
+    hashed = hashlib.new("sha1" if len(like) == 40 else "sha256", usedforsecurity=False)
+    hashed.update(b"blob %d\0" % size)
+    return hashed
+
+
+def object_id(content: bytes, like: str) -> str:
+    hashed = begin_id(len(content), like)
+    hashed.update(content)
+    return hashed.hexdigest()
+
+
+def id_of_file(file: Path, like: str) -> str:
+    """Empty if it is no plain file that can be read."""
+    try:
+        with open_plain(file, follow=False) as opened:
+            hashed = begin_id(os.fstat(opened.fileno()).st_size, like)
+            while chunk := opened.read(CHUNK):
+                hashed.update(chunk)
+    except OSError:
+        return ""
+    return hashed.hexdigest()
