@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from time import localtime, time
 from typing import TYPE_CHECKING
@@ -241,6 +242,11 @@ class Kit:
         if launch.budget().seconds is None and launch.time_over is no_deadline:
             return no_deadline
         return lambda: meter.time_over() or launch.time_over()
+
+    def time_left(self) -> float:
+        """Seconds of the run's own time."""
+        limit = self.launch.budget().seconds
+        return inf if limit is None else limit - self.meter.seconds()
 
     def _watch(self, transcript: Transcript) -> str | None:
         return self.meter.watch(transcript) or (self.launch.watch(transcript) if self.launch.watch else None)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Protocol
 
+from ralph.domain.loop.claims import Signal
 from ralph.domain.loop.events import PauseBegan, Warned
 from ralph.domain.loop.session_report import AgentReport, Ending
 from ralph.domain.supervision.rules import Supervision, shown_children, span
 from ralph.engine.deadline import TimeOver, no_deadline
-from ralph.engine.ports import Agent, AgentRequest, Clock, Control, Publish
+from ralph.engine.ports import Agent, AgentRequest, Clock, Control, Judging, Probe, Publish
 
 LOOK_EVERY = 1.0
 """Seconds: so soon it is noticed that there is no more time, or that DONE was taken back."""
@@ -53,6 +55,7 @@ class Family:
         control: Control,
         publish: Publish,
         time_over: TimeOver = no_deadline,
+        time_left: Callable[[], float] = lambda: inf,
     ) -> None:
         self._children = children
         self._supervision = supervision
@@ -61,6 +64,7 @@ class Family:
         self._control = control
         self._publish = publish
         self._time_over = time_over
+        self._time_left = time_left
 
     async def wait(self) -> CutWait | None:
         """None: no child is active any more, or DONE was taken back."""
@@ -69,7 +73,8 @@ class Family:
         patience = self._supervision.wait_timeout
         until = self._clock.monotonic() + patience
         number = f"{len(active)} active child run{'' if len(active) == 1 else 's'}"
-        self._publish(PauseBegan(f"DONE is there; waiting for {number}", self._clock.now() + patience))
+        longest = max(0.0, min(patience, self._time_left()))
+        self._publish(PauseBegan(f"DONE is there; waiting for {number}", self._clock.now() + longest))
         while self._is_done():
             if (limit := self._time_over()) is not None:
                 self._tell(f"the time is over; child runs are told to end: {shown_children(active)}")
@@ -134,6 +139,18 @@ class FamilyAgent:
         return (
             report if cut is None else replace(report, ending=cut.ending, reason=unjudged_reason(cut.reason))
         )
+
+
+class SettledProbe:
+    """DONE that appears after the wait, while a child is active, is no claim yet: the next look waits for the child."""
+
+    def __init__(self, done: Probe, children: Children) -> None:
+        self._done = done
+        self._children = children
+
+    async def look(self, judging: Judging) -> Sequence[Signal]:
+        signals = await self._done.look(judging)
+        return () if signals and self._children.active() else signals
 
 
 def unjudged_reason(why: str) -> str:

@@ -30,8 +30,8 @@ from ralph.domain.supervision.rules import (
 )
 from ralph.domain.supervision.task_folder import DONE, PROJECT_BUS, TASK_BUS, WAIT_MARKER
 from ralph.engine.agents.restarted import RootAgent
-from ralph.engine.ports import Agent, Check, Timeouts
-from ralph.engine.supervision.children import Family, FamilyAgent
+from ralph.engine.ports import Agent, Check, Probe, Timeouts
+from ralph.engine.supervision.children import Family, FamilyAgent, SettledProbe
 from ralph.engine.supervision.work import SupervisedWork
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.kit import Kit
@@ -120,14 +120,16 @@ class SupervisedComposition:
         )
         proof = await prompt_layers(kit)
         launches, checks = Launches(), [*kit.guardrails(), *proof.checks]
+        children = StartedRuns(kit.record, now=kit.clock.now)
         family = Family(
-            StartedRuns(kit.record, now=kit.clock.now),
+            children,
             figures,
             is_done=done.exists,
             clock=kit.clock,
             control=kit.control,
             publish=kit.publish,
             time_over=kit.time_over,
+            time_left=kit.time_left,
         )
         agent: Agent = RootAgent(
             kit.agent(tags=(), timeouts=self._timeouts(kit.launch.loaded), attendants=[watch, postman]),
@@ -136,15 +138,17 @@ class SupervisedComposition:
             waits_for_limits=settings.limits.wait_for_limits,
             on_end=lambda: self._warn_of_cut_off_children(kit),
         )
+        claim: Probe = done
         if checks:
             agent = FamilyAgent(agent, family, is_done=done.exists)
+            claim = SettledProbe(done, children)
         work = self._work(kit, done, family, checks, waits=lambda: _wait_between_launches(marker, bus_probe))
         yield Composed(
             work=work,
             is_due=work.is_due,
             agent=agent,
             probes=[
-                done,
+                claim,
                 ExitCodeProbe(WAIT_EXIT_CODE, Claim.WAITING),
                 MarkerFileProbe(marker, Claim.WAITING),
                 bus_probe,

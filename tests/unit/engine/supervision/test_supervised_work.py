@@ -13,7 +13,7 @@ import pytest
 from ralph.adapters.signals.done_file import DoneFile
 from ralph.adapters.signals.probes import ExitCodeProbe, MarkerFileProbe
 from ralph.domain.loop.budget import Budget
-from ralph.domain.loop.claims import Claim
+from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.loop.decision import Outcome, Rules
 from ralph.domain.loop.events import PauseBegan, Warned
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -24,9 +24,9 @@ from ralph.domain.supervision.rules import Launches, RestartPace, Supervision
 from ralph.engine.agents.restarted import RootAgent
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts
-from ralph.engine.ports import Agent, AgentRequest, Check, Judging, When
+from ralph.engine.ports import Agent, AgentRequest, Check, Judging, Probe, When
 from ralph.engine.stop_token import StopToken
-from ralph.engine.supervision.children import Family, FamilyAgent
+from ralph.engine.supervision.children import Family, FamilyAgent, SettledProbe
 from ralph.engine.supervision.work import SupervisedWork
 from ralph.errors import StoreError
 from ralph.testing.fake_clock import FakeClock
@@ -67,6 +67,7 @@ class Supervised:
     active: Callable[[], Sequence[str]] = tuple
     failures: Callable[[], Sequence[str]] = tuple
     max_time: float | None = None
+    first_probes: Sequence[Probe] = ()
     waits: Callable[[], str] = str
     wait_for_limits: bool = True
     stop_first: bool = False
@@ -124,7 +125,8 @@ class Supervised:
                 ),
                 agent=FamilyAgent(agent, family, is_done=done.exists) if self.checks else agent,
                 probes=[
-                    done,
+                    *self.first_probes,
+                    SettledProbe(done, self) if self.checks else done,
                     ExitCodeProbe(42, Claim.WAITING),
                     MarkerFileProbe(marker, Claim.WAITING),
                 ],
@@ -518,6 +520,26 @@ def test_nothing_is_judged_while_a_child_may_still_change_it(tmp_path: Path, is_
     assert supervised.run().reason == "task completed (DONE marker present, no active children)"
     assert check.seen == [[]]
     assert supervised.warnings == ["child run child-1 died"]
+
+
+def test_a_done_that_a_child_writes_after_the_launch_is_judged_when_the_child_ended(tmp_path: Path) -> None:
+    class Late:
+        """The child writes it when nobody waits for it any more."""
+
+        async def look(self, judging: Judging) -> Sequence[Signal]:
+            (tmp_path / "DONE").touch()
+            return ()
+
+    clock = FakeClock()
+    children = lambda: ["child-1"] if sum(clock.slept) < 3 else []  # noqa: E731
+    check = Seen(children)
+    supervised = Supervised(
+        tmp_path, [Turn("a")], active=children, clock=clock, checks=[check], first_probes=[Late()]
+    )
+
+    assert supervised.run().outcome is Outcome.COMPLETED
+    assert check.seen[-1] == []
+    assert len(supervised.requests) == 1
 
 
 @pytest.mark.parametrize("is_there", [False, True])
