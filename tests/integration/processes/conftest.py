@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -15,7 +16,7 @@ from ralph.adapters.processes.process_table import read_process
 from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import Watcher, start_watcher
-from ralph.engine.ports import Command
+from ralph.engine.ports import Command, Exit
 
 CHILDREN = Path(__file__).parents[2] / "data" / "processes"
 
@@ -105,3 +106,34 @@ def until() -> Callable[[Callable[[], bool]], None]:
 @pytest.fixture
 def alive() -> Callable[[int], bool]:
     return is_alive
+
+
+@pytest.fixture
+def each_ends_its_own(child: Callable[..., Command], tmp_path: Path) -> Callable[..., None]:
+    """Two programs leave a daemon each; the one that ends while the other is at work takes only its own along."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+
+    def check(runner: PosixProcessRunner, *how: str) -> None:
+        async def scenario() -> tuple[Exit, Exit, bool]:
+            ready = asyncio.Event()
+            first = asyncio.ensure_future(
+                runner.run(
+                    child("leaves_a_daemon", tmp_path / "first", *how, "stay", fifo),
+                    on_lines=lambda lines: ready.set(),
+                )
+            )
+            await ready.wait()
+            second = await runner.run(child("leaves_a_daemon", tmp_path / "second", *how))
+            survived = is_alive(int((tmp_path / "first").read_text()))
+            with fifo.open("wb") as file:
+                file.write(b"x")
+            return await first, second, survived
+
+        first, second, survived = asyncio.run(asyncio.wait_for(scenario(), 30))
+        assert survived
+        assert second.left_behind == (f"sleep 1000 (pid {(tmp_path / 'second').read_text()})",)
+        assert first.left_behind == (f"sleep 1000 (pid {(tmp_path / 'first').read_text()})",)
+        assert (first.code, second.code) == (0, 0)
+
+    return check

@@ -45,30 +45,9 @@ def keeper_of(pid: int) -> int:
 
 
 def test_a_daemon_without_environment_is_ended_with_its_own_session_beside_others(
-    kept: PosixProcessRunner, child: Child, tmp_path: Path, alive: Alive
+    kept: PosixProcessRunner, each_ends_its_own: Callable[..., None]
 ) -> None:
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-
-    async def scenario() -> tuple[Exit, Exit, bool]:
-        ready = asyncio.Event()
-        first = asyncio.ensure_future(
-            kept.run(
-                child("leaves_a_daemon", tmp_path / "first", "clear", "stay", fifo),
-                on_lines=lambda lines: ready.set(),
-            )
-        )
-        await ready.wait()
-        second = await kept.run(child("leaves_a_daemon", tmp_path / "second", "clear"))
-        survived = alive(int((tmp_path / "first").read_text()))
-        with fifo.open("wb") as file:
-            file.write(b"x")
-        return await first, second, survived
-
-    first, second, survived = asyncio.run(asyncio.wait_for(scenario(), 30))
-    assert survived
-    assert second.left_behind == (f"sleep 1000 (pid {(tmp_path / 'second').read_text()})",)
-    assert first.left_behind == (f"sleep 1000 (pid {(tmp_path / 'first').read_text()})",)
+    each_ends_its_own(kept, "clear")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])

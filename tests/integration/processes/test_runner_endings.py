@@ -222,31 +222,9 @@ def test_the_ladder_reaches_tool_shells_in_their_own_session(
 
 
 def test_two_spawns_at_a_time_do_not_end_each_others_descendants(
-    runner: PosixProcessRunner, child: Child, tmp_path: Path, alive: Alive
+    runner: PosixProcessRunner, each_ends_its_own: Callable[..., None]
 ) -> None:
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-
-    async def scenario() -> tuple[Exit, Exit, bool]:
-        ready = asyncio.Event()
-        first = asyncio.ensure_future(
-            runner.run(
-                child("leaves_a_daemon", tmp_path / "first", "stay", fifo),
-                on_lines=finish_when_ready(ready),
-            )
-        )
-        await ready.wait()
-        second = await runner.run(child("leaves_a_daemon", tmp_path / "second"))
-        survived = alive(int((tmp_path / "first").read_text()))
-        with fifo.open("wb") as file:
-            file.write(b"x")
-        return await first, second, survived
-
-    first, second, survived = asyncio.run(asyncio.wait_for(scenario(), 30))
-    assert survived
-    assert second.left_behind == (f"sleep 1000 (pid {(tmp_path / 'second').read_text()})",)
-    assert first.left_behind == (f"sleep 1000 (pid {(tmp_path / 'first').read_text()})",)
-    assert (first.code, second.code) == (0, 0)
+    each_ends_its_own(runner)
 
 
 def test_reaping_orphans_does_not_take_the_exit_code_of_a_spawn(
