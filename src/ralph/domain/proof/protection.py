@@ -78,11 +78,11 @@ _MODULES = (
 }  # fmt: skip
 FOREIGN = frozenset(
     (
-        ".git", "node_modules", ".venv", "venv", "site-packages", ".tox", ".nox", "__pycache__", ".mypy_cache",
-        ".pytest_cache", ".ruff_cache", ".hypothesis", "target",
+        ".git", "node_modules", ".venv", "site-packages", ".tox", ".nox", "__pycache__", ".mypy_cache",
+        ".pytest_cache", ".ruff_cache", ".hypothesis",
     )
 )  # fmt: skip
-"""Folders of programs, not of the project."""
+"""Folders of programs, not of the project: names that no project gives to its own, as it may do with `target`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from ralph.domain.proof.protection import FOREIGN
 MADE_AGAIN = FOREIGN | {
     ".cache", ".eggs", ".gradle", ".next", ".nuxt", ".parcel-cache", ".svelte-kit", ".turbo", "bower_components",
     "htmlcov", ".nyc_output", ".ipynb_checkpoints", ".direnv", ".bundle", ".dart_tool", "elm-stuff", "_build",
-    "Pods", "DerivedData", ".terraform",
+    "Pods", "DerivedData", ".terraform", "target", "venv",
 }  # fmt: skip
 """Folders whose content a program installs or builds again whenever it is needed."""
 _SUFFIXES = (".pyc", ".pyo", ".egg-info", ".o", ".class", ".tsbuildinfo")

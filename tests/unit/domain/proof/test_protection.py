@@ -52,6 +52,9 @@ NOTHING_RUN = Protection.of([("test -f x", ".")])
         ("tests/unittest/__init__.py", Guard.TESTS),
         ("README.md", None),
         ("src/main.py", None),
+        ("tests/target/test_a.py", Guard.TESTS),
+        ("tests/venv/test_a.py", Guard.TESTS),
+        ("node_modules/a/test/a.test.js", None),
     ],
 )
 def test_paths_are_guarded_by_what_they_are(path: str, guard: Guard | None) -> None:
