@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,21 +68,25 @@ def test_killed_in_any_stage_it_goes_on_there(tasks: TaskProject, role: str) -> 
     assert runs == [(1,)]
 
 
-# Dies by SIGKILL just before the n-th git command that the integration runs. Only the test does this.
+# Copies all there is just before each git command that the integration runs, unless nothing changed since the last: just
+# what a kill would have left. Only the test does this.
 DRIVER = """
-import os, signal, sys
+import shutil, sys
+from pathlib import Path
 from ralph.adapters import git as git_command
 from ralph.interfaces.cli.main import main
 
-point, asked = int(sys.argv[1]), 0
+copies, before = sys.argv[1], {}
 run = git_command.Git.run
 
-async def deadly(self, *arguments, **keywords):
-    global asked
+async def copying(self, *arguments, **keywords):
+    global before
     if is_merging():
-        asked += 1
-        if asked == point:
-            os.kill(os.getpid(), signal.SIGKILL)
+        files = (file for file in Path("..").rglob("*") if file.is_file() and not file.name.endswith("-shm"))
+        now = {file: file.read_bytes() for file in files}
+        if now != before:
+            shutil.copytree("..", Path(copies, f"{len(list(Path(copies).iterdir())):03}"), symlinks=True)
+            before = now
     return await run(self, *arguments, **keywords)
 
 def is_merging():
@@ -92,38 +97,56 @@ def is_merging():
         frame = frame.f_back
     return False
 
-git_command.Git.run = deadly
+git_command.Git.run = copying
 sys.exit(main(["work"]))
 """
+SHARES = 6
+"""Parts of the points, so that no test is long."""
+
+merging: list[tuple[TaskProject, list[Path]]] = []
+"""The project whose merge this process has watched, and what there was at each point."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("point", range(1, 40, 2))
-def test_killed_anywhere_in_a_merge_it_is_merged_once(tasks: TaskProject, point: int) -> None:
-    tasks.verified("test -f T-1.txt")
-    first = subprocess.run(
-        [sys.executable, "-c", DRIVER, str(point)],
-        cwd=tasks.root,
-        env=tasks.project.env(),
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    # There are about forty; the last points test that nothing happens without a kill.
-    assert first.returncode in ((0, -signal.SIGKILL) if point > 1 else (-signal.SIGKILL,)), first.stderr
+@pytest.fixture
+def merge(tasks: TaskProject, tmp_path_factory: pytest.TempPathFactory) -> tuple[TaskProject, list[Path]]:
+    """Made once. A copy is restored where it was made: worktrees know their places."""
+    if not merging:
+        tasks.verified("test -f T-1.txt")
+        copies = tmp_path_factory.mktemp("merge")
+        subprocess.run(
+            [sys.executable, "-c", DRIVER, str(copies)],
+            cwd=tasks.root,
+            env=tasks.project.env(),
+            capture_output=True,
+            timeout=100,
+            check=True,
+        )
+        merging.append((tasks, sorted(copies.iterdir())))
+    return merging[0]
 
-    tasks.work(check=0)
 
-    assert tasks.launches() == ["T-1 coder"]
-    assert tasks.shown()["status"] == "done"
-    assert tasks.git("rev-list", "--count", "--merges", "main") == "1"
-    assert tasks.git("show", "main:T-1.txt") == "made"
-    assert (tasks.root / "T-1.txt").read_text() == "made\n"
-    assert tasks.git("status", "--porcelain", "--", ".", ":(exclude).ralph") == ""
-    assert not tasks.worktree().exists()
-    assert history(tasks).count("merged") <= 1
-    assert tasks.project.rows("PRAGMA integrity_check") == [("ok",)]
+@pytest.mark.parametrize("share", range(SHARES))
+def test_killed_anywhere_in_a_merge_it_is_merged_once(
+    merge: tuple[TaskProject, list[Path]], share: int
+) -> None:
+    tasks, points = merge
+    assert len(points) > 8
+    for died in points[share::SHARES]:
+        print(f"died at point {died.name}")
+        shutil.rmtree(tasks.root.parent)
+        shutil.copytree(died, tasks.root.parent, symlinks=True)
+
+        tasks.work(check=0)
+
+        assert tasks.launches() == ["T-1 coder"]
+        assert tasks.shown()["status"] == "done"
+        assert tasks.git("rev-list", "--count", "--merges", "main") == "1"
+        assert tasks.git("show", "main:T-1.txt") == "made"
+        assert (tasks.root / "T-1.txt").read_text() == "made\n"
+        assert tasks.git("status", "--porcelain", "--", ".", ":(exclude).ralph") == ""
+        assert not tasks.worktree().exists()
+        assert history(tasks).count("merged") <= 1
+        assert tasks.project.rows("PRAGMA integrity_check") == [("ok",)]
 
 
 def test_killed_after_a_conflict_was_found_it_is_still_resolved(tasks: TaskProject) -> None:
