@@ -424,6 +424,7 @@ def test_what_failed_before_is_not_done_and_the_way_on_is_told(tasks: TaskProjec
     tasks.verified("false")
     first = tasks.work(check=1)
     assert "`ralph task retry T-1` first" in first
+    assert "To continue" not in first
 
     again = tasks.work(*names, check=1)
 

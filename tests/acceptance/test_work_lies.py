@@ -263,6 +263,20 @@ def test_tests_that_the_user_changed_meanwhile_are_the_new_measure(tasks: TaskPr
     assert len(tasks.launches()) == 2
 
 
+def test_the_same_files_and_command_are_tried_once_for_all_tasks_and_roles(tasks: TaskProject) -> None:
+    ran = tasks.programs / "ran"
+    guardrail = f"echo \"$PWD\" >> '{ran}'; {UNITTEST}"
+    tasks.settings(stages=["coder", "reviewer"], others={"guardrails": [{"command": guardrail}]})
+    tasks.tasks({"id": "T-1"}, {"id": "T-2"})
+    tasks.role("coder", f'{HONEST}; touch "$RALPH_TASK_ID.txt"')
+
+    tasks.work("--max-parallel", "2", check=0)
+
+    in_checkouts = [line for line in ran.read_text().splitlines() if "/proof/" in line]
+    # One canary for both when they begin; then for each what it claims, without and with a canary.
+    assert len(in_checkouts) == 1 + 2 * 2
+
+
 def test_a_role_may_be_allowed_to_change_tests(tasks: TaskProject) -> None:
     tasks.settings(stages=["coder", "tester"], roles={"coder": {"mayChange": ["tests/**"]}})
     tasks.task(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ralph.engine.proof.commit_guard import CommitGuard
     from ralph.engine.proof.ports import Checkout
     from ralph.engine.proof.proving import Proving
+    from ralph.engine.proof.sightings import Sightings
     from ralph.engine.proof.tests_review import TestsReview
 
 
@@ -132,9 +133,15 @@ def _provable(kit: Kit, required: Sequence[RequiredCommand]) -> tuple[RequiredCo
 
 
 async def open_proof(
-    kit: Kit, required: Sequence[RequiredCommand], *, base: str = "", store: GitProofStore | None = None
+    kit: Kit,
+    required: Sequence[RequiredCommand],
+    *,
+    base: str = "",
+    store: GitProofStore | None = None,
+    sightings: Sightings | None = None,
 ) -> OpenProof:
-    """``store``: one that is open already; else the run's own is opened, with ``base``. Raises GitFailed."""
+    """``store``: one that is open already; else the run's own is opened, with ``base``. ``sightings``: what other parts of
+    the same work found when they began. Raises GitFailed."""
     from ralph.domain.proof.protection import is_test
     from ralph.domain.proof.tests_ran import names_runner
     from ralph.engine.proof.changed_tests import ChangedTests
@@ -163,14 +170,15 @@ async def open_proof(
     can_fail = any(names_runner(each.command) for each in required) or (
         bool(required) and any(map(is_test, store.base.files))
     )
-    return OpenProof(store, proving, ChangedTests(), canary_of(proving) if can_fail else None)
+    canary = canary_of(proving, sightings) if can_fail else None
+    return OpenProof(store, proving, ChangedTests(), canary)
 
 
-def canary_of(proving: Proving) -> Canary:
+def canary_of(proving: Proving, sightings: Sightings | None = None) -> Canary:
     from ralph.adapters.workspace.plain_texts import PlainTexts
     from ralph.engine.proof.canary_check import Canary
 
-    return Canary(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex())
+    return Canary(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex(), sightings=sightings)
 
 
 def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:

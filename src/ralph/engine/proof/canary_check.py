@@ -18,6 +18,7 @@ from ralph.engine.ports import Control, Judging, Publish
 from ralph.engine.proof.layers import Layer
 from ralph.engine.proof.ports import Checkout, Files
 from ralph.engine.proof.proving import Occasion, Proving
+from ralph.engine.proof.sightings import Sightings
 
 MEMORY = "canary"
 
@@ -41,17 +42,24 @@ class Canary(Layer):
 
     name = LayerName.CANARY
 
-    def __init__(self, proving: Proving, files: Files, *, nonce: Callable[[], str]) -> None:
+    def __init__(
+        self, proving: Proving, files: Files, *, nonce: Callable[[], str], sightings: Sightings | None = None
+    ) -> None:
+        """``sightings``: what is known already, if other runs begin with the same files."""
         super().__init__(proving)
         self._files = files
         self._nonce = nonce
+        self._sightings = sightings or Sightings()
         self._start: dict[str, Sighting] = {}
-        self._proven: set[str] = set()
+        self._proven: set[tuple[str, RequiredCommand]] = set()
 
     def requiring(self, required: Sequence[RequiredCommand]) -> Canary:
         """The same for some of the commands that it begins with."""
-        other = Canary(self._proving.requiring(required), self._files, nonce=self._nonce)
+        other = Canary(
+            self._proving.requiring(required), self._files, nonce=self._nonce, sightings=self._sightings
+        )
         other._start = self._start
+        other._proven = self._proven
         return other
 
     async def begin(self, start: Start) -> None:
@@ -60,17 +68,21 @@ class Canary(Layer):
             self._start.update(_decoded(known))
             return
         start.publish(CheckStarted(LayerName.CANARY_AT_START))
-        found, seconds = await self._probe_base(start)
+        base, required = self._proving.store.base, self._proving.required
+        async with self._sightings.turn(base):
+            unknown = self._sightings.unknown(base, required)
+            seconds = await self._probe_base(start, unknown) if unknown else 0.0
         if start.is_cut():
             start.publish(CheckEnded(_at_start(Verdict.SKIPPED, seconds, CUT)))
             return
-        self._start.update(found)
+        self._start.update(self._sightings.shown(base, required))
         self._proving.store.remember(MEMORY, _encoded(self._start))
         verdict = Verdict.PASSED if self._start else Verdict.SKIPPED
         start.publish(CheckEnded(_at_start(verdict, seconds, self._marks())))
 
-    async def _probe_base(self, start: Start) -> tuple[dict[str, Sighting], float]:
-        store, required = self._proving.store, self._proving.required
+    async def _probe_base(self, start: Start, required: Sequence[RequiredCommand]) -> float:
+        """Learns it, unless it is cut off; gives how long the commands took."""
+        store = self._proving.store
         sighted, seconds = await self._sight(store.base, start, required)
         failed = [each for each in required if (now := sighted.get(each.label)) and now.failed]
         # Whether a canary made it fail is known by its name in the output, or if it passes without.
@@ -82,13 +94,17 @@ class Canary(Layer):
                     seconds += trial.verdict.seconds
                     if trial.verdict.passed:
                         passing.add(trial.required.label)
-        return probed_by(required, sighted, passing), seconds
+        if not start.is_cut():
+            tried = [each for each in required if not sighted.get(each.label, NOTHING).error]
+            self._sightings.learn(store.base, tried, probed_by(required, sighted, passing))
+        return seconds
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
         required = [each for each in self._proving.required if each.label in self._start]
         if not required:
             return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=self._marks())
-        if tree.digest in self._proven:
+        required = [each for each in required if (tree.digest, each) not in self._proven]
+        if not required:
             return CheckResult(self.name, Verdict.PASSED, reason=self._marks())
         sighted, seconds = await self._sight(tree, judging, required)
         if not sighted and all(self._start[each.label] == RED for each in required):
@@ -106,7 +122,7 @@ class Canary(Layer):
             if (why := unseen(self._start[command], sighted.get(command, NOTHING)))
         ]
         if not wrong:
-            self._proven.add(tree.digest)
+            self._proven.update((tree.digest, each) for each in required)
             return CheckResult(self.name, Verdict.PASSED, seconds=seconds, reason=self._marks())
         reason = "; ".join(wrong)
         return CheckResult(

@@ -33,6 +33,7 @@ from ralph.engine.agents.per_role import PerRoleAgent
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Check, When
 from ralph.engine.proof.accepted_commit import AcceptedCommit
+from ralph.engine.proof.sightings import Sightings
 from ralph.engine.session import Watch
 from ralph.engine.tasks.ports import VerificationTools, Worktree
 from ralph.engine.tasks.verification import VerificationCheck
@@ -51,12 +52,14 @@ NOTHING = Spend()
 
 @dataclass(frozen=True, slots=True)
 class TaskComposition:
-    """``task`` as it was when the run began: what proves the work is not the agent's to change."""
+    """``task`` as it was when the run began: what proves the work is not the agent's to change. ``sightings`` is shared
+    with the other tasks of the same work."""
 
     task: Task
     worktree: Worktree
     pipeline: Pipeline
     by_role: Mapping[str, ChosenAgents]
+    sightings: Sightings
 
     def arguments(self) -> Mapping[str, object]:
         return {"task": self.task.id}
@@ -92,7 +95,12 @@ class TaskComposition:
             now=kit.clock.now,
             warn=kit.warn,
         )
-        proof = await open_proof(kit, self._required(kit, criteria.values()), base=self.worktree.base)
+        proof = await open_proof(
+            kit,
+            self._required(kit, criteria.values()),
+            base=self.worktree.base,
+            sightings=self.sightings,
+        )
         trusts = kit.launch.settings.proof == Proof.TRUSTING
         verifying: dict[str, list[Check]] = {}
         commits: dict[str, AcceptedCommit] = {}
@@ -222,6 +230,7 @@ def prepare_task(
     time_over: TimeOver = no_deadline,
     exceeded: Callable[[], str | None],
     before: Spend = NOTHING,
+    sightings: Sightings,
 ) -> Launch:
     """A run of ``task`` in its worktree, as a part of ``whole``. ``exceeded``: a limit of the whole is reached;
     ``before``: what earlier runs of the task used of its budget."""
@@ -232,7 +241,9 @@ def prepare_task(
         settings=settings,
         root=Root(whole.root.state, worktree.workspace),
         agents=chosen_agents(settings, worktree.workspace),
-        composition=TaskComposition(task, worktree, pipeline, agents_of_roles(settings, worktree.workspace)),
+        composition=TaskComposition(
+            task, worktree, pipeline, agents_of_roles(settings, worktree.workspace), sightings
+        ),
         programs=whole.programs,
         maximum=None,
         guardrails=whole.guardrails,

@@ -26,6 +26,7 @@ from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task
 from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.loop import RunResult
+from ralph.engine.proof.sightings import Sightings
 from ralph.engine.recording import Listener
 from ralph.engine.tasks.merge import TaskMerge
 from ralph.engine.tasks.ports import Worktree
@@ -156,6 +157,7 @@ class RunsOfTasks:
     kit: Kit
     store: TaskStore
     pipeline: Pipeline
+    sightings: Sightings = field(default_factory=Sightings)
 
     async def run(
         self,
@@ -180,6 +182,7 @@ class RunsOfTasks:
             time_over=kit.time_over,
             exceeded=exceeded,
             before=used_before(kit.record.database, path, task.id, besides=resumes),
+            sightings=self.sightings,
         )
         assert isinstance(kit.control, RunControl)
         async with open_run(

@@ -743,3 +743,10 @@ def test_a_run_that_is_not_done_says_how_to_continue(
     started = RunStarted("r1", profile, "claude", "/work", maximum)
     ended = RunEnded(outcome=outcome, reason="", iterations=iterations, spend=Spend(), seconds=1.0)
     assert how_to_continue(started, ended) == advice
+
+
+def test_what_must_be_done_before_ralph_work_is_the_only_advice() -> None:
+    started = RunStarted("r1", "verified", "claude", "/work", None)
+    hint = "`ralph task retry A` first"
+    ended = RunEnded(Outcome.EXHAUSTED, "1 failed", iterations=3, spend=Spend(), seconds=1.0, hint=hint)
+    assert how_to_continue(started, ended) == ""

@@ -466,6 +466,8 @@ def how_to_continue(started: RunStarted, ended: RunEnded) -> str:
     if ended.outcome not in (Outcome.CANCELLED, Outcome.WAITING, Outcome.EXHAUSTED):
         return ""
     command = _COMMANDS.get(started.profile)
+    if command == "ralph work" and ended.hint:
+        return ""  # alone it would continue nothing: the hint says what comes first
     if command is not None or ended.outcome is not Outcome.EXHAUSTED:
         return f"To continue: `{command or 'ralph resume'}`"
     if started.maximum is not None and ended.iterations >= started.maximum:
