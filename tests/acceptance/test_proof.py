@@ -300,7 +300,7 @@ def test_a_run_that_has_lost_what_it_began_with_is_neither_accepted_nor_lost(cal
     for name in ("canary", "."):
         aside = (run / "proof" / name).rename(run / "aside")
         refused = " ".join(calc.ralph("resume", run.name, "-m", "2", check=4).stderr.split())
-        assert "is missing, so what it began with is not known" in refused
+        assert "is missing: what the run began with is not known" in refused
         assert "start a new run" in refused
         aside.rename(run / "proof" / name)
     calc.ralph("resume", run.name, "-m", "2", check=1)  # compared with what it began with

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.workspace.committed_work import CONVERTED, CommittedWork
 from ralph.adapters.workspace.proof_store import GitProofStore
 from ralph.config.root import git_top
 from ralph.errors import GitFailed
@@ -161,3 +162,16 @@ def test_a_change_to_the_index_between_two_snapshots_hides_nothing(project: Path
     subprocess.run(forge, cwd=project, check=True, timeout=60, env=environment)
     (project / "new.py").write_text("other\n")
     assert asyncio.run(store.snapshot()).differing(honest) == {"new.py"}
+
+
+def test_a_plan_that_has_lost_how_it_judges_is_not_given_another_base(project: Path) -> None:
+    def work(run: str, *, is_begun: bool) -> CommittedWork:
+        runner = PosixProcessRunner(run_id=run, base_environment=os.environ)
+        folder = project / ".ralph" / "runs" / run / "proof"
+        return CommittedWork(folder, project, runner, top=project, is_begun=is_begun, theirs=tuple)
+
+    asyncio.run(work("r2", is_begun=False).begin(uncommitted=()))
+    asyncio.run(work("r2", is_begun=True).begin(uncommitted=()))
+    (project / ".ralph" / "runs" / "r2" / "proof" / CONVERTED).unlink()
+    with pytest.raises(GitFailed, match=f"{CONVERTED} is missing"):
+        asyncio.run(work("r2", is_begun=True).begin(uncommitted=(), since="HEAD"))

@@ -20,9 +20,7 @@ HINT = "look at what the run changed of the tests and checks, then start a new r
 def lost(file: Path, what: str = "") -> GitFailed:
     """Nobody knows any more what the run began with; ``what``: is wrong with the file."""
     what = what or ("damaged" if os.path.lexists(file) else "missing")
-    return GitFailed(
-        f"the run cannot be resumed: {file} is {what}, so what it began with is not known", hint=HINT
-    )
+    return GitFailed(f"{file} is {what}: what the run began with is not known", hint=HINT)
 
 
 def write_sealed(file: Path, text: str) -> None:
