@@ -13,6 +13,7 @@ from ralph.domain.loop.events import Warned
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Spend, most_lasting
 from ralph.domain.proof.judge import added_lines, question, read_answer
+from ralph.domain.proof.parallel_stages import phases
 from ralph.domain.proof.verification_config import required_by
 from ralph.domain.tasks.completion import VerificationMethod
 from ralph.domain.tasks.criteria import WITHOUT_SPEC
@@ -212,7 +213,7 @@ class MultiStage:
             return MethodVerdict(Verdict.ERRORED, reason, told=reason)
         stops_early = verifying.config.get("require_all", True) is not False
         if verifying.config.get("parallel") is True:
-            verdicts = list(await asyncio.gather(*(self._one(verifying, stage) for stage in stages)))
+            verdicts = await self._at_once(verifying, stages)
         else:
             verdicts = []
             for stage in stages:
@@ -221,6 +222,16 @@ class MultiStage:
                 if stops_early and not verdict.passed and _is_required(stage):
                     break
         return _together(list(zip(stages, verdicts, strict=False)), len(stages), verifying)
+
+    async def _at_once(
+        self, verifying: Verifying, stages: Sequence[Mapping[str, Any]]
+    ) -> list[MethodVerdict]:
+        """As far as they do not disturb each other."""
+        found: dict[int, MethodVerdict] = {}
+        for phase in phases(stages):
+            verdicts = await asyncio.gather(*(self._one(verifying, stages[place]) for place in phase))
+            found.update(zip(phase, verdicts, strict=True))
+        return [found[place] for place in range(len(stages))]
 
     async def _one(self, verifying: Verifying, stage: Mapping[str, Any]) -> MethodVerdict:
         method = self._method_named(str(stage.get("method") or "string_match"))
