@@ -213,8 +213,9 @@ PROJECTS = {
             "pom.xml": POM.format(properties=""),
             "src/test/java/shop/PriceTest.java": JAVA,
         },
-        f"mvn -o -q -Dmaven.repo.local={REPOSITORY} test",
+        f"mvn -o -q -Dmaven.repo.local={REPOSITORY} -DforkCount=0 test",
         places=2,
+        environment={"MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},  # it is over before it could get faster
         blinded={
             "pom.xml": POM.format(properties="<maven.test.failure.ignore>true</maven.test.failure.ignore>")
         },
