@@ -24,6 +24,7 @@ class RepositoryLock:
     def __init__(self, git: Git) -> None:
         self._git = git
         self._turn = asyncio.Lock()
+        self._file: Path | None = None
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
@@ -39,12 +40,13 @@ class RepositoryLock:
 
     async def _open(self) -> int | None:
         """None: there is no repository any more; whoever asked will be told by git."""
-        ran = await self._git.run("rev-parse", "--git-common-dir")
-        if not ran.ok:
-            return None
-        file = self._git.root / ran.out.rstrip("\n") / NAME
+        if self._file is None:
+            ran = await self._git.run("rev-parse", "--git-common-dir")
+            if not ran.ok:
+                return None
+            self._file = self._git.root / ran.out.rstrip("\n") / NAME
         try:
-            return open_own(file, 0o666)
+            return open_own(self._file, 0o666)
         except OSError:
             return None
 
