@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -243,8 +245,11 @@ def ran_and_denied(calc: Project) -> None:
 
 
 def test_what_an_unaccepted_run_left_is_not_the_baseline_of_the_next(calc: Project) -> None:
-    for _ in range(2):
-        ran_and_denied(calc)
+    ran_and_denied(calc)
+    with closing(sqlite3.connect(calc.root / ".ralph" / "ralph.db")) as database, database:
+        # An earlier version did not note how claims are proven.
+        database.execute("UPDATE events SET data = CAST(json_remove(data, '$.proof') AS BLOB) WHERE kind = 'run_started'")
+    ran_and_denied(calc)
     calc.agent(session())
     ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
     told = " ".join((ran.stdout + ran.stderr).split())

@@ -88,8 +88,9 @@ def _earlier_base(kit: Kit, store: GitProofStore, commands: Sequence[RequiredCom
     runs = unaccepted_runs(record.database, record.database_file, kit.workspace, besides=record.run_id)
     for run_id in runs:
         folder = record.folder.parent / run_id / "proof"
-        if kept_proof(record.database, record.database_file, run_id).base:
-            earlier = GitProofStore(folder, kit.workspace, kit.runners.outside, top=git_top(kit.workspace))
+        earlier = GitProofStore(folder, kit.workspace, kit.runners.outside, top=git_top(kit.workspace))
+        # An earlier version did not put on record that it kept one.
+        if earlier.has_base or kept_proof(record.database, record.database_file, run_id).base:
             return EarlierBase(run_id, earlier, store, protection_of(kit, commands, store.prefix), follow)
     return None
 

@@ -123,6 +123,21 @@ def test_an_undamaged_folder_is_taken_up(project: Path) -> None:
     assert asyncio.run(seen_by(store_of(project, is_begun=True))) == TRUTH
 
 
+def test_a_folder_of_an_earlier_version_is_taken_up(project: Path) -> None:
+    """It did not seal its notes, gave some other names, and its record does not say that it kept a base."""
+    folder = project / ".ralph" / "runs" / "r1" / "proof"
+    store = store_of(project, is_begun=False)
+    for name, old in (("canary", "canary.json"), ("converted", "converted"), ("ignored", "base.json")):
+        known = store.recall(name) or "yes"
+        (folder / name).unlink(missing_ok=True)
+        (folder / old).write_text(known)
+    for _ in range(2):  # it may be killed, and resumed again, before it says so itself
+        asyncio.run(store.open())
+    resumed = store_of(project, is_begun=True)
+    assert asyncio.run(seen_by(resumed)) == TRUTH
+    assert [resumed.recall(name, must=True) for name in ("canary", "converted")] == ["yes", "yes"]
+
+
 @pytest.mark.parametrize(("name", "how"), [(name, how) for name, ways in NEEDED.items() for how in ways])
 def test_what_cannot_be_made_again_is_an_error_in_words(project: Path, name: str, how: str) -> None:
     (project / "tests" / "test_b.py").write_text("weakened too: what it was is only in the proof folder\n")

@@ -26,6 +26,7 @@ from ralph.adapters.workspace.sealed_files import (
     read_sealed,
     remove,
     remove_damaged_objects,
+    seal_notes,
     seal_of_index,
     write_sealed,
 )
@@ -99,9 +100,11 @@ class GitProofStore:
             raise self._unusable(error) from error
 
     async def _open(self, base: str, amend: Callable[[Tree], Awaitable[Tree]] | None) -> None:
-        is_kept = self._is_begun or (self._folder / BASE).exists()
+        is_kept = self._is_begun or self.has_base
         if is_kept:
             self._require_base()  # before anything is made in its place
+        if not self._is_begun:
+            seal_notes(self._folder)
         self._folder.mkdir(parents=True, exist_ok=True)
         remove(self._folder / CLOSED)
         await asyncio.to_thread(remove_left_checkouts, self._folder.parent.parent)
@@ -146,6 +149,11 @@ class GitProofStore:
         with suppress(GitFailed):
             await self.snapshot()
             self.remember(CLOSED, "")
+
+    @property
+    def has_base(self) -> bool:
+        """Whether what the run began with is there, damaged or not."""
+        return (self._folder / BASE).exists()
 
     @property
     def is_closed(self) -> bool:

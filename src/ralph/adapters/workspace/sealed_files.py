@@ -14,6 +14,8 @@ from ralph.errors import GitFailed
 
 MOST_BYTES = 500_000_000
 CHUNK = 1_000_000
+UNSEALED = {"base.json": "ignored", "canary.json": "canary", "converted": "converted"}
+"""Notes as earlier versions called them, and what they are called now."""
 HINT = "look at what the run changed of the tests and checks, then start a new run"
 
 
@@ -32,10 +34,23 @@ def read_sealed(file: Path) -> str | None:
     """None if it is not there. Raises GitFailed if it is damaged."""
     if not os.path.lexists(file):
         return None
-    seal, _, content = (read_whole(file, MOST_BYTES, follow=False) or b"").partition(b"\n")
-    if sha256(content).hexdigest().encode() != seal:
+    found = read_whole(file, MOST_BYTES, follow=False) or b""
+    if not _is_sealed(found):
         raise lost(file)
-    return content.decode()
+    return found.partition(b"\n")[2].decode()
+
+
+def seal_notes(folder: Path) -> None:
+    """Those of a run that an earlier version of ralph began. What is sealed already stays as it is."""
+    for old, name in UNSEALED.items():
+        content = read_whole(folder / old, MOST_BYTES, follow=False)
+        if content is not None and not _is_sealed(content):
+            write_sealed(folder / name, content.decode())
+
+
+def _is_sealed(found: bytes) -> bool:
+    seal, _, content = found.partition(b"\n")
+    return sha256(content).hexdigest().encode() == seal
 
 
 def seal_of_index(file: Path) -> bytes | None:
