@@ -248,7 +248,9 @@ def test_what_an_unaccepted_run_left_is_not_the_baseline_of_the_next(calc: Proje
     ran_and_denied(calc)
     with closing(sqlite3.connect(calc.root / ".ralph" / "ralph.db")) as database, database:
         # An earlier version did not note how claims are proven.
-        database.execute("UPDATE events SET data = CAST(json_remove(data, '$.proof') AS BLOB) WHERE kind = 'run_started'")
+        database.execute(
+            "UPDATE events SET data = CAST(json_remove(data, '$.proof') AS BLOB) WHERE kind = 'run_started'"
+        )
     ran_and_denied(calc)
     calc.agent(session())
     ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
