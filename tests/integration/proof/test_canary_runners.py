@@ -215,7 +215,8 @@ PROJECTS = {
         },
         f"mvn -o -q -Dmaven.repo.local={REPOSITORY} -DforkCount=0 test",
         places=2,
-        environment={"MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},  # it is over before it could get faster
+        # It is over before the compiler's second stage could pay.
+        environment={"MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
         blinded={
             "pom.xml": POM.format(properties="<maven.test.failure.ignore>true</maven.test.failure.ignore>")
         },
