@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -79,7 +80,8 @@ class TestsReview:
         """Whether the task demands what was found: then these files are allowed as they are in ``tree``."""
         try:
             states = await states_of(self._store, tree, self._protection)
-            changes = changes_of([one.path for one in found], states)
+            # In a thread: files can be made so that comparing them takes minutes, and a stop must be heard.
+            changes = await asyncio.to_thread(changes_of, [one.path for one in found], states)
             portions, too_much = portions_of(changes)
             if too_much:
                 return self._denied(found, dict.fromkeys(too_much, TOO_MUCH), Spend(), is_answered=False)
