@@ -143,9 +143,16 @@ class Git:
             raise self._failure(arguments, ran, hint or self._hint)
         return ran
 
-    async def _ask(self, *arguments: str) -> Ran:
+    async def grep(self, pattern: str, *where: str, most: int = MOST_BYTES) -> list[tuple[str, str]]:
+        """What an extended regular expression finds in the texts of the index, each with its path. Raises GitFailed."""
+        options = ("--cached", "--no-color", "-z", "-I", "-o", "-E")
+        ran = await self._ask("grep", *options, "-e", pattern, "--", *where, most=most)
+        lines = ran.output.decode(errors="surrogateescape").split("\n")
+        return [(path, text) for path, zero, text in (line.partition("\0") for line in lines) if zero]
+
+    async def _ask(self, *arguments: str, most: int = MOST_BYTES) -> Ran:
         """A question that git answers with its exit code: 0 or 1. Raises GitFailed if it cannot tell."""
-        ran = await self.run(*arguments)
+        ran = await self.run(*arguments, most=most)
         if ran.code not in (0, 1):
             raise self._failure(arguments, ran, self._hint)
         return ran

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ralph.adapters.files import open_plain
+from ralph.domain.proof.protection import is_read_from_below
 
 ASKED_FOR_BY = {
     "node_modules": ("package.json",),
@@ -26,6 +27,7 @@ ASKED_FOR_BY = {
     "target": ("Cargo.toml",),
 }
 """Folders of installed programs, and the files of which one lies beside each: brought along by a link, whatever is in them."""
+SETTINGS_FOLDERS = (".cargo", ".mvn")
 COMPILED = frozenset(
     (
         "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".cache",
@@ -57,6 +59,18 @@ def list_manifest(top: Path, ignored: Iterable[str]) -> dict[str, str]:
         if not is_installed and (signature := _signature(top / path)):
             found[path] = signature
     return found
+
+
+def list_settings(top: Path, folder: Path) -> dict[str, str]:
+    """Settings of test runners in the folders above ``top`` and ``folder``, up to the project's own: whatever is started
+    in one of them finds those."""
+    project = next((place for place in folder.parents if (place / ".git").exists()), top)
+    above = {place for low in (top, folder) for place in (low, *low.parents) if place.is_relative_to(project)}
+    places = [place for each in above for place in (each, *(each / name for name in SETTINGS_FOLDERS))]
+    files = (place / name for place in places for name in _children(place) if not name.endswith("/"))
+    return {
+        os.path.relpath(file, top): _signature(file) for file in files if is_read_from_below(file.as_posix())
+    }
 
 
 def bring(top: Path, ignored: Iterable[str], manifest: Manifest, place: Path) -> tuple[list[str], list[str]]:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ralph.adapters.files import read_whole, write_atomic
 from ralph.adapters.git import Git
-from ralph.adapters.workspace.ignored_files import bring, list_manifest
+from ralph.adapters.workspace.ignored_files import bring, list_manifest, list_settings
 from ralph.adapters.workspace.object_ids import begin_id, id_of_file, object_id
 from ralph.adapters.workspace.sealed_files import (
     lost,
@@ -114,6 +114,7 @@ class GitProofStore:
             return
         work = await self._work()
         self._manifest = await asyncio.to_thread(list_manifest, self.top, work.ignored)
+        self._manifest |= await asyncio.to_thread(list_settings, self.top, self._folder)
         self.remember(MANIFEST, json.dumps(self._manifest))
         found = await (self.tree_of(base) if base else self._snapshot(work))
         await self.remember_base(found if amend is None else await amend(found))
@@ -262,6 +263,15 @@ class GitProofStore:
         await git.must("cat-file", "blob", name, into=take_in)
         if hashed.hexdigest() != name:
             raise _forged(name)
+
+    async def find(self, pattern: str, *where: str) -> list[tuple[str, str]]:
+        """What a pattern finds in the texts of the base, each with its path. Raises GitFailed."""
+        return await self._private(index=self._folder / BASE).grep(pattern, *where, most=MOST_READ)
+
+    async def list_above(self) -> list[str]:
+        """Settings of test runners above the checkouts, and above the work, that the run did not begin with."""
+        now = await asyncio.to_thread(list_settings, self.top, self._folder)
+        return [path for path, signature in now.items() if self._manifest.get(path) != signature]
 
     def remember(self, name: str, text: str) -> None:
         """A note, for as long as the run can be resumed."""

@@ -54,18 +54,25 @@ def changed_sections(path: str, before: str, after: str | None, scope: Scope = E
     except ValueError:
         return [] if before == after else ["all of it (it could not be read)"]
     if after is None:
-        return list(old)
+        return [name for name in old if not name.startswith("require ")]
     try:
         new = _deciding(path, after, scope)
     except ValueError:
         return ["it can no longer be read"]
-    changed = [name for name, value in old.items() if new.get(name) != value]
+    changed = [
+        name for name, value in old.items() if new.get(name) != value and not name.startswith("require ")
+    ]
     return changed + [name for name in new if name not in old and _counts_when_new(name, old)]
 
 
 def _counts_when_new(name: str, old: Mapping[str, object]) -> bool:
-    """A new script does no harm, unless npm runs it around one that was there."""
+    """A new script does no harm, unless npm runs it around one that was there. Neither does a new feature, nor a place
+    for a module that was not required before."""
     kind, _, rest = name.partition(" ")
+    if kind in ("features.default", "replace"):
+        return kind == "replace" and f"require {rest}" in old
+    if kind == "require":
+        return False
     around = re.match("pre|post", rest)
     return kind != "scripts" or (around is not None and f"scripts {rest[around.end() :]}" in old)
 
@@ -84,6 +91,8 @@ def _deciding(path: str, text: str, scope: Scope) -> dict[str, object]:
         return _cfg(text, scope, whole=name == "tox.ini" and scope.counts("tox"))
     if name == "pom.xml":
         return _pom(text)
+    if name == "go.mod":
+        return _go(text)
     if name.startswith("build.gradle"):
         return _gradle(text)
     table = tomllib.loads(text)
@@ -97,11 +106,26 @@ def _pyproject(table: Mapping[str, Any], scope: Scope) -> dict[str, object]:
 
 
 def _cargo(table: Mapping[str, Any]) -> dict[str, object]:
+    default = _table(table.get("features")).get("default", ())
     return {
-        **_those(("lib", "test", "profile"), table),
+        **_those(("lib", "test", "profile", "patch", "replace"), table),
+        **{f"features.default {name}": True for name in default},
         **_those(("autotests",), table.get("package"), "package."),
         **_those(("exclude",), table.get("workspace"), "workspace."),
     }
+
+
+_GO_LINE = re.compile(
+    r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s*=>\s*(\.\S*)|^\s*(?:require\s+)?(\S+)\s+v\S+", re.MULTILINE
+)
+
+
+def _go(text: str) -> dict[str, object]:
+    """Modules that a folder of the project takes the place of. What is required is free to change."""
+    found: dict[str, object] = {}
+    for replaced, place, required in _GO_LINE.findall(_COMMENTS.sub("", text)):
+        found[f"replace {replaced}" if replaced else f"require {required}"] = place
+    return found
 
 
 def _package(table: object, scope: Scope) -> dict[str, object]:

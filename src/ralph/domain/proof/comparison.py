@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ralph.domain.proof.build_files import changed_sections
+from ralph.domain.proof.inner_tests import inner_weaknesses
 from ralph.domain.proof.makefiles import is_makefile
 from ralph.domain.proof.protection import Guard, Protection, is_found_alike, is_test
 
@@ -37,7 +38,7 @@ def findings(
     moved = _moved(protection, states)
     had_tests = any(map(is_test, known))
     return tuple(
-        Finding(state.path, what, is_test=guard is Guard.TESTS)
+        Finding(state.path, what, is_test=guard in (Guard.TESTS, Guard.INNER))
         for state in states
         if state.path not in moved and (guard := protection.guard(state.path)) is not None
         for what in _wrong_with(guard, state, protection, known, had_tests=had_tests)
@@ -81,6 +82,8 @@ def _wrong_with(
             if state.before is None and any(path.startswith(f"{state.path}/") for path in known):
                 return ["stands where a folder was"]
             return _tests(state, before, after, had_tests=had_tests)
+        case Guard.INNER:
+            return inner_weaknesses(state.path, before or "", after or "") if state.before is not None else []
         case Guard.NOT_MADE:
             return ["was added, and would be loaded in place of Python's or the runner's own module: name it differently"] if state.before is None else []  # fmt: skip
         case Guard.KEPT if state.before is None:

@@ -10,8 +10,9 @@ from enum import StrEnum
 from functools import lru_cache
 
 from ralph.domain.proof.build_files import TOOLS, Scope
+from ralph.domain.proof.inner_tests import may_hold_tests
 from ralph.domain.proof.makefiles import is_makefile, targets_in
-from ralph.domain.proof.scripts import Read, reach, scripts_in
+from ralph.domain.proof.scripts import Read, is_code, reach, scripts_in
 from ralph.domain.proof.tests_ran import runs_tests
 
 
@@ -24,12 +25,21 @@ class Guard(StrEnum):
     NOT_MADE = "not made"  #: what is there is the project's own, but a new one would take another's place
     SECTIONS = "sections"  #: only what decides about verification stays
     TESTS = "tests"  #: may be made and extended
+    INNER = "inner tests"  #: code; but the tests in it may only be extended
 
 
 _TESTS = re.compile(
     r"(?:^|/)(?:tests?|__tests__|testdata|__snapshots__|__mocks__|e2e)(?:/|$)|(?:^|/)spec/.*\.(?:rb|[cm]?[jt]sx?)$"
-    r"|(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.(?:py|go|rs|rb|exs|dart|cc|cpp|c)|tests?\.(?:py|rs)"
-    r"|[^/]*[.-](?:test|spec)\.[cm]?[jt]sx?|[^/]*_spec\.rb|[^/]*Tests?\.(?:java|kt|cs|php|swift)|[^/]*\.bats)$"
+    r"|(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.(?:py|go|rs|rb|exs|dart|cc|cpp|c|lua|ml|zig|erl)|tests?\.(?:py|rs)"
+    r"|[^/]*[.-](?:test|spec)\.[cm]?[jt]sx?|[^/]*_spec\.(?:rb|lua)|[^/]*Tests?\.(?:java|kt|cs|fs|php|swift|scala|groovy)"
+    r"|[^/]*Spec\.(?:scala|groovy|kt|hs)|[^/]*_SUITE\.erl|[^/]*\.(?:bats|t|feature|robot|snap|golden))$"
+)
+# What tests read and call, by names that say so.
+_HELPS_TESTS = re.compile(
+    r"(?:^|/)(?:test|spec)[-_]?(?:utils?|helpers?|support|lib|kit|fixtures?|data|tools?|common|cases)(?:/|\.\w+$)"
+    r"|(?:^|/)(?:asserts?|assertions?|matchers?|expect(?:ations?)?)\.(?:py|[cm]?[jt]sx?|go|rb|php)$"
+    r"|(?:^|/)(?:goldens?|fixtures?|snapshots?|cassettes|approvals?|expected|testcases|cases)/(?:.*/)?[^/]*"
+    r"(?<!\.py)(?<!\.[jt]s)(?<!\.[jt]sx)(?<!\.go)(?<!\.rs)(?<!\.java)(?<!\.rb)(?<!\.kt)(?<!\.md)$"
 )
 # Names by which runners find tests: a test that loses such a name is no longer run.
 _FOUND_BY_NAME = re.compile(
@@ -64,7 +74,7 @@ _KEPT = re.compile(
     r"|^\.buildkite/"
 )
 _SECTIONS = re.compile(
-    r"(?:^|/)(?:pyproject\.toml|setup\.cfg|tox\.ini|package\.json|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?)$"
+    r"(?:^|/)(?:pyproject\.toml|setup\.cfg|tox\.ini|package\.json|Cargo\.toml|go\.mod|pom\.xml|build\.gradle(?:\.kts)?)$"
     r"|^\.ralph/settings[^/]*\.json$"
 )
 _TASK_RUNNERS = re.compile(r"(?:^|/)(?:[Jj]ustfile|Taskfile\.ya?ml|Rakefile)$")
@@ -100,6 +110,9 @@ class Protection:
     tests_are_free: bool = False
     prefix: str = ""
     commands: tuple[tuple[str, str], ...] = ()
+    leaned_on: frozenset[str] = frozenset()  # by tests, though it lies elsewhere
+    programs: frozenset[str] = frozenset()  # folders in which commands look for programs first
+    doctests: bool = False  # examples in docstrings are run
 
     @classmethod
     def of(
@@ -132,11 +145,22 @@ class Protection:
             package_scripts=frozenset(found.package_scripts) if is_known else None,
             tools=frozenset(tool for tool in TOOLS if tool in text) if is_known else None,
         )
+        own = replace(self, scripts=self.scripts | found.scripts)
         return replace(
-            self,
-            scripts=self.scripts | found.scripts,
+            own.leaning(loaded=found.loaded, data=found.data),
+            programs=frozenset(found.programs),
+            doctests=self.doctests or "doctest" in text,
             tests=self.tests or any(map(runs_tests, found.texts)),
             scope=scope,
+        )
+
+    def leaning(self, *, loaded: Iterable[str] = (), data: Iterable[str] = ()) -> Protection:
+        """With what tests lean on: code that is ``loaded`` with them counts as a test, other such files as scripts, and
+        ``data`` may be extended."""
+        files = frozenset(loaded)
+        code = frozenset(filter(is_code, files))
+        return replace(
+            self, scripts=self.scripts | (files - code), leaned_on=self.leaned_on | code | frozenset(data)
         )
 
     def without_exceptions(self) -> Protection:
@@ -162,13 +186,20 @@ class Protection:
             return Guard.SECTIONS
         if _ALWAYS.search(own):
             return Guard.WHOLE
-        if path in self.scripts or _KEPT.search(path) or _TASK_RUNNERS.search(path):
+        is_first = any(path.startswith(f"{folder}/") for folder in self.programs)
+        if path in self.scripts or is_first or _KEPT.search(path) or _TASK_RUNNERS.search(path):
             return Guard.KEPT
         if _RUNNERS_OWN.search(path) or ((lint := _LINT.search(path)) and self.scope.counts(lint[1])):
             return Guard.RUNNER
-        if path.rsplit("/", 1)[-1] == "conftest.py" or (self.tests and is_test(own)):
+        if path.rsplit("/", 1)[-1] == "conftest.py" or (self.tests and self._is_of_tests(path, own)):
             return None if self.tests_are_free else Guard.TESTS
-        return Guard.NOT_MADE if (module := _MODULE.match(own)) and module[1] in _MODULES else None
+        if (module := _MODULE.match(own)) and module[1] in _MODULES:
+            return Guard.NOT_MADE
+        may_hold = self.tests and not self.tests_are_free and may_hold_tests(path, doctests=self.doctests)
+        return Guard.INNER if may_hold else None
+
+    def _is_of_tests(self, path: str, own: str) -> bool:
+        return is_test(own) or path in self.leaned_on or _HELPS_TESTS.search(own) is not None
 
     def puts_back(self, path: str) -> bool:
         """Whether it is put back to judge new code by the old proof. What is compared by its sections is not: its
@@ -176,12 +207,19 @@ class Protection:
         guard = self.guard(path)
         if guard is Guard.SECTIONS:
             return is_makefile(path)
+        if guard is Guard.INNER:
+            return False
         is_code = path.endswith(".rs") and "src" in path.split("/")
         return guard is not None and not is_code
 
 
 def is_test(path: str) -> bool:
     return _TESTS.search(path) is not None
+
+
+def is_read_from_below(path: str) -> bool:
+    """Whether test runners that are started in a folder below look for it, though it may be no part of the project."""
+    return bool(_RUNNERS_OWN.search(path) or (_SECTIONS.search(path) and not path.endswith(".json")))
 
 
 def is_found_alike(path: str, other: str) -> bool:

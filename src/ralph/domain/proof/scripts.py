@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ralph.domain.proof.makefiles import included, recipes_of, targets_in
+from ralph.domain.proof.tests_ran import names_runner
 
 Read = Callable[[str], str | None]
 _INTERPRETERS = re.compile(r"(?:.*/)?(?:(?:ba|da|z|k|fi)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|pwsh)")
@@ -65,22 +66,40 @@ def _lies_at(path: str, name: str) -> bool:
 
 @dataclass(slots=True)
 class Reached:
-    """All that commands run: ``texts`` as far as they are commands themselves."""
+    """All that commands run: ``texts`` as far as they are commands themselves.
+
+    ``loaded``: what a test runner is told to load. ``data``: what scripts read. ``programs``: folders in which programs are
+    looked for first.
+    """
 
     scripts: set[str] = field(default_factory=set)
     targets: set[str] = field(default_factory=set)
     package_scripts: set[str] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
+    loaded: set[str] = field(default_factory=set)
+    data: set[str] = field(default_factory=set)
+    programs: set[str] = field(default_factory=set)
 
 
 def reach(commands: Iterable[tuple[str, str]], read: Read) -> Reached:
     """From commands and the folder of each; ``read`` gives the text of a file of the project, or None."""
     found = Reached()
     waiting = [(command, folder, folder) for command, folder in commands]
-    known = set(waiting)
+    given = frozenset(waiting)
+    known = set(given)
     while waiting:
         command, folder, beside = waiting.pop()
         found.texts.append(command)
+        found.programs.update(_search_path(command, folder))
+        found.loaded.update(
+            path for name in named_for_loading(command) if read(path := _join(folder, name)) is not None
+        )
+        if (command, folder, beside) not in given:  # what the user's own command names may be the work itself
+            found.data.update(
+                path
+                for name in _READS.findall(command)
+                if not is_code(path := _join(folder, name)) and read(path) is not None
+            )
         for more in _one_step(found, command, folder, beside, read):
             if more not in known:
                 known.add(more)
@@ -103,9 +122,8 @@ def _one_step(
         found.targets |= targets
         makefiles = (read(_join(folder, name)) for name in MAKEFILES)
         text = next((one for one in makefiles if one is not None), "")
-        found.scripts.update(
-            path for name in included(text) if (path := _join(folder, name)) and read(path) is not None
-        )
+        # What is not there yet would be read as soon as somebody makes it.
+        found.scripts.update(path for name in included(text) if (path := _join(folder, name)))
         yield from ((line, folder, folder) for line in recipes_of(text, targets))
     for name in _PACKAGE_SCRIPT.findall(command):
         name = _SHORT.get(name, name)
@@ -122,8 +140,51 @@ def _files_run(command: str, folder: str, beside: str, read: Read) -> Iterator[s
         for word in filter(None, (sourced, _script(words))):
             for place in (folder, beside):
                 path = _join(place, _VARIABLE.sub("", word))
-                if path and read(path) is not None:
+                if path and (word == sourced or read(path) is not None):
                     yield path
+
+
+_READS = re.compile(
+    r"(?:\bcat\s+|<\s*|\bxargs\s+-a\s*|--files-from[=\s]|\b(?:diff|cmp)\s(?:.*\s)?)([A-Za-z_.][\w./-]*)"
+)
+_CODE = re.compile(
+    r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|php|c|cc|cpp|h|hpp|cs|swift|scala|sh|vue|svelte|pl|pm)$"
+)
+
+
+def is_code(path: str) -> bool:
+    return _CODE.search(path) is not None
+
+
+_PATH = re.compile(r"""\bPATH\s*[:?]?=\s*["']?([^\s;&"']+)""")
+_HERE = re.compile(r"^(?:\$\(?PWD\)?|\$\{PWD\}|\$\(pwd\)|\$\(CURDIR\)|\.)/")
+_LOADING = re.compile(
+    r"""(?:^|[\s='"])(?:--(?:import|require|loader|experimental-loader|config|rcfile|file)|-r|-c)(?:\s+|=)["']?([\w./@-]+)"""
+)
+_PLUGIN = re.compile(r"(?:^|[\s'\"=])-p\s*([A-Za-z_][\w.]*)")
+
+
+def named_for_loading(text: str) -> Iterator[str]:
+    """What a text with the options of a test runner tells it to load or to read, as paths that it may mean."""
+    if not (names_runner(text) or "NODE_OPTIONS" in text or "addopts" in text):
+        return
+    yield from _LOADING.findall(text)
+    for module in _PLUGIN.findall(text):
+        yield from module_files(module)
+
+
+def module_files(module: str) -> tuple[str, ...]:
+    """Where a module of Python may lie."""
+    path = module.replace(".", "/")
+    return tuple(f"{root}{path}{end}" for root in ("", "src/") for end in (".py", "/__init__.py"))
+
+
+def _search_path(command: str, folder: str) -> Iterator[str]:
+    """Folders of the project that a command puts before the others that have programs."""
+    for places in _PATH.findall(command):
+        for place in places.split(":"):
+            if (bare := _HERE.sub("", place)) and "$" not in bare and (path := _join(folder, bare)):
+                yield path
 
 
 def _lines(text: str) -> Iterator[str]:

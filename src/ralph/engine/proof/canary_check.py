@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.proof.canary import RED, Sighting, plan_canaries, probed_by, sight, unseen
+from ralph.domain.proof.canary import RED, Sighting, missed, plan_canaries, probed_by, sight, unseen
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.tree import Tree
@@ -110,6 +110,8 @@ class Canary(Layer):
         if not sighted and all(self._start[each.label] == RED for each in required):
             reason = "there are no tests of a kind that it knows"
             return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
+        for each in required:
+            seconds += await self._look_again(each, sighted, tree, judging)
         errors = [f"`{command}`: {one.error}" for command, one in sighted.items() if one.error]
         if errors:
             reason = f"nobody knows whether the check can still fail: {'; '.join(errors)}"
@@ -129,14 +131,35 @@ class Canary(Layer):
             self.name, Verdict.FAILED, seconds=seconds, reason=reason, feedback=Feedback(TOLD.format(reason))
         )
 
+    async def _look_again(
+        self, each: RequiredCommand, sighted: dict[str, Sighting], tree: Tree, judging: Judging
+    ) -> float:
+        """Plant those alone that a command did not name this time, until it names them or passes: it may only have
+        stopped at another one."""
+        seconds = 0.0
+        while (now := sighted.get(each.label)) and (places := missed(self._start[each.label], now)):
+            alone, more = await self._sight(tree, judging, [each], only_at=places)
+            seconds += more
+            if not (found := alone[each.label]).failed or not found.seen:
+                break
+            sighted[each.label] = replace(now, seen=now.seen | found.seen)
+        return seconds
+
     async def _sight(
-        self, tree: Tree, occasion: Occasion, required: Sequence[RequiredCommand]
+        self,
+        tree: Tree,
+        occasion: Occasion,
+        required: Sequence[RequiredCommand],
+        *,
+        only_at: Collection[str] | None = None,
     ) -> tuple[dict[str, Sighting], float]:
-        """What each command does with canaries planted in these files, and how long that took."""
+        """What each command does with canaries planted in these files, or in some places only, and how long that took."""
         found: dict[str, Sighting] = {}
         seconds = 0.0
         async with self._proving.store.checkout(tree) as checkout:
             canaries = plan_canaries(tree.files, partial(self._read, checkout), self._nonce())
+            if only_at is not None:
+                canaries = tuple(canary.only_at(only_at) for canary in canaries)
             if not canaries:
                 return found, seconds
             for canary in canaries:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.comparison import FileState, Finding, findings, summary, tell_agent, way_out
 from ralph.domain.proof.layer_names import LayerName
-from ralph.domain.proof.protection import Protection
+from ralph.domain.proof.leaning import (
+    FRAMEWORK,
+    IN_SETTINGS,
+    IN_TESTS,
+    NAMED_DATA,
+    SETTINGS,
+    data_of_tests,
+    helpers_in,
+    loaded_by,
+)
+from ralph.domain.proof.protection import Protection, is_test, matches_any
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Judging, When
@@ -18,6 +29,7 @@ from ralph.engine.proof.proving import named
 from ralph.errors import GitFailed
 
 SHOWN_LINES = 4
+HIDDEN = "was added where git does not look, and test runners read it: delete it"
 
 
 class ComparisonCheck:
@@ -56,6 +68,11 @@ class ComparisonCheck:
         try:
             tree = await self._store.snapshot()
             guarded = await states_of(self._store, tree, self._protection.without_exceptions())
+            hidden = [
+                Finding(path, HIDDEN)
+                for path in await self._store.list_above()
+                if path not in tree.files and not matches_any(path, self._protection.may_change)
+            ]
         except GitFailed as error:
             return CheckResult(
                 self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
@@ -66,7 +83,7 @@ class ComparisonCheck:
         concern = "; ".join(filter(None, (self._concern(settings), allowed)))
         if self._settings_deny:
             states += [state for state in settings if state.path not in tree.files]
-        found = findings(self._protection, states, known=self._store.base.files.keys())
+        found = (*findings(self._protection, states, known=self._store.base.files.keys()), *hidden)
         pending = self._pending(found, tree)
         self._changed.pending = pending
         denied = [one for one in found if not one.is_test or self._tests is TestsPolicy.LOCKED]
@@ -137,7 +154,8 @@ async def states_of(store: ProofStore, tree: Tree, protection: Protection) -> li
 
 
 async def follow(protection: Protection, store: ProofStore) -> Protection:
-    """With the scripts that the commands run in turn, as they were when the work began. Raises GitFailed."""
+    """With the scripts that the commands run in turn, and with what tests lean on, as both were when the work began.
+    Raises GitFailed."""
     texts: dict[str, str | None] = {}
     wanted: set[str] = set()
 
@@ -149,7 +167,24 @@ async def follow(protection: Protection, store: ProofStore) -> Protection:
     found = protection.following(read)
     while wanted:
         for path in wanted:
-            texts[path] = (await store.content(store.base.files[path])).decode(errors="replace")
+            texts[path] = await _text(store, path)
         wanted.clear()
         found = protection.following(read)
-    return found
+    return await _with_leaned_on(found, store)
+
+
+async def _with_leaned_on(protection: Protection, store: ProofStore) -> Protection:
+    paths = store.base.files.keys()
+    if not any(map(is_test, paths)):
+        return protection
+    named = [one for one in await store.find(NAMED_DATA, *IN_TESTS) if is_test(one[0])]
+    helping = [one for one in await store.find(FRAMEWORK) if not is_test(one[0])]
+    settings = dict.fromkeys(path for path, _ in await store.find(SETTINGS, *IN_SETTINGS))
+    texts = {path: await _text(store, path) for path in settings}
+    loaded = helpers_in(helping, paths) | loaded_by(texts, paths)
+    doctests = protection.doctests or any("doctest" in text for text in texts.values())
+    return replace(protection.leaning(loaded=loaded, data=data_of_tests(named, paths)), doctests=doctests)
+
+
+async def _text(store: ProofStore, path: str) -> str:
+    return (await store.content(store.base.files[path])).decode(errors="replace")

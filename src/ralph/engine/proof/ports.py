@@ -47,6 +47,16 @@ class ProofStore(Protocol):
         """A folder with exactly these files, and what commands need besides; gone when the block ends."""
         ...
 
+    async def find(self, pattern: str, *where: str) -> list[tuple[str, str]]:
+        """What an extended regular expression finds in the texts of the base, each with its path; ``where``: patterns
+        of paths."""
+        ...
+
+    async def list_above(self) -> list[str]:
+        """Settings of test runners in the folders above a checkout that the run did not begin with: they would be found
+        there."""
+        ...
+
     def remember(self, name: str, text: str) -> None:
         """Keep a note for as long as the run can be resumed."""
         ...

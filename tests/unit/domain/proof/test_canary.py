@@ -158,7 +158,8 @@ def test_a_command_is_probed_if_it_showed_a_canary_or_runs_tests_itself(
         (Sighting(True, ALL, ALL), Sighting(False, ALL, ALL), "can no longer fail"),
         (Sighting(True, ALL, ALL), Sighting(True, ALL, frozenset("a")), "no longer runs tests that it ran at the start: b"),
         (Sighting(True, ALL, ALL), Sighting(True, frozenset("a"), frozenset("a")), ""),  # b was removed: not for us to say
-        (Sighting(True, ALL, frozenset("a")), Sighting(True, ALL, frozenset("b")), ""),  # it stops at the first
+        (Sighting(True, ALL, frozenset("a")), Sighting(True, ALL, frozenset("b")), "no longer runs tests that it ran at the start: a"),
+        (Sighting(True, ALL, frozenset("a")), Sighting(True, ALL, frozenset("a")), ""),  # b never was named
         (Sighting(True, ALL), Sighting(True, ALL), ""),
     ],
 )  # fmt: skip

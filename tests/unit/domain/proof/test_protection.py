@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph.domain.proof.build_files import changed_sections
 from ralph.domain.proof.makefiles import FIRST, rules_of, targets_in
 from ralph.domain.proof.protection import Guard, Protection, matches
 from ralph.domain.proof.scripts import scripts_in
@@ -55,6 +58,14 @@ NOTHING_RUN = Protection.of([("test -f x", ".")])
         ("tests/target/test_a.py", Guard.TESTS),
         ("tests/venv/test_a.py", Guard.TESTS),
         ("node_modules/a/test/a.test.js", None),
+        ("t/slug.t", Guard.TESTS),
+        ("testutil/asserts.go", Guard.TESTS),
+        ("support/assertions.py", Guard.TESTS),
+        ("fixtures/slugs.json", Guard.TESTS),
+        ("fixtures/views.py", None),
+        ("golden/a.txt", Guard.TESTS),
+        ("src/lib.rs", Guard.INNER),
+        ("go.mod", Guard.SECTIONS),
     ],
 )
 def test_paths_are_guarded_by_what_they_are(path: str, guard: Guard | None) -> None:
@@ -74,6 +85,60 @@ def test_the_users_patterns_add_and_take_away() -> None:
     assert own.guard("web/yarn.lock") is Guard.WHOLE
     assert own.guard("tests/data/x.json") is None
     assert own.guard("tests/test_x.py") is Guard.TESTS
+
+
+FILES = {
+    "check.sh": ". ./local.env\nfor one in $(cat suite.txt); do python -m unittest $one; done\n",
+    "suite.txt": "tests.test_a\n",
+    "Makefile": "-include local.conf\ntest:\n\tpytest\n",
+    "plug.py": "",
+    "ci/suite.ini": "",
+    "setup.mjs": "",
+    "status.txt": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "guard"),
+    [
+        ("sh check.sh", "local.env", Guard.KEPT),  # nobody has made it yet
+        ("sh check.sh", "suite.txt", Guard.TESTS),
+        ("make test", "local.conf", Guard.KEPT),
+        ("pytest -p plug -c ci/suite.ini", "plug.py", Guard.TESTS),
+        ("pytest -p plug -c ci/suite.ini", "ci/suite.ini", Guard.KEPT),
+        ("node --import ./setup.mjs --test", "setup.mjs", Guard.TESTS),
+        ("NODE_OPTIONS=--import=./setup.mjs npm test", "setup.mjs", Guard.TESTS),
+        ("PATH=$PWD/bin:$PATH pytest", "bin/python", Guard.KEPT),
+        ("python -m doctest shop.py", "shop.py", Guard.INNER),
+        ("pytest", "shop.py", None),
+        ("grep -q ok status.txt", "status.txt", None),  # that may be the work
+    ],
+)
+def test_what_commands_load_and_read_is_guarded(command: str, path: str, guard: Guard | None) -> None:
+    protection = replace(Protection.of([(command, ".")]), tests=True)
+    assert protection.following(FILES.get).guard(path) is guard
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "is_same"),
+    [
+        ("Cargo.toml", '[features]\ndefault = ["a"]\na = []\n', "[features]\ndefault = []\na = []\n", False),
+        ("Cargo.toml", '[features]\ndefault = ["a"]\n', '[features]\ndefault = ["a", "b"]\n', True),
+        ("Cargo.toml", "[package]\n", '[package]\n[patch.crates-io]\nx = { path = "x" }\n', False),
+        ("go.mod", "require a.org/x v1.0.0\n", "require a.org/x v1.0.0\nreplace a.org/x => ./x\n", False),
+        (
+            "go.mod",
+            "require (\n\ta.org/x v1.0.0\n)\n",
+            "require (\n\ta.org/x v1.2.0\n\ta.org/y v1.0.0\n)\n",
+            True,
+        ),
+        ("go.mod", "require a.org/x v1.0.0\n", "require a.org/y v1.0.0\nreplace a.org/y => ./y\n", True),
+    ],
+)
+def test_what_takes_the_place_of_a_dependency_decides(
+    path: str, before: str, after: str, is_same: bool
+) -> None:
+    assert (changed_sections(path, before, after) == []) is is_same
 
 
 @pytest.mark.parametrize(
