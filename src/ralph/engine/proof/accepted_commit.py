@@ -30,6 +30,7 @@ class AcceptedCommit(Layer):
         self.commit = ""
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
+        await self._git.unlock()
         made = await self._git.commit_all(f"{judging.assignment.key}: what the session left uncommitted")
         commit = made or await self._git.commit_of("HEAD")
         if self._is_compared and (wrong := await self._unlike(tree, await self._store.tree_of(commit))):

@@ -88,7 +88,11 @@ class CommitStore(ProofStore, Protocol):
 
 
 class Committer(Protocol):
-    """The work's own git."""
+    """Git in a tree where nobody else works."""
+
+    async def unlock(self) -> None:
+        """Remove the lock of a git that was killed."""
+        ...
 
     async def commit_all(self, message: str) -> str:
         """The commit; empty if there was nothing to commit."""
