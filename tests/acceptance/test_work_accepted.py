@@ -80,3 +80,21 @@ def test_a_commit_that_is_not_what_was_judged_is_denied(tasks: TaskProject) -> N
     assert "the commit is not what was judged: start.txt" in tasks.prompt("coder", 2)
     assert "failed: commit" in said
     assert tasks.git("show", "main:start.txt") == "start"
+
+
+def test_what_filters_of_the_user_make_of_files_is_no_lie(tasks: TaskProject) -> None:
+    tasks.git("config", "filter.shift.clean", "tr a-z b-za")
+    tasks.git("config", "filter.shift.smudge", "tr b-za a-z")
+    tasks.write(".gitattributes", "*.enc filter=shift\n*.bat text eol=crlf\n")
+    tasks.write("secret.enc", "hello\n")
+    tasks.write("run.bat", "echo\r\n")
+    tasks.commit("files that are not committed as they are")
+    tasks.settings()
+    tasks.verified("grep -q hello secret.enc && grep -q more run.bat")
+    tasks.role("coder", "printf 'more\\r\\n' >> run.bat; printf 'new\\r\\n' > new.bat")
+
+    tasks.work(check=0)
+
+    assert tasks.launches() == ["T-1 coder"]
+    assert tasks.git("show", "main:secret.enc") == "ifmmp"
+    assert tasks.git("show", "main:run.bat") == "echo\nmore"
