@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ralph.domain.loop.prompt import fill
@@ -19,6 +19,10 @@ QUESTIONS = 5
 """At most, about the changes of one claim."""
 PROMPT_CHARS = 20_000
 WHY_CHARS = 300
+COMPARISONS = 20_000
+"""Of lines that are the same, for one look at two files; lines that are there once come on top."""
+END = "\n"
+"""No line is called that: where both files end, so that whatever is the same before it is found."""
 MOVED = 0.5
 """How much of two files must be the same for one to have become the other."""
 
@@ -160,14 +164,41 @@ def _diff(state: FileState, new_path: str = "") -> str:
     except UnicodeDecodeError:
         sizes = (f"{len(one)} bytes" if one is not None else "nothing" for one in (state.before, state.after))
         return f"{state.path}: not a text; {' became '.join(sizes)}"
-    lines = difflib.unified_diff(
-        before,
-        after,
-        state.path if state.before is not None else "nothing",
-        (new_path or state.path) if state.after is not None else "nothing",
-        lineterm="",
-    )
-    return "\n".join(lines)
+    old = state.path if state.before is not None else "nothing"
+    new = (new_path or state.path) if state.after is not None else "nothing"
+    return "\n".join((f"--- {old}", f"+++ {new}", *_hunks(before, after)))
+
+
+def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    anchors = _anchors(before, after)
+    one, other = [*before, END], [*after, END]
+    matcher = difflib.SequenceMatcher(lambda line: line not in anchors, one, other, autojunk=False)
+    for group in matcher.get_grouped_opcodes():
+        (_, at, _, new_at, _), (_, _, end, _, new_end) = group[0], group[-1]
+        count, new_count = len(before[at:end]), len(after[new_at:new_end])
+        yield f"@@ -{at + 1},{count} +{new_at + 1},{new_count} @@"
+        for tag, at, end, new_at, new_end in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in before[at:end])
+                continue
+            yield from (f"-{line}" for line in before[at:end])
+            yield from (f"+{line}" for line in after[new_at:new_end])
+
+
+def _anchors(before: Sequence[str], after: Sequence[str]) -> frozenset[str]:
+    """Lines by which two files are laid side by side. All that are in both would take minutes in files that repeat a
+    few; and none is needed if what differs cannot fit into a question anyway."""
+    one, other = Counter(before), Counter(after)
+    if sum(len(line) for line in ((one - other) + (other - one)).elements()) > DIFF_CHARS:
+        return frozenset((END,))
+    cost = {line: count * other[line] for line, count in one.items() if line in other}
+    found, total = {END}, 0
+    for line in sorted(cost, key=cost.__getitem__):
+        total += cost[line]
+        if cost[line] > 1 and total > COMPARISONS:
+            break
+        found.add(line)
+    return frozenset(found)
 
 
 def _visible(line: str) -> str:

@@ -80,7 +80,7 @@ class TestsReview:
         """Whether the task demands what was found: then these files are allowed as they are in ``tree``."""
         try:
             states = await states_of(self._store, tree, self._protection)
-            # In a thread: files can be made so that comparing them takes minutes, and a stop must be heard.
+            # In a thread: large files take seconds, and a stop must be heard.
             changes = await asyncio.to_thread(changes_of, [one.path for one in found], states)
             portions, too_much = portions_of(changes)
             if too_much:

@@ -71,6 +71,49 @@ def test_nothing_hides_behind_a_character_that_shows_nothing(end: str) -> None:
     assert end not in change.diff
 
 
+LINES = st.lists(st.sampled_from(["", "a", "b", "    assert f(1) == 2", "-", "+++", "@@"]), max_size=30)
+
+
+@given(LINES, LINES)
+def test_a_diff_has_everything_that_differs(before: list[str], after: list[str]) -> None:
+    assert_is_diff(["begin", *before, "end"], ["begin", *after, "end"])
+
+
+@pytest.mark.parametrize("different", [100, 120])
+@pytest.mark.parametrize("changed", [3, 50])
+def test_large_files_of_the_same_few_lines_are_not_compared_for_minutes(different: int, changed: int) -> None:
+    before = [f"row {number % different}" for number in range(20_000)]
+    after = [line if number % changed else f"other {number}" for number, line in enumerate(before)]
+    assert_is_diff(before, after)
+
+
+def test_one_change_of_a_large_file_is_a_small_diff() -> None:
+    before = [f"    assert row({number % 100})" for number in range(20_000)]
+    after = [*before[:9_000], "    assert True", *before[9_001:]]
+    assert assert_is_diff(before, after) < 20
+
+
+def assert_is_diff(before: list[str], after: list[str]) -> int:
+    """What is taken away and added makes one of the other. Returns its number of lines."""
+    state = FileState("tests/a.txt", "\n".join(before).encode(), "\n".join(after).encode())
+    (change,) = changes_of([state.path], [state])
+    made, place = list[str](), 0
+    _, _, *lines = change.diff.split("\n")
+    for line in lines:
+        if line.startswith("@@ -"):
+            start = int(line.split()[1].partition(",")[0][1:]) - 1
+            made += before[place:start]
+            place = start
+        elif line[0] == "+":
+            made.append(line[1:])
+        else:
+            assert before[place] == line[1:]
+            made += [line[1:]] if line[0] == " " else []
+            place += 1
+    assert made + before[place:] == after
+    return len(lines)
+
+
 def test_an_escape_sequence_hides_no_lines() -> None:
     (change,) = changes_of(["t.py"], [FileState("t.py", b"", b"# \x1b]0;\nassert True\n# \x07\n")])
 
