@@ -90,6 +90,23 @@ def test_an_approval_is_refused_if_the_tests_were_gutted_even_by_an_earlier_run(
     assert "tests/test_slug.py" in plan.story["reviewFeedback"]
 
 
+def test_what_an_unaccepted_run_of_a_prompt_committed_is_not_the_baseline_of_a_plan(plan: ProvenPlan) -> None:
+    gutted = "printf 'import unittest\\nclass T(unittest.TestCase):\\n    def test_a(self): pass\\n' > tests/test_slug.py"
+    plan.plays(f"{gutted}; {COMMIT}; echo '<response>DONE</response>'")
+    file = plan.project.root / ".ralph" / "settings.json"
+    settings = json.loads(file.read_text())
+    file.write_text(json.dumps({**settings, "guardrails": [{"command": VERIFY}], "tests": "locked"}))
+    prompt = "Fix it, then say <response>DONE</response>."
+    plan.project.ralph("run", "-p", prompt, "-m", "1", "--no-sandbox", check=LIMIT_REACHED)
+    file.write_text(json.dumps(settings))
+    plan.plays(plan.builds("true"), plan.approves())
+
+    said = plan.project.ralph(*RUN, "-n", "2", check=LIMIT_REACHED).stderr
+
+    assert "the approval of A was refused" in said
+    assert "tests/test_slug.py" in plan.story["reviewFeedback"]
+
+
 def test_the_tests_of_an_accepted_story_are_proof_for_the_next(plan: ProvenPlan) -> None:
     more = TEST.replace("Hello World", "A b").replace("hello-world", "a-b").replace("Slugs", "More")
     plan.plays(

@@ -69,14 +69,15 @@ async def prompt_layers(kit: Kit) -> ProofLayers:
     if not commands:
         return ProofLayers()
     store = proof_store(kit)
-    earlier = _earlier_base(kit, store, commands)
+    earlier = earlier_base(kit, store, commands)
     await store.open(amend=earlier.amend if earlier is not None else None)
     layers = await proof_layers(kit, commands, store=store)
     warnings = [earlier.warning] if earlier is not None and earlier.warning else []
     return replace(layers, warnings=warnings, end=store.close)
 
 
-def _earlier_base(kit: Kit, store: GitProofStore, commands: Sequence[RequiredCommand]) -> EarlierBase | None:
+def earlier_base(kit: Kit, store: GitProofStore, commands: Sequence[RequiredCommand]) -> EarlierBase | None:
+    """What an unaccepted run of a prompt left in this working tree, if the last one was not accepted."""
     from ralph.adapters.storage.earlier_runs import unaccepted_runs
     from ralph.adapters.workspace.earlier_base import EarlierBase
     from ralph.adapters.workspace.proof_store import GitProofStore

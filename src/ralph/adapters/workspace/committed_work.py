@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from ralph.adapters.git import Git
@@ -35,12 +35,19 @@ class CommittedWork(GitProofStore):
         self._theirs = theirs
         self._is_converted = True
 
-    async def begin(self, *, uncommitted: Iterable[str], since: str = "") -> None:
+    async def begin(
+        self,
+        *,
+        uncommitted: Iterable[str],
+        since: str = "",
+        amend: Callable[[Tree], Awaitable[Tree]] | None = None,
+    ) -> None:
         """``uncommitted``: files as seen from the workspace. Raises GitFailed.
 
-        ``since``: the commit from which on nothing was accepted; empty: what is there now is accepted.
+        ``since``: the commit from which on nothing was accepted; empty: what is there now is accepted, as far as
+        ``amend`` leaves it.
         """
-        await self.open()
+        await self.open(amend=amend)
         if (known := self.recall(CONVERTED, must=self._is_begun)) is not None:
             self._is_converted = known == "yes"
             return

@@ -36,7 +36,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
 from ralph.wiring.plan_memory import ASIDE, PlanMemory, adopt_memory, forget_unjudged, plan_memory
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.proof import ProofLayers, has_base, proof_folder, proof_layers, proof_store
+from ralph.wiring.proof import ProofLayers, earlier_base, has_base, proof_folder, proof_layers, proof_store
 from ralph.wiring.requirements import (
     guardrails_of,
     require_runnable,
@@ -123,6 +123,7 @@ class PlanComposition:
         )
 
         proof, accept = await self._layers(kit, audit, repository, memory)
+        warnings += proof.warnings
 
         def mark() -> None:
             write_marker(root, self._marker(kit, audit, top), write_atomic)
@@ -217,8 +218,11 @@ class PlanComposition:
             theirs=lambda: audit.plan.tree.uncommitted,
         )
         since = memory.trusted.since if memory is not None else ""
-        await work.begin(uncommitted=(await repository.state()).uncommitted, since=since)
-        return await proof_layers(kit, required, store=work), work.accept
+        earlier = earlier_base(kit, work, required)
+        uncommitted = (await repository.state()).uncommitted
+        await work.begin(uncommitted=uncommitted, since=since, amend=earlier.amend if earlier else None)
+        layers = await proof_layers(kit, required, store=work)
+        return replace(layers, warnings=[earlier.warning] if earlier and earlier.warning else []), work.accept
 
     def _marker(self, kit: Kit, audit: PlanAudit, top: Path | None) -> ActiveMarker:
         mode, tree = audit.mode, audit.plan.tree
