@@ -87,6 +87,7 @@ def _run_on_streams(
             verbose=verbose,
             stream_agent_output=False,
             json_lines=json_lines,
+            is_part=True,
         )
         if not json_lines:
             return [part]

@@ -80,7 +80,8 @@ class Console:
     """A listener that prints the run.
 
     ``json_lines``: stdout belongs to ``JsonLines``, so the agent's words are not printed. ``out_look``: if ``out`` is
-    not the same terminal as ``err``. ``status`` gets every event and is erased before each line.
+    not the same terminal as ``err``. ``status`` gets every event and is erased before each line. ``is_part``: the run
+    that it belongs to says how to continue.
     """
 
     def __init__(
@@ -95,7 +96,9 @@ class Console:
         out_look: Look | None = None,
         status: StatusLine | None = None,
         zone: tzinfo | None = None,
+        is_part: bool = False,
     ) -> None:
+        self._is_part = is_part
         self._out = Outlet(out)
         self._err = Outlet(err)
         self._one_screen = same_place(out, err)
@@ -454,7 +457,8 @@ class Console:
         figures = [f"iterations: {event.iterations}", spent, f"time: {duration(event.seconds)}"]
         lines = ["", title, "   " + ", ".join(figure for figure in figures if figure)]
         lines += ["   " + self._odd(clean_line(concern)) for concern in event.concerns]
-        if self._started is not None and (advice := how_to_continue(self._started, event)):
+        started = None if self._is_part else self._started
+        if started is not None and (advice := how_to_continue(started, event)):
             lines.append(self._dim(f"   {advice}"))
         if event.hint:
             lines += ["   hint: " + clean(event.hint).rstrip("\n").replace("\n", "\n   ")]
