@@ -413,3 +413,22 @@ def test_the_commit_may_have_a_pointer_to_a_large_file(
     files = opened(project).base.files
     found = is_filtered(opened(project), files["large.bin"], files["pointer"])
     assert asyncio.run(found) is is_honest
+
+
+def test_settings_above_a_worktree_count_unless_the_project_has_committed_them(project: Path) -> None:
+    write(project, {"pyproject.toml": "[project]\nname = 'a'\n"})
+    git(project, "add", "pyproject.toml")
+    git(project, "commit", "-qm", "settings")
+    tree = project / ".ralph" / "worktrees" / "T-1"
+    git(project, "worktree", "add", "-q", str(tree))
+    runner = PosixProcessRunner(run_id="r1", base_environment=os.environ)
+    store = GitProofStore(project / ".ralph" / "runs" / "r1" / "proof", tree, runner, top=tree)
+    asyncio.run(store.open())
+
+    write(
+        project,
+        {"pyproject.toml": "[tool.pytest.ini_options]\n", ".ralph/worktrees/pytest.ini": "[pytest]\n"},
+    )
+    assert sorted(asyncio.run(store.list_above())) == ["../../../pyproject.toml", "../pytest.ini"]
+    git(project, "commit", "-qam", "the user's, or another task's that was merged")
+    assert asyncio.run(store.list_above()) == ["../pytest.ini"]

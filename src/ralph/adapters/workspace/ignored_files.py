@@ -61,10 +61,15 @@ def list_manifest(top: Path, ignored: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def project_around(top: Path, folder: Path) -> Path:
+    """The project that the run's ``folder`` is in: of a task in a worktree, the user's own checkout."""
+    return next((place for place in folder.parents if (place / ".git").exists()), top)
+
+
 def list_settings(top: Path, folder: Path) -> dict[str, str]:
     """Settings of test runners in the folders above ``top`` and ``folder``, up to the project's own: whatever is started
     in one of them finds those."""
-    project = next((place for place in folder.parents if (place / ".git").exists()), top)
+    project = project_around(top, folder)
     above = {place for low in (top, folder) for place in (low, *low.parents) if place.is_relative_to(project)}
     places = [place for each in above for place in (each, *(each / name for name in SETTINGS_FOLDERS))]
     files = (place / name for place in places for name in _children(place) if not name.endswith("/"))

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ralph.adapters.files import read_whole, write_atomic
 from ralph.adapters.git import Git
-from ralph.adapters.workspace.ignored_files import bring, list_manifest, list_settings
+from ralph.adapters.workspace.ignored_files import bring, list_manifest, list_settings, project_around
 from ralph.adapters.workspace.object_ids import begin_id, id_of_file, object_id
 from ralph.adapters.workspace.sealed_files import (
     lost,
@@ -114,7 +114,7 @@ class GitProofStore:
             return
         work = await self._work()
         self._manifest = await asyncio.to_thread(list_manifest, self.top, work.ignored)
-        self._manifest |= await asyncio.to_thread(list_settings, self.top, self._folder)
+        self._manifest |= await asyncio.to_thread(list_settings, self.top, self._folder.resolve())
         self.remember(MANIFEST, json.dumps(self._manifest))
         found = await (self.tree_of(base) if base else self._snapshot(work))
         await self.remember_base(found if amend is None else await amend(found))
@@ -269,9 +269,23 @@ class GitProofStore:
         return await self._private(index=self._folder / BASE).grep(pattern, *where, most=MOST_READ)
 
     async def list_above(self) -> list[str]:
-        """Settings of test runners above the checkouts, and above the work, that the run did not begin with."""
-        now = await asyncio.to_thread(list_settings, self.top, self._folder)
-        return [path for path, signature in now.items() if self._manifest.get(path) != signature]
+        """Settings of test runners above the checkouts, and above the work, that the run did not begin with. Those that
+        the user has committed since, or that came with other work that was merged, are the project's own."""
+        folder = self._folder.resolve()
+        now = await asyncio.to_thread(list_settings, self.top, folder)
+        changed = [path for path, signature in now.items() if self._manifest.get(path) != signature]
+        project = project_around(self.top, folder)
+        return [path for path in changed if not await self._is_committed(path, project)]
+
+    async def _is_committed(self, path: str, project: Path) -> bool:
+        """Whether the checkout around a worktree has it as it is in its commit."""
+        file = Path(os.path.normpath(self.top / path))
+        if file.is_relative_to(self.top) or not file.is_relative_to(project):
+            return False
+        ran = await self._user(project).run(
+            "rev-parse", "--verify", "--quiet", f"HEAD:{file.relative_to(project).as_posix()}"
+        )
+        return ran.ok and id_of_file(file, ran.text) == ran.text
 
     def remember(self, name: str, text: str) -> None:
         """A note, for as long as the run can be resumed."""

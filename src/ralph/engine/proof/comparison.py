@@ -29,7 +29,7 @@ from ralph.engine.proof.proving import named
 from ralph.errors import GitFailed
 
 SHOWN_LINES = 4
-HIDDEN = "was added where git does not look, and test runners read it: delete it"
+HIDDEN = "is no part of the work, but test runners read it, and it has changed since the work began: undo that if you did it"
 
 
 class ComparisonCheck:
