@@ -279,7 +279,7 @@ class GitProofStore:
 
     async def _is_committed(self, path: str, project: Path) -> bool:
         """Whether the checkout around a worktree has it as it is in its commit."""
-        file = Path(os.path.normpath(self.top / path))
+        file = Path(posixpath.normpath(self.top / path))
         if file.is_relative_to(self.top) or not file.is_relative_to(project):
             return False
         ran = await self._user(project).run(

@@ -29,7 +29,9 @@ from ralph.engine.proof.proving import named
 from ralph.errors import GitFailed
 
 SHOWN_LINES = 4
-HIDDEN = "is no part of the work, but test runners read it, and it has changed since the work began: undo that if you did it"
+HIDDEN = (
+    "is outside of the work, but test runners read it, and it was changed meanwhile: undo that if you did it"
+)
 
 
 class ComparisonCheck:
