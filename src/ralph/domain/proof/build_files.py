@@ -116,7 +116,8 @@ def _cargo(table: Mapping[str, Any]) -> dict[str, object]:
 
 
 _GO_LINE = re.compile(
-    r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s*=>\s*(\.\S*)|^\s*(?:require\s+)?(\S+)\s+v\S+", re.MULTILINE
+    r"^[ \t]*(?:replace[ \t]+)?(\S+)(?:[ \t]+v\S+)?[ \t]*=>[ \t]*(\.\S*)|^[ \t]*(?:require[ \t]+)?(\S+)[ \t]+v\S+",
+    re.MULTILINE,
 )
 
 
@@ -184,7 +185,7 @@ def _pom(text: str) -> dict[str, object]:
     return found
 
 
-_COMMENTS = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/")
+_COMMENTS = re.compile(r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 
 
 def _gradle(text: str) -> dict[str, object]:

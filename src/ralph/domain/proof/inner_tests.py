@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 from ralph.domain.proof.weakened_tests import weaknesses
 
-_TEST = re.compile(
-    r"(?:^[ \t]*#\[[^\n]*\n)*[ \t]*#\[(?:cfg\((?:all\()?test\b|(?:\w+::)*test\b)[^\n]*", re.MULTILINE
-)
-_ASSERTED = re.compile(r"^\s*//[/!](.*\bassert.*)$", re.MULTILINE)
+# No pattern may look at the same text again and again: an agent writes it.
+_TEST = re.compile(r"#\[(?:cfg\((?:all\()?test\b|(?:\w{1,80}::){0,8}test\b)[^\n]*")
+_ASSERTED = re.compile(r"^[ \t]*//[/!](.*\bassert.*)$", re.MULTILINE)
 _EXAMPLE = re.compile(r"""^[ \t]*>>> .*(?:\n(?![ \t]*(?:$|\"\"\"|'''|>>> )).*)*""", re.MULTILINE)
-_NO_CODE = re.compile(r"""(?s)//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\[^']*|[^'\\\n])'""")
+_NO_CODE = re.compile(r"""(?s)//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|'(?:\\[^']*|[^'\\\n])'""")
 
 
 def may_hold_tests(path: str, *, doctests: bool) -> bool:
@@ -37,9 +36,21 @@ def _rust_tests(text: str) -> Iterator[str]:
     end = 0
     for start in _TEST.finditer(code):
         if start.start() >= end:
+            begin = _first_attribute(code, start.start(), end)
             end = _end_of_item(code, start.end())
-            yield "\n".join(line.strip() for line in text[start.start() : end].splitlines())
+            yield "\n".join(line.strip() for line in text[begin:end].splitlines())
     yield from (asserted.strip() for asserted in _ASSERTED.findall(text))
+
+
+def _first_attribute(code: str, at: int, least: int) -> int:
+    """Where the attributes before the one at ``at`` begin, each on a line of its own; not before ``least``."""
+    *before, indent = code[least:at].split("\n")
+    if indent.strip():
+        return at
+    begin = at - len(indent)
+    while before and before[-1].lstrip().startswith("#["):
+        begin -= len(before.pop()) + 1
+    return begin
 
 
 def _end_of_item(code: str, at: int) -> int:

@@ -16,9 +16,10 @@ _SKIPS = re.compile(
     r"|\bpytest\.(?:mark\.)?(?:skip|xfail)|\bunittest\.skip|\bSkipTest\b",
     re.MULTILINE,
 )
-# A quote that does not end on its line is an apostrophe or a lifetime, and so does not match.
+# A quote that does not end on its line is an apostrophe or a lifetime, and so does not match. Looking for its end again
+# and again must not take long, so quotes have an end anyway.
 _COMMENT_OR_QUOTE = re.compile(
-    r"""(?s)//[^\n]*|/\*.*?(?:\*/|\Z)|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)"""
+    r"""(?s)//[^\n]*|/\*.*?(?:\*/|\Z)|("(?:\\.|[^"\\\n]){0,1000}"|'(?:\\.|[^'\\\n]){0,1000}'|`(?:\\.|[^`\\]){0,9999}`)"""
 )
 _IMPORT = re.compile(r"^\s*(?:import|from|use|using|const\s*\{[^}]*\}\s*=\s*require)\b")
 SHOWN = 3

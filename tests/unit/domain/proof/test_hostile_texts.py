@@ -1,0 +1,23 @@
+"""Rules that read what an agent wrote take a moment, whatever it is: nothing else of ralph runs meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph.domain.proof.build_files import changed_sections
+from ralph.domain.proof.inner_tests import inner_weaknesses
+from ralph.domain.proof.weakened_tests import weaknesses
+
+RUST = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn sums() { assert_eq!(sum(), 3); }\n}\n"
+TIMES = 40_000
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "unit", ["\n", " ", "/*", '\\"', "'\\", "#[a]\n", "#[test]\n", "x::", "///", "// assert ", "a => ", "{"]
+)
+def test_repeated_text_is_read_once(unit: str) -> None:
+    hostile = unit * TIMES
+    assert not inner_weaknesses("lib.rs", RUST, RUST + hostile)
+    assert not weaknesses("a.test.js", "expect(1)\n", "expect(1)\n" + hostile)
+    assert not changed_sections("go.mod", "module a\n", "module a\n" + hostile)
