@@ -150,7 +150,7 @@ class Protection:
             own.leaning(loaded=found.loaded, data=found.data),
             programs=frozenset(found.programs),
             doctests=self.doctests or "doctest" in text,
-            tests=self.tests or any(map(runs_tests, found.texts)),
+            tests=self.tests or "doctest" in text or any(map(runs_tests, found.texts)),
             scope=scope,
         )
 

@@ -119,6 +119,11 @@ def test_what_commands_load_and_read_is_guarded(command: str, path: str, guard: 
     assert protection.following(FILES.get).guard(path) is guard
 
 
+def test_examples_are_tests_wherever_a_command_runs_them() -> None:
+    protection = Protection.of([("python -m doctest shop.py", ".")]).following(FILES.get)
+    assert protection.guard("shop.py") is Guard.INNER
+
+
 @pytest.mark.parametrize(
     ("path", "before", "after", "is_same"),
     [
