@@ -132,3 +132,21 @@ def test_what_git_commits_is_judged_not_what_lies_in_the_folder(plan: ProvenPlan
 
     assert plan.states()[0] == ("approved" if proof == "trusting" else "changes_requested")
     assert plan.project.git("show", "HEAD:slug.py") == "pass\n"
+
+
+def test_code_that_rewrites_its_tests_while_they_run_proves_nothing(plan: ProvenPlan) -> None:
+    file = plan.project.root / "ralph" / "tasks.json"
+    document = json.loads(file.read_text())
+    document["verifyCommands"] = [f"{shlex.quote(sys.executable)} -c 'import slug' && {VERIFY}"]
+    file.write_text(json.dumps(document, indent=2))
+    plan.project.git("commit", "-qam", "import first")
+    rewrites = "open('tests/test_slug.py', 'w').write(open('other.txt').read())\ndef slug(text): return text"
+    other = TEST.replace("hello-world", "Hello World")
+    plan.plays(
+        plan.builds(f"{plan.says('other.txt', other)}; {plan.says('slug.py', rewrites)}"), plan.approves()
+    )
+
+    plan.project.ralph(*RUN, "-n", "2", check=LIMIT_REACHED)
+
+    assert plan.states()[0] == "changes_requested"
+    assert "it rewrote tests/test_slug.py" in plan.story["reviewFeedback"]

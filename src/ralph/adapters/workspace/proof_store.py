@@ -321,6 +321,15 @@ class GitProofStore:
             finally:
                 await asyncio.to_thread(remove_tree, place)
 
+    async def altered(self, checkout: Checkout, tree: Tree, paths: Iterable[str]) -> list[str]:
+        """Those of these files that are no longer in the checkout what they are in its tree."""
+
+        def is_same(path: str) -> bool:
+            entry = tree.files[path]
+            return entry.mode == LINK or id_of_file(checkout.top / path, entry.object_id) == entry.object_id
+
+        return await asyncio.to_thread(lambda: [path for path in paths if not is_same(path)])
+
     async def _check_out(self, tree: Tree, place: Path) -> Checkout:
         directory = place / ".git"
         await self._init(place)

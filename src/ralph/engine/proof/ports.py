@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,10 @@ class ProofStore(Protocol):
 
     def checkout(self, tree: Tree) -> AbstractAsyncContextManager[Checkout]:
         """A folder with exactly these files, and what commands need besides; gone when the block ends."""
+        ...
+
+    async def altered(self, checkout: Checkout, tree: Tree, paths: Iterable[str]) -> list[str]:
+        """Those of these files that are no longer in the checkout what they are in its tree."""
         ...
 
     async def find(self, pattern: str, *where: str) -> list[tuple[str, str]]:
