@@ -432,3 +432,7 @@ def test_settings_above_a_worktree_count_unless_the_project_has_committed_them(p
     assert sorted(asyncio.run(store.list_above())) == ["../../../pyproject.toml", "../pytest.ini"]
     git(project, "commit", "-qam", "the user's, or another task's that was merged")
     assert asyncio.run(store.list_above()) == ["../pytest.ini"]
+    write(
+        project, {"pyproject.toml": "[tool.pytest.ini_options]\n\n[project]\nname = 'edited by the user'\n"}
+    )
+    assert asyncio.run(store.list_above()) == ["../pytest.ini"]

@@ -31,6 +31,8 @@ from ralph.adapters.workspace.sealed_files import (
     write_sealed,
 )
 from ralph.adapters.workspace.work_files import WorkFiles, list_work
+from ralph.domain.proof.build_files import changed_sections
+from ralph.domain.proof.protection import has_sections
 from ralph.domain.proof.tree import LINK, Entry, Tree
 from ralph.engine.ports import ProcessRunner
 from ralph.engine.proof.ports import Checkout
@@ -278,14 +280,18 @@ class GitProofStore:
         return [path for path in changed if not await self._is_committed(path, project)]
 
     async def _is_committed(self, path: str, project: Path) -> bool:
-        """Whether the checkout around a worktree has it as it is in its commit."""
+        """Whether the checkout around a worktree has it as in its commit; the user may edit what decides no check."""
         file = Path(posixpath.normpath(self.top / path))
         if file.is_relative_to(self.top) or not file.is_relative_to(project):
             return False
         ran = await self._user(project).run(
-            "rev-parse", "--verify", "--quiet", f"HEAD:{file.relative_to(project).as_posix()}"
+            "cat-file", "blob", f"HEAD:{file.relative_to(project).as_posix()}"
         )
-        return ran.ok and id_of_file(file, ran.text) == ran.text
+        now = read_whole(file, MOST_READ, follow=False)
+        if not ran.ok or now is None:
+            return False
+        before, after = ran.output.decode(errors="replace"), now.decode(errors="replace")
+        return ran.output == now or (has_sections(path) and not changed_sections(file.name, before, after))
 
     def remember(self, name: str, text: str) -> None:
         """A note, for as long as the run can be resumed."""

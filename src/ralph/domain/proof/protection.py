@@ -217,9 +217,14 @@ def is_test(path: str) -> bool:
     return _TESTS.search(path) is not None
 
 
+def has_sections(path: str) -> bool:
+    """Whether only parts of such a file decide what a check does."""
+    return _SECTIONS.search(path) is not None
+
+
 def is_read_from_below(path: str) -> bool:
     """Whether test runners that are started in a folder below look for it, though it may be no part of the project."""
-    return bool(_RUNNERS_OWN.search(path) or (_SECTIONS.search(path) and not path.endswith(".json")))
+    return bool(_RUNNERS_OWN.search(path) or (has_sections(path) and not path.endswith(".json")))
 
 
 def is_found_alike(path: str, other: str) -> bool:
