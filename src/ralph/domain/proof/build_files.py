@@ -51,13 +51,13 @@ def changed_sections(path: str, before: str, after: str | None, scope: Scope = E
     """The deciding sections that have changed, by name; ``after`` is None if the file was removed."""
     try:
         old = _deciding(path, before, scope)
-    except ValueError:
+    except (ValueError, RecursionError):  # nested without end
         return [] if before == after else ["all of it (it could not be read)"]
     if after is None:
         return [name for name in old if not name.startswith("require ")]
     try:
         new = _deciding(path, after, scope)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ["it can no longer be read"]
     changed = [
         name for name, value in old.items() if new.get(name) != value and not name.startswith("require ")

@@ -21,3 +21,17 @@ def test_repeated_text_is_read_once(unit: str) -> None:
     assert not inner_weaknesses("lib.rs", RUST, RUST + hostile)
     assert not weaknesses("a.test.js", "expect(1)\n", "expect(1)\n" + hostile)
     assert not changed_sections("go.mod", "module a\n", "module a\n" + hostile)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "hostile"),
+    [
+        ("pyproject.toml", "", f"a = {'[' * 5_000}"),
+        ("Cargo.toml", "", f"a = {'{b = ' * 5_000}"),
+        ("package.json", "{}", "[" * 100_000),
+        ("package.json", "{}", '{"a":' * 100_000),
+    ],
+)
+def test_text_that_is_nested_without_end_cannot_be_read(name: str, before: str, hostile: str) -> None:
+    assert changed_sections(name, before, hostile) == ["it can no longer be read"]
+    assert changed_sections(name, hostile, before) == ["all of it (it could not be read)"]
