@@ -196,7 +196,7 @@ def _lines(text: str) -> Iterator[str]:
 def _package_scripts(text: str | None) -> Mapping[str, object]:
     try:
         scripts = json.loads(text or "{}")["scripts"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return {}
     return scripts if isinstance(scripts, Mapping) else {}
 

@@ -217,7 +217,7 @@ def read_answer(contents: Sequence[str], paths: Sequence[str]) -> Mapping[str, O
     """
     try:
         said = json.loads(contents[-1]) if contents else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(said, dict):
         return None

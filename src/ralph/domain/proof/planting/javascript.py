@@ -55,7 +55,7 @@ def _of_package(text: str) -> str:
     try:
         package = json.loads(text)
         script = str(package["scripts"]["test"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         script = ""
     found = _NAMED.search(script) or _NAMED.search(text)
     return _NAMES[found[1]] if found else "mocha"
