@@ -167,6 +167,8 @@ HIDDEN = {
     "skip-worktree": "git update-index --skip-worktree calc.py",
     "assume-unchanged": "git update-index --assume-unchanged calc.py",
     "exclude": "mkdir -p .git/info; echo helper.py >> .git/info/exclude",
+    "committed by itself": "echo x > conftest.py; git commit -qam x; git show HEAD~:conftest.py > conftest.py;"
+    " git update-index --skip-worktree conftest.py",
     "filter": "mkdir -p .git/info; echo 'calc.py filter=x' > .git/info/attributes;"
     " git config filter.x.clean 'echo # nothing'",
 }
@@ -198,6 +200,31 @@ def test_honest_work_is_committed(calc: Project) -> None:
         ["git", "status", "--porcelain", ":!.ralph"], cwd=calc.root, check=True, capture_output=True
     )
     assert listed.stdout == b"?? mine.txt\n"
+
+
+def test_what_nobody_has_looked_at_is_not_committed(calc: Project) -> None:
+    calc.settings(
+        agent={"command": "claude"},
+        guardrails=[{"command": PYTEST}],
+        scm={"command": "git", "tasks": ["commit"]},
+    )
+    bent = {"write": {"path": "tests/test_calc.py", "content": TEST.replace("== 5", "== 0")}}
+    right = {"write": {"path": "calc.py", "content": RIGHT}}
+    quiet = {"say": "still working"}
+    calc.agent(
+        [bent, quiet],
+        [{"run": "git checkout -q tests; echo '[pytest]' > pytest.ini"}, right, quiet],
+        [{"run": "rm pytest.ini"}, quiet],
+        commits=["Add"],
+    )
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "3", check=1)
+    told = " ".join(ran.stderr.split())
+    assert "not committed: tests/test_calc.py was changed and is reviewed when the work is claimed" in told
+    assert "not committed: changed what proves the work: pytest.ini" in told
+    assert "- pytest.ini: was added" not in calc.prompt(2)
+    assert "- pytest.ini: was added" in calc.prompt(3)
+    assert calc.git("log", "--format=%s").split() == ["Add", "start"]
+    assert calc.git("diff", "--name-only", "HEAD~", "HEAD").split() == ["calc.py"]
 
 
 NEW_TEST = "from calc import add\n\n\ndef test_new():\n    assert add(1, 1) == 2\n"

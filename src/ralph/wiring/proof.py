@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ralph.engine.proof.canary_check import Canary
     from ralph.engine.proof.changed_tests import ChangedTests
     from ralph.engine.proof.commit_guard import CommitGuard
+    from ralph.engine.proof.comparison import ComparisonCheck
     from ralph.engine.proof.ports import Checkout
     from ralph.engine.proof.proving import Proving
     from ralph.engine.proof.sightings import Sightings
@@ -115,10 +116,11 @@ async def proof_layers(
 
     proof = await open_proof(kit, commands, base=base, store=store)
     protection = await followed(proof, protection_of(kit, commands, proof.store.prefix))
+    compared = comparison(kit, proof, protection)
     return ProofLayers(
-        [comparison(kit, proof, protection), *layers_of(kit, proof, protection)],
+        [compared, *layers_of(kit, proof, protection)],
         beginning_of(kit, proof),
-        CommitGuard(proof.store),
+        CommitGuard(proof.store, compared),
     )
 
 
@@ -211,7 +213,7 @@ def comparison(
     when: When = When.WITH_CLAIM,
     base: str = "",
     settings_deny: bool = True,
-) -> Check:
+) -> ComparisonCheck:
     """Whether what decides the checks is still what it was."""
     from ralph.adapters.files import read_whole
     from ralph.engine.proof.comparison import ComparisonCheck

@@ -55,6 +55,12 @@ class _Ran:
 class CommitGuard(Protocol):
     """Knows what may be committed."""
 
+    async def begin(self) -> None: ...
+
+    async def objection(self) -> ActionResult | None:
+        """Why nothing may be committed or pushed now; None: nothing speaks against it."""
+        ...
+
     async def note(self) -> None: ...
 
     async def problem(self) -> str:
@@ -138,6 +144,8 @@ class ScmAction:
             yield f"untracked files that were there before will not be committed: {names}{more}"
 
     async def run(self, judging: Judging) -> ActionResult:
+        if self.guard is not None and (objection := await self.guard.objection()) is not None:
+            return objection
         spend = Spend()
         done: list[str] = []
         for task in self.tasks:
@@ -155,6 +163,12 @@ class ScmAction:
                 return ActionResult(False, result.message, spend, result.feedback)
             done.append(result.message)
         return ActionResult(ok=True, message=", ".join(done), spend=spend)
+
+    async def keep_to(self, guard: CommitGuard) -> None:
+        """From now on, nothing is committed or pushed that it objects to. Raises GitFailed."""
+        if self._is_git:
+            await guard.begin()
+        self.guard = guard
 
     async def _commit(self, judging: Judging) -> ActionResult:
         flags = "-am"

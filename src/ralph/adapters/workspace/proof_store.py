@@ -219,6 +219,11 @@ class GitProofStore:
         # What was part of the work and is ignored now is still in the index.
         return Tree({path: entry for path, entry in tree.files.items() if path in work.part})
 
+    async def head(self) -> str:
+        """The commit that is checked out; empty if there is none yet."""
+        ran = await self._user(self.top).run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return ran.text if ran.ok else ""
+
     async def tree_of(self, commit: str) -> Tree:
         """The files of a commit of the user's repository."""
         name = await self._user(self.top).must("rev-parse", "--verify", f"{commit}^{{commit}}")

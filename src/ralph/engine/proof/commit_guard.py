@@ -2,21 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
+from ralph.domain.loop.feedback import Feedback
+from ralph.domain.proof.comparison import Finding, summary
 from ralph.domain.proof.tree import Entry, Tree
 from ralph.domain.sandbox.own_git import OWN
+from ralph.engine.ports import ActionResult
+from ralph.engine.proof.comparison import Compared
 from ralph.engine.proof.ports import CommitStore
 from ralph.engine.proof.proving import named
+from ralph.errors import GitFailed
 
 _OWN = frozenset(OWN)
+BEGAN = "began"
+"""The note that says which commit the work began with; empty: there was none."""
 _POINTER = b"version https://git-lfs.github.com/spec/"
 
 
-class CommitGuard:
-    """Compares what the work changed with what the commit says."""
+class Comparison(Protocol):
+    """Knows what is not the worker's to change."""
 
-    def __init__(self, store: CommitStore) -> None:
+    async def compare(self) -> Compared: ...
+
+    def tell(self, denied: Sequence[Finding]) -> str: ...
+
+
+class CommitGuard:
+    """Compares what the work changed with what the commit says, and keeps out what nobody has looked at."""
+
+    def __init__(self, store: CommitStore, comparison: Comparison) -> None:
         self._store = store
+        self._comparison = comparison
         self._judged = Tree()
+        self._began = Tree()
+
+    async def begin(self) -> None:
+        """Know the commit that the work began with. Raises GitFailed."""
+        if (commit := self._store.recall(BEGAN)) is None:
+            commit = await self._store.head()
+            self._store.remember(BEGAN, commit)
+        self._began = await self._store.tree_of(commit) if commit else Tree()
+
+    async def objection(self) -> ActionResult | None:
+        """Why nothing may be committed or pushed now. A green iteration without a claim has been compared with nothing."""
+        try:
+            found = await self._comparison.compare()
+        except GitFailed as error:
+            return ActionResult(False, error.message)
+        if found.denied:
+            told = Feedback(self._comparison.tell(found.denied))
+            return ActionResult(False, f"not committed: {summary(found.denied, ())}", feedback=told)
+        if found.pending:
+            paths = list(dict.fromkeys(one.path for one in found.pending))
+            verbs = "was changed and is" if len(paths) == 1 else "were changed and are"
+            return ActionResult(
+                True, f"not committed: {named(paths)} {verbs} reviewed when the work is claimed"
+            )
+        return None
 
     async def note(self) -> None:
         """The files as they are before anything is committed."""
@@ -26,12 +70,16 @@ class CommitGuard:
         """Empty if the last commit has what was noted. Raises GitFailed."""
         committed, base = await self._store.tree_of("HEAD"), self._store.base
         wrong = []
-        for path in sorted(self._judged.differing(base)):
+        for path in sorted(self._judged.differing(committed)):
             if not is_part_of_work(path, self._store.nested):
                 continue
             judged, found = self._judged.files.get(path), committed.files.get(path)
+            before = self._began.files.get(path)
+            # Neither was touched: the user hides it from git, or a filter makes something else of it.
+            if judged == base.files.get(path) and found == before:
+                continue
             # A file that was untracked before the run is the user's, and stays untracked.
-            if judged == found or (found is None and path in base.files):
+            if found is None and path in base.files and before is None:
                 continue
             if judged is None or found is None or not await is_filtered(self._store, judged, found):
                 wrong.append(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
@@ -32,6 +32,16 @@ SHOWN_LINES = 4
 HIDDEN = (
     "is outside of the work, but test runners read it, and it was changed meanwhile: undo that if you did it"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """``pending``: tests that nobody has reviewed as they are. ``guarded``: all that differs, allowed or not."""
+
+    denied: tuple[Finding, ...]
+    pending: tuple[Finding, ...]
+    guarded: tuple[FileState, ...]
+    settings: tuple[FileState, ...]
 
 
 class ComparisonCheck:
@@ -68,44 +78,51 @@ class ComparisonCheck:
 
     async def run(self, judging: Judging) -> CheckResult:
         try:
-            tree = await self._store.snapshot()
-            guarded = await states_of(self._store, tree, self._protection.without_exceptions())
-            hidden = [
-                Finding(path, HIDDEN)
-                for path in await self._store.list_above()
-                if path not in tree.files and not matches_any(path, self._protection.may_change)
-            ]
+            found = await self.compare()
         except GitFailed as error:
             return CheckResult(
                 self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
             )
-        states = [state for state in guarded if self._protection.guard(state.path) is not None]
-        allowed = self._allowed(guarded)
-        settings = self._changed_settings()
-        concern = "; ".join(filter(None, (self._concern(settings), allowed)))
-        if self._settings_deny:
-            states += [state for state in settings if state.path not in tree.files]
-        found = (*findings(self._protection, states, known=self._store.base.files.keys()), *hidden)
-        pending = self._pending(found, tree)
-        self._changed.pending = pending
-        denied = [one for one in found if not one.is_test or self._tests is TestsPolicy.LOCKED]
-        if denied:
+        self._changed.pending = found.pending
+        allowed = self._allowed(found.guarded)
+        concern = "; ".join(filter(None, (self._concern(found.settings), allowed)))
+        if denied := found.denied:
             lines = tuple(f"{one.path}: {one.what}" for one in denied[:SHOWN_LINES])
-            told = Feedback(tell_agent(denied, self._base))
             return CheckResult(
                 self.name,
                 Verdict.FAILED,
-                feedback=told,
+                feedback=Feedback(self.tell(denied)),
                 reason=summary(denied, ()),
                 last_lines=(*lines, way_out(denied)),
                 concern=concern,
             )
-        reason = allowed or summary((), [state.path for state in guarded])
-        if pending:
-            names = ", ".join(dict.fromkeys(one.path for one in pending))
+        reason = allowed or summary((), [state.path for state in found.guarded])
+        if found.pending:
+            names = ", ".join(dict.fromkeys(one.path for one in found.pending))
             reason = f"tests were changed, and are reviewed before the work is accepted: {names[:300]}"
             reason = f"{reason}; {allowed}" if allowed else reason
         return CheckResult(self.name, Verdict.PASSED, reason=reason, concern=concern)
+
+    async def compare(self) -> Compared:
+        """What is not the worker's to change, as it is now. Raises GitFailed."""
+        tree = await self._store.snapshot()
+        guarded = await states_of(self._store, tree, self._protection.without_exceptions())
+        hidden = [
+            Finding(path, HIDDEN)
+            for path in await self._store.list_above()
+            if path not in tree.files and not matches_any(path, self._protection.may_change)
+        ]
+        states = [state for state in guarded if self._protection.guard(state.path) is not None]
+        settings = self._changed_settings()
+        if self._settings_deny:
+            states += [state for state in settings if state.path not in tree.files]
+        found = (*findings(self._protection, states, known=self._store.base.files.keys()), *hidden)
+        denied = [one for one in found if not one.is_test or self._tests is TestsPolicy.LOCKED]
+        return Compared(tuple(denied), self._pending(found, tree), tuple(guarded), tuple(settings))
+
+    def tell(self, denied: Sequence[Finding]) -> str:
+        """What the agent is told about it."""
+        return tell_agent(denied, self._base)
 
     def _allowed(self, guarded: Sequence[FileState]) -> str:
         """What would be denied or reviewed, had the user not allowed it."""

@@ -82,6 +82,10 @@ class CommitStore(ProofStore, Protocol):
         """Of its content, of any size."""
         ...
 
+    async def head(self) -> str:
+        """The commit that is checked out; empty if there is none yet."""
+        ...
+
     async def tree_of(self, commit: str) -> Tree:
         """The files of a commit of the user's."""
         ...

@@ -117,8 +117,8 @@ class PromptComposition:
         if self.profile.prompt == "continuation" and kit.record.holds:
             listeners.append(self._loop_state_listener(kit))
         proof = await prompt_layers(kit)
-        if scm is not None:
-            scm.guard = proof.commit_guard
+        if scm is not None and proof.commit_guard is not None:
+            await scm.keep_to(proof.commit_guard)
         yield Composed(
             work=PromptWork(self.prompt.read),
             agent=agent,
