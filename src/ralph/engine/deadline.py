@@ -1,4 +1,4 @@
-"""The end of a run's time, for whatever judges or comes before a session: a check must not outlast it either."""
+"""The end of a run's time, and a stop, for whatever judges or comes before a session: a check must not outlast them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,23 @@ def no_deadline() -> str | None:
     return None
 
 
-def in_time(result: CheckResult, time_over: TimeOver) -> CheckResult:
-    """A check that does not hold when the time is over may have been cut off: that says nothing about the work."""
-    if result.holds or (limit := time_over()) is None:
+def unless_cut(result: CheckResult, control: Control, time_over: TimeOver) -> CheckResult:
+    """A check that does not hold when it is stopped, or when the time is over, may have been cut off: that says nothing
+    about the work. And a run that is stopping sends no prompt that could say what the check found."""
+    if result.holds:
         return result
-    hindrance = Hindrance(Obstacle.LIMIT_REACHED, limit)
-    return replace(result, verdict=Verdict.ERRORED, feedback=None, reason=limit, hindrance=hindrance)
+    if control.stopping_now:
+        return _cut(result, STOPPED)
+    if (limit := time_over()) is not None:
+        return replace(_cut(result, limit), hindrance=Hindrance(Obstacle.LIMIT_REACHED, limit))
+    return replace(result, feedback=None) if control.stopping else result
+
+
+def _cut(result: CheckResult, reason: str) -> CheckResult:
+    return replace(result, verdict=Verdict.ERRORED, feedback=None, exit_code=None, reason=reason)
+
+
+STOPPED = "it was stopped"
 
 
 class DeadlineControl:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ralph.domain.loop.events import AgentEnded, CheckEnded, CheckStarted, LoopEvent
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.loop.session_report import Spend
-from ralph.engine.deadline import TimeOver, in_time
+from ralph.engine.deadline import TimeOver, unless_cut
 from ralph.engine.ports import Check, Judging, Publish
 
 NOTHING = Spend()
@@ -33,7 +33,7 @@ class Tally:
     async def run(self, check: Check, judging: Judging, *, time_over: TimeOver) -> CheckResult:
         """``judging`` publishes here. If the check raises, ``take`` says what it has cost."""
         self(CheckStarted(check.name, check.command))
-        result = in_time(await check.run(judging), time_over)
+        result = unless_cut(await check.run(judging), judging.control, time_over)
         result = replace(result, spend=self.take(result.spend))
         self(CheckEnded(result))
         return result

@@ -17,6 +17,7 @@ from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Decision, Outcome, Rules
 from ralph.domain.loop.events import (
     AgentEnded,
+    CheckEnded,
     IterationEnded,
     IterationStarted,
     LoopEvent,
@@ -482,3 +483,24 @@ def test_work_that_a_budget_left_unjudged_is_judged_first_when_the_run_is_resume
     again = loop.run(first.state)
     assert (again.outcome, again.iterations) == (Outcome.COMPLETED, 1)
     assert len(agent.prompts) == 1
+
+
+@pytest.mark.parametrize(
+    ("requests", "verdict", "reason"), [(1, Verdict.FAILED, ""), (2, Verdict.ERRORED, "it was stopped")]
+)
+def test_a_check_that_a_stop_may_have_cut_off_says_nothing_about_the_work(
+    requests: int, verdict: Verdict, reason: str
+) -> None:
+    tokens: list[StopToken] = []
+
+    def fail(_: Judging) -> bool:
+        for _number in range(requests):
+            tokens[0].request()
+        return False
+
+    checks = [ScriptedCheck("tests", fail, Feedback("1 failed"))]
+    loop = Loop(ScriptedAgent([Turn(DONE)]), {"checks": checks}, setup=tokens.append)
+    assert loop.run().outcome is Outcome.CANCELLED
+    [ended] = loop.events(CheckEnded)
+    assert (ended.result.verdict, ended.result.reason) == (verdict, reason)
+    assert ended.result.feedback is None, "no prompt follows that could have it"

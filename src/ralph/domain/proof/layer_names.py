@@ -17,3 +17,5 @@ class LayerName(StrEnum):
 
 LAYER_NAMES = frozenset(LayerName)
 """Contains plain texts too: a result on record has one."""
+LAYERS_AT_CLAIM = LAYER_NAMES - {LayerName.CANARY_AT_START}
+"""One that had nothing to do says so in the record, and on the console if that is verbose."""

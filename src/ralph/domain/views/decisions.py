@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.decision import DecisionKind
+from ralph.domain.loop.evidence import Verdict
 
 if TYPE_CHECKING:
     from ralph.domain.views.iterations import IterationView  # `ralph run` does not need the fold
@@ -60,6 +61,11 @@ def describe_decision(decision: str, claims: Sequence[str] = ()) -> Wording:
         return WORDINGS[DecisionKind(decision)]
     except ValueError:
         return Wording(decision, Tone.OPEN)
+
+
+def describe_verdict(verdict: Verdict) -> str:
+    """A check that errored says nothing about the work."""
+    return "not judged" if verdict is Verdict.ERRORED else verdict.value
 
 
 def describe_iteration(each: IterationView, *, live: bool = False) -> Wording:

@@ -16,7 +16,7 @@ from ralph.domain.plan.story import ReviewRules
 from ralph.domain.text.figures import plural
 from ralph.domain.text.reader import Problem
 from ralph.domain.text.safe_text import unique_slugs
-from ralph.engine.deadline import TimeOver, in_time, no_deadline
+from ralph.engine.deadline import TimeOver, no_deadline, unless_cut
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TrustedPlan
 from ralph.engine.ports import Check, Judging, When
 
@@ -100,7 +100,7 @@ class PlanProofs:
         results = {}
         for check in checks:
             judging.publish(CheckStarted(check.name, check.command))
-            result = in_time(await check.run(judging), self._time_over)
+            result = unless_cut(await check.run(judging), judging.control, self._time_over)
             judging.publish(CheckEnded(result))
             results[check] = result
             if judging.control.stopping:

@@ -74,8 +74,12 @@ class CleanCheckout(Layer):
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
         ran = await self._proving.run(tree, judging, "clean")
         missing = f", which lacks {named(ran.left_out)}" if ran.left_out else ""
+        # With every other check passed, the commands have; else nobody knows.
+        fails = (
+            "passes in the working folder, but not" if self.when is When.BEFORE_ACCEPT else "does not pass"
+        )
         failed = (
-            f"passes in the working folder, but not in a fresh checkout of the same files{missing}. Whatever "
+            f"{fails} in a fresh checkout of the same files{missing}. Whatever "
             "a check needs must be part of the project: compiled files, files that .gitignore names and links that "
             "lead outside are not."
         )

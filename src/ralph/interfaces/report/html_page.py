@@ -12,7 +12,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
-from ralph.domain.views.decisions import Tone, Wording, describe_iteration
+from ralph.domain.views.decisions import Tone, Wording, describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.report.content import ReportContent
@@ -183,7 +183,7 @@ def _checks(content: ReportContent) -> str:
 
 
 def _verdict_of(check: CheckResult) -> str:
-    return f'<span class="{_VERDICT_CLASS[check.verdict]}">{check.verdict.value}</span>'
+    return f'<span class="{_VERDICT_CLASS[check.verdict]}">{describe_verdict(check.verdict)}</span>'
 
 
 def _changes(changes: Changes) -> str:

@@ -7,7 +7,7 @@ import re
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
-from ralph.domain.views.decisions import describe_iteration
+from ralph.domain.views.decisions import describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView
 from ralph.interfaces.report.content import ReportContent
 
@@ -102,7 +102,7 @@ def _checks(content: ReportContent) -> str:
     if content.unchecked:
         return f"### Checks\n\n{content.unchecked}"
     rows = [
-        f"| {_cell(rate.name)} | {_MARKS[check.verdict]} {check.verdict.value} | {rate.passed} of {rate.ran} |"
+        f"| {_cell(rate.name)} | {_MARKS[check.verdict]} {describe_verdict(check.verdict)} | {rate.passed} of {rate.ran} |"
         f" {_cell(check.command)} | {_cell(check.output_sha256[:12])} |"
         for rate in rates
         if (check := last.get(rate.name)) is not None

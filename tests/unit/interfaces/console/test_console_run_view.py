@@ -176,9 +176,42 @@ GOLDEN = [
     ),
     pytest.param(
         check(Verdict.ERRORED, exit_code=None, reason="timed out", feedback=Feedback("x", Placement.REPLACE)),
-        "❌ Guardrail errored: make test (timed out, 1.2s) → its output replaces the next prompt (REPLACE)\n",
-        "[ERR] Guardrail errored: make test (timed out, 1.2s) -> its output replaces the next prompt (REPLACE)\n",
+        "❌ Guardrail not judged: make test (timed out, 1.2s) → its output replaces the next prompt (REPLACE)\n",
+        "[ERR] Guardrail not judged: make test (timed out, 1.2s) -> its output replaces the next prompt (REPLACE)\n",
         id="guardrail errored",
+    ),
+    pytest.param(
+        CheckEnded(CheckResult("clean checkout", Verdict.ERRORED, seconds=1.2, reason="it was stopped")),
+        "❌ Check not judged: clean checkout (it was stopped, 1.2s)\n",
+        "[ERR] Check not judged: clean checkout (it was stopped, 1.2s)\n",
+        id="layer of proof stopped",
+    ),
+    pytest.param(
+        CheckEnded(CheckResult("old proof", Verdict.SKIPPED, required=False, reason="nothing to put back")),
+        "",
+        "",
+        id="layer of proof skipped",
+    ),
+    pytest.param(
+        CheckEnded(CheckResult("canary at the start", Verdict.SKIPPED, required=False, reason="no tests")),
+        "Check skipped: canary at the start (no tests)\n",
+        "Check skipped: canary at the start (no tests)\n",
+        id="canary at the start skipped",
+    ),
+    pytest.param(
+        CheckEnded(
+            CheckResult(
+                "tests review",
+                Verdict.FAILED,
+                reason="nobody demands it: test_a.py: gone; test_b.py: gone",
+                last_lines=("test_a.py: gone", "test_b.py: gone", "allow it"),
+            )
+        ),
+        "❌ Check failed: tests review (nobody demands it, 0.0s)\n"
+        "  ⎿  test_a.py: gone\n     test_b.py: gone\n     allow it\n",
+        "[ERR] Check failed: tests review (nobody demands it, 0.0s)\n"
+        "  |_  test_a.py: gone\n      test_b.py: gone\n      allow it\n",
+        id="reason and lines of a denial",
     ),
     pytest.param(
         check(Verdict.FAILED, required=False),
@@ -548,6 +581,20 @@ def test_the_answer_of_a_judge_is_told_by_its_check(verbose: bool, words: str) -
     judge = AgentStarted("claude", 1, purpose="verification")
     assert told(judge, answer, verbose=verbose)[0] == words
     assert told(judge, answer, AgentStarted("claude", 1), AgentActed((Text("Hello."),)))[0] == "Hello.\n"
+
+
+def test_a_judge_that_is_asked_again_is_told_apart() -> None:
+    asking = AgentStarted("claude -p", 7, "verification")
+    _, said = told(CheckStarted("tests review"), asking, asking, CheckStarted("semantic"), asking)
+    assert said == (
+        "asking the judge: tests review\nasking the judge again: tests review\n"
+        "▶ Verification: semantic\nasking the judge\n"
+    )
+
+
+def test_a_second_signal_names_what_it_ends() -> None:
+    _, said = told(CheckStarted("make test", "make test"), StopRequested(True))
+    assert said.endswith("Second signal: ending the check now...\n")
 
 
 def test_a_look_of_its_own_for_stdout() -> None:

@@ -16,7 +16,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import compact, duration, money, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
-from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iteration
+from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView, fold_iterations
 from ralph.domain.views.runs import LAST, RunView
 from ralph.errors import UsageError
@@ -212,7 +212,7 @@ class IterationText:
             facts.append(clean_line(check.reason))
         if not check.required:
             facts.append("not required")
-        text = f"check {check.verdict.value}: {name} ({', '.join(facts)})"
+        text = f"check {describe_verdict(check.verdict)}: {name} ({', '.join(facts)})"
         say = self._good if check.verdict is Verdict.PASSED else self._bad
         if check.verdict is Verdict.SKIPPED and not check.required:
             say = self._dim

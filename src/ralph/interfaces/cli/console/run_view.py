@@ -33,10 +33,11 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.loop.session_report import Ending, Fatal, RateLimited
+from ralph.domain.proof.layer_names import LAYER_NAMES, LAYERS_AT_CLAIM
 from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
-from ralph.domain.views.decisions import Tone, describe_decision
+from ralph.domain.views.decisions import Tone, describe_decision, describe_verdict
 from ralph.interfaces.cli.console.agent_view import AgentView
 from ralph.interfaces.cli.console.outlet import Outlet
 from ralph.interfaces.cli.terminal import (
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 STOP_MESSAGE = "Received signal, shutting down..."
 STOP_HINT = "   The current step finishes first; press Ctrl-C again to end it now."
-STOP_NOW_MESSAGE = "Second signal: ending the agent now..."
+STOP_NOW_MESSAGE = "Second signal: ending the {} now..."
 
 STDERR_LINES = 10
 CHECK_LINES = 5
@@ -113,6 +114,8 @@ class Console:
         self._at = 0.0
         self._started: RunStarted | None = None
         self._judges = False  # the session is one that answers a check
+        self._check = ""  # the one that is under way
+        self._asked = 0  # sessions that it has had
         # Reasons already on the screen, not to be repeated.
         self._fault_reason = ""
         self._decision_reason = ""
@@ -246,9 +249,12 @@ class Console:
         self._judges = event.purpose == "verification"
         if event.purpose == "iteration":
             return self._detail(f"Agent command: {event.command}")
+        self._asked += 1
         request = _REQUESTS.get(event.purpose, f"asking the agent ({event.purpose})")
+        again = " again" if self._judges and self._asked > 1 else ""
+        about = f": {self._check}" if self._judges and self._check in LAYERS_AT_CLAIM else ""
         return [
-            self._dim(clean_line(request)),
+            self._dim(clean_line(f"{request}{again}{about}")),
             *self._detail(f"Agent command ({event.purpose}): {event.command}"),
         ]
 
@@ -308,6 +314,9 @@ class Console:
         return [self._odd(f"Ended {number} {what} left behind: {names}")]
 
     def _check_started(self, event: CheckStarted) -> list[str]:
+        self._check, self._asked = event.name or event.command, 0
+        if event.name in LAYERS_AT_CLAIM and not self._verbose:
+            return []  # its result says everything, if there was anything to do
         what = _kind_of_check(event.name, event.command)
         label = f"{what}: {event.name or event.command}"
         line = f"{self._colors.cyan}{self._marks.run}{self._colors.off} {clean_line(label)}"
@@ -315,11 +324,12 @@ class Console:
         return [line, *self._detail(f"Running {running}")]
 
     def _check_ended(self, event: CheckEnded) -> list[str]:
+        self._check = ""
         result = event.result
         what = _kind_of_check(result.name, result.command)
         name = clean_line(result.name or result.command)
         took = duration(result.seconds)
-        reason = clean_line(result.reason)
+        reason = clean_line(_without_lines(result))
         match result.verdict:
             case Verdict.PASSED:
                 # A command explains itself; what ralph looks at by itself must say what it found.
@@ -328,6 +338,8 @@ class Console:
             case Verdict.SKIPPED:
                 why = f" ({reason})" if reason else ""
                 if not result.required:  # no cause for alarm
+                    if result.name in LAYERS_AT_CLAIM and not self._verbose:
+                        return []
                     lines = [self._dim(f"{what} skipped: {name}{why}")]
                 else:
                     text = f"{what} skipped: {name}{why}{self._consequence(result)}"
@@ -340,7 +352,9 @@ class Console:
                         f": {reason}" if reason else f", {took}"
                     )
                 say = self._bad if result.required else self._odd
-                text = f"{what} {result.verdict.value}: {name} ({about}){self._consequence(result)}"
+                text = (
+                    f"{what} {describe_verdict(result.verdict)}: {name} ({about}){self._consequence(result)}"
+                )
                 lines = [say(text), *self._traces(result)]
         if result.exit_code is not None:
             return lines + self._detail(f"{what} {ended_words(result.exit_code)} ({took})")
@@ -430,7 +444,8 @@ class Console:
         return [f"{self._colors.cyan}{text}{self._colors.off}"]
 
     def _stop_requested(self, event: StopRequested) -> list[str]:
-        return [STOP_NOW_MESSAGE] if event.now else [STOP_MESSAGE, STOP_HINT]
+        ended = "check" if self._check else "agent"
+        return [STOP_NOW_MESSAGE.format(ended)] if event.now else [STOP_MESSAGE, STOP_HINT]
 
     def _warned(self, event: Warned) -> list[str]:
         message = clean_line(event.message)
@@ -480,9 +495,17 @@ def how_to_continue(started: RunStarted, ended: RunEnded) -> str:
     return f"To continue, give it a higher limit: `ralph resume` with {limits}"
 
 
+def _without_lines(result: CheckResult) -> str:
+    """The reason of a check that runs no command itself, up to the lines that are shown below it."""
+    if result.holds or result.command:
+        return result.reason
+    places = (result.reason.find(line) for line in result.last_lines if line)
+    place = min((place for place in places if place > 0), default=len(result.reason))
+    return result.reason[:place].rstrip(" :;")
+
+
 def _kind_of_check(name: str, command: str) -> str:
     """What the settings and the docs call it."""
-    from ralph.domain.proof.layer_names import LAYER_NAMES
     from ralph.domain.tasks.completion import VerificationMethod
 
     if name in frozenset(VerificationMethod):
