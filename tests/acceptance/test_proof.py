@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -301,10 +303,40 @@ def test_what_the_user_changed_after_an_unaccepted_run_is_the_users(calc: Projec
     assert "was not accepted" not in ran.stdout + ran.stderr
 
 
+@pytest.mark.parametrize("way", ["committed", "without git"])
+def test_the_next_run_is_told_which_tests_were_bent_and_how_to_put_them_back(calc: Project, way: str) -> None:
+    hooks = "def pytest_collection_modifyitems(items):\n    items.clear()\n"
+    calc.agent(session(**{"tests/test_calc.py": GUTTED, "tests/conftest.py": hooks}))
+    if way == "without git":
+        shutil.rmtree(calc.root / ".git")
+    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    if way == "committed":
+        calc.git("commit", "-qam", "bent")
+    calc.agent(
+        [{"say": "looking"}],
+        session(**{"calc.py": RIGHT}),
+    )
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    (undo,) = set(re.findall(r"`(git apply [^`]+)`", " ".join(ran.stderr.split())))
+    assert f"Put them back with `{undo}`" in calc.prompt(1)
+    assert "+    assert add(2, 3) == 5" in calc.prompt(1)
+    subprocess.run(shlex.split(undo), cwd=calc.root, check=True, timeout=60)
+    assert (calc.root / "tests" / "test_calc.py").read_text() == TEST
+    assert not (calc.root / "tests" / "conftest.py").exists()
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+    assert "not accepted" not in ran.stderr
+    assert "not accepted" not in calc.prompt(1)
+
+
 def test_the_user_can_keep_what_an_unaccepted_run_changed_and_a_completed_run_ends_it(calc: Project) -> None:
     ran_and_denied(calc)
     calc.agent(session(**{"calc.py": RIGHT}))
-    calc.ralph("run", "-p", PROMPT, "-m", "1", "--allow-test-changes", "tests/test_calc.py", check=0)
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", "--allow-test-changes", "tests/test_calc.py", check=0)
+    told = " ".join(ran.stderr.split())
+    assert "changed tests/test_calc.py and was not accepted: kept, as you allow" in told
+    assert "what proves the work was changed, as you allowed: tests/test_calc.py" in told
+    assert "what proves the work is unchanged" not in told
+    assert "not accepted" not in calc.prompt(1)
     calc.agent(session())
     ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
     assert "was not accepted" not in ran.stdout + ran.stderr

@@ -16,13 +16,14 @@ from ralph.config.root import git_top
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
-from ralph.engine.ports import Agent, Check, Commands, When
+from ralph.engine.ports import Adviser, Agent, Check, Commands, When
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import nothing_to_begin
 
 if TYPE_CHECKING:
     from ralph.adapters.workspace.earlier_base import EarlierBase
     from ralph.adapters.workspace.proof_store import GitProofStore
+    from ralph.adapters.workspace.undo_patch import UndoPatch
     from ralph.domain.proof.protection import Protection
     from ralph.domain.proof.required_command import RequiredCommand
     from ralph.engine.proof.canary_check import Canary
@@ -61,6 +62,7 @@ class ProofLayers:
     begin: Callable[[], Awaitable[None]] = nothing_to_begin
     commit_guard: CommitGuard | None = None  # for whoever commits the work
     warnings: Sequence[str] = ()
+    advisers: Sequence[Adviser] = ()
     end: Callable[[], Awaitable[None]] = nothing_to_begin
 
 
@@ -93,8 +95,15 @@ def earlier_base(kit: Kit, store: GitProofStore, commands: Sequence[RequiredComm
         earlier = GitProofStore(folder, kit.workspace, kit.runners.outside, top=git_top(kit.workspace))
         # An earlier version did not put on record that it kept one.
         if earlier.has_base or kept_proof(record.database, record.database_file, run_id).base:
-            return EarlierBase(run_id, earlier, store, protection_of(kit, commands, store.prefix), follow)
+            protection = protection_of(kit, commands, store.prefix)
+            return EarlierBase(run_id, earlier, store, protection, follow, undo_patch(kit, store))
     return None
+
+
+def undo_patch(kit: Kit, store: GitProofStore) -> UndoPatch:
+    from ralph.adapters.workspace.undo_patch import UndoPatch
+
+    return UndoPatch(store, kit.workspace, kit.record.folder / "undo.patch")
 
 
 async def proof_layers(
@@ -112,15 +121,20 @@ async def proof_layers(
     commands = _provable(kit, required)
     if not commands:
         return ProofLayers()
+    from ralph.adapters.workspace.earlier_base import left_in
     from ralph.engine.proof.commit_guard import CommitGuard
+    from ralph.engine.proof.left_changes import LeftChangesAdviser
 
     proof = await open_proof(kit, commands, base=base, store=store)
     protection = await followed(proof, protection_of(kit, commands, proof.store.prefix))
     compared = comparison(kit, proof, protection)
+    run_id, left = left_in(proof.store)
+    undo = undo_patch(kit, proof.store)
     return ProofLayers(
         [compared, *layers_of(kit, proof, protection)],
         beginning_of(kit, proof),
         CommitGuard(proof.store, compared),
+        advisers=[LeftChangesAdviser(proof.store, compared, undo, run_id=run_id, paths=left)] if left else [],
     )
 
 

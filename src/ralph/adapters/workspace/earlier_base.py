@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from ralph.adapters.workspace.proof_store import GitProofStore
+from ralph.adapters.workspace.undo_patch import UndoPatch
 from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tree import Tree
 from ralph.domain.proof.unaccepted_changes import unaccepted_changes
 from ralph.errors import GitFailed
 
+LEFT = "left"
+"""The note for a run that is resumed."""
 Follow = Callable[[Protection, GitProofStore], Awaitable[Protection]]
 
 
@@ -23,6 +27,7 @@ class EarlierBase:
     store: GitProofStore
     protection: Protection
     follow: Follow
+    undo: UndoPatch
     warning: str = ""
 
     async def amend(self, base: Tree) -> Tree:
@@ -40,15 +45,29 @@ class EarlierBase:
         last = await self.earlier.read_kept()
         before = self.earlier.base
         protection = await self.follow(self.protection, self.earlier)
+        strict = protection.without_exceptions()
         found = unaccepted_changes(
             base,
             before,
             last,
-            decides=lambda path: protection.guard(path) is not None,
+            decides=lambda path: strict.guard(path) is not None,
+            is_allowed=protection.is_exception,
             is_closed=self.earlier.is_closed,
         )
-        for path in found.left:
+        # What the user allows is compared with the same, or nobody would hear that it is accepted now.
+        put_back = (*found.left, *found.allowed)
+        for path in put_back:
             if (entry := before.files.get(path)) is not None:
                 await self.store.adopt(await self.earlier.content(entry), entry)
-        self.warning = found.warning(self.run_id)
-        return base.putting_back(found.left, before)
+        amended = base.putting_back(put_back, before)
+        if found.left:
+            await self.undo.write(found.left, base, amended)
+            self.store.remember(LEFT, json.dumps({"run": self.run_id, "paths": found.left}))
+        self.warning = found.warning(self.run_id, self.undo.command)
+        return amended
+
+
+def left_in(store: GitProofStore) -> tuple[str, tuple[str, ...]]:
+    """The unaccepted run that this one began after, and the files that it left; empty if there was none."""
+    noted = json.loads(store.recall(LEFT) or "{}")
+    return noted.get("run", ""), tuple(noted.get("paths", ()))

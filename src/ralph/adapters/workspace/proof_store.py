@@ -271,6 +271,21 @@ class GitProofStore:
         if hashed.hexdigest() != name:
             raise _forged(name)
 
+    async def write_patch(self, now: Tree, then: Tree, *, file: Path) -> None:
+        """What `git apply` needs to make one of the other. Raises GitFailed."""
+        try:
+            trees = [await self._write_tree(tree) for tree in (now, then)]
+            options = ("-p", "--binary", "--full-index", "--no-renames")
+            ran = await self._private().must("diff-tree", *options, *trees, most=MOST_READ)
+            write_atomic(file, ran.output)
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    async def _write_tree(self, tree: Tree) -> str:
+        index = self._folder / "patch.index"
+        await self._write_index(index, tree)
+        return (await self._private(index=index).must("write-tree")).text
+
     async def find(self, pattern: str, *where: str) -> list[tuple[str, str]]:
         """What a pattern finds in the texts of the base, each with its path. Raises GitFailed."""
         return await self._private(index=self._folder / BASE).grep(pattern, *where, most=MOST_READ)

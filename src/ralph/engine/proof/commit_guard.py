@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.proof.comparison import Finding, summary
+from ralph.domain.proof.comparison import summary
 from ralph.domain.proof.tree import Entry, Tree
 from ralph.domain.sandbox.own_git import OWN
 from ralph.engine.ports import ActionResult
-from ralph.engine.proof.comparison import Compared
+from ralph.engine.proof.comparison import ComparisonCheck
 from ralph.engine.proof.ports import CommitStore
 from ralph.engine.proof.proving import named
 from ralph.errors import GitFailed
@@ -21,18 +18,10 @@ BEGAN = "began"
 _POINTER = b"version https://git-lfs.github.com/spec/"
 
 
-class Comparison(Protocol):
-    """Knows what is not the worker's to change."""
-
-    async def compare(self) -> Compared: ...
-
-    def tell(self, denied: Sequence[Finding]) -> str: ...
-
-
 class CommitGuard:
     """Compares what the work changed with what the commit says, and keeps out what nobody has looked at."""
 
-    def __init__(self, store: CommitStore, comparison: Comparison) -> None:
+    def __init__(self, store: CommitStore, comparison: ComparisonCheck) -> None:
         self._store = store
         self._comparison = comparison
         self._judged = Tree()

@@ -146,6 +146,7 @@ class PlanComposition:
                     self._proofs(kit, audit, files, repository, layers=proof.checks, accept=accept),
                 ],
                 begin=proof.begin,
+                advisers=proof.advisers,
                 proof=proof_policy(
                     kit.launch,
                     has_commands=bool(audit.plan.document.verify_commands or kit.launch.guardrails),

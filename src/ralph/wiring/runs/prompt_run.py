@@ -125,6 +125,7 @@ class PromptComposition:
             probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
             checks=[*kit.guardrails(), *proof.checks],
             begin=proof.begin,
+            advisers=proof.advisers,
             proof=proof_policy(kit.launch, has_commands=bool(kit.launch.guardrails)),
             actions=actions,
             prompt=self.style(),

@@ -155,6 +155,7 @@ class SupervisedComposition:
             ],
             checks=checks,
             begin=proof.begin,
+            advisers=proof.advisers,
             proof=proof_policy(kit.launch, has_commands=bool(kit.launch.guardrails)),
             rules=kit.launch.rules(),
             pace=RestartPace(

@@ -1,0 +1,37 @@
+"""What puts files back as a run compares them, for `git apply`: with and without a repository, committed or not."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters.workspace.proof_store import GitProofStore
+from ralph.domain.proof.tree import Tree
+
+MOST_SHOWN = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPatch:
+    """``workspace``: where the command is typed."""
+
+    store: GitProofStore
+    workspace: Path
+    file: Path
+
+    @property
+    def command(self) -> str:
+        top = self.store.top
+        there = ["-C", os.path.relpath(top, self.workspace.resolve())] if self.store.prefix else []
+        return shlex.join(["git", *there, "apply", os.path.relpath(self.file.resolve(), top)])
+
+    async def write(self, paths: Sequence[str], now: Tree, then: Tree) -> str:
+        """From ``now`` to ``then``; gives the beginning of it. Raises GitFailed."""
+        await self.store.write_patch(
+            *(Tree().putting_back(paths, tree) for tree in (now, then)), file=self.file
+        )
+        with self.file.open("rb") as opened:
+            return opened.read(MOST_SHOWN).decode(errors="replace")
