@@ -32,6 +32,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.proof.layer_names import LayerName
+from ralph.domain.proof.policy import ProofPolicy
 from ralph.domain.views.runs import LastCheck, RunState, RunView
 from ralph.errors import StoreError
 
@@ -208,6 +209,18 @@ def test_a_run_that_was_taken_up_again_is_no_longer_over(record: Record, reader:
     assert only(reader).state is RunState.EXHAUSTED
     SqliteJournal(record.folder, record.database, "run", owner=ALIVE, now=500.0).take_up(options={})
     assert (only(reader).state, only(reader).reason) == (RunState.RUNNING, "")
+
+
+@pytest.mark.parametrize("policy", [None, ProofPolicy("strict", "locked", ("Makefile", "tests/**"))])
+def test_how_claims_are_proven_is_on_record(
+    record: Record, reader: RunReader, policy: ProofPolicy | None
+) -> None:
+    run = record.run("one")
+    assert only(reader).proof is None
+    run.journal.append(RunStarted("one", "basic", "claude", "", proof=policy), at=1.0)
+    run.journal.flush()
+    assert only(reader).proof == policy
+    assert only(reader).maximum == 10
 
 
 def test_a_long_session_does_not_hide_the_check_before_it(record: Record, reader: RunReader) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Self
 
@@ -18,7 +18,15 @@ from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
 from ralph.domain.agent.transcript import PriceOf, unpriced
 from ralph.domain.holder import Owner
 from ralph.domain.loop.decision import was_cut_short
-from ralph.domain.loop.events import AgentActed, IterationEnded, IterationStarted, LoopEvent, RunEnded, Warned
+from ralph.domain.loop.events import (
+    AgentActed,
+    IterationEnded,
+    IterationStarted,
+    LoopEvent,
+    RunEnded,
+    RunStarted,
+    Warned,
+)
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import SessionFiles
@@ -44,6 +52,7 @@ TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at 
     pid = ?, process_started = ?, boot_id = ?, host = ?, parent_id = coalesce(?, parent_id) WHERE id = ?"""
 SAVE_STATE = """UPDATE runs SET state = ?, updated_at = ?,
     state_seq = coalesce((SELECT max(seq) FROM events WHERE run_id = runs.id), 0) WHERE id = ?"""
+SAVE_PROOF = "UPDATE runs SET options = json_set(options, '$.proof', json(?)) WHERE id = ?"
 END_RUN = "UPDATE runs SET outcome = ?, reason = ?, ended_at = ? WHERE id = ?"
 START_ITERATION = """INSERT OR REPLACE INTO iterations (run_id, iteration, attempt, assignment, role, started_at)
     VALUES (?, ?, ?, ?, ?, ?)"""
@@ -304,6 +313,8 @@ class SqliteJournal:
     def _statement(self, event: LoopEvent, at: float) -> Statement | None:
         run = self._run_id
         match event:
+            case RunStarted(proof=proof):
+                return SAVE_PROOF, (json.dumps(proof and asdict(proof)), run)
             case IterationStarted(iteration=iteration, attempt=attempt):
                 return START_ITERATION, (run, iteration, attempt, event.assignment, event.role, at)
             case IterationEnded(iteration=iteration, attempt=attempt, spend=spend):

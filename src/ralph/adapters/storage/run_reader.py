@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from ralph.adapters.storage.database import StartedOf, schema_version, store_errors
 from ralph.adapters.storage.places import located
 from ralph.domain.holder import Owner
+from ralph.domain.proof.policy import ProofPolicy
 from ralph.domain.views.runs import LastCheck, RunView, is_alive, last_check_of, sort_runs, state_of
 from ralph.errors import StoreError
 
@@ -196,6 +197,7 @@ class RunReader:
             task=str(options.get("task") or ""),
             role=str(begun[3]) if begun is not None else "",
             cost_is_partial=spend.get("is_partly_unknown") is True,
+            proof=_policy(_dict(options.get("proof"))),
         )
 
     def _paused_at(self, run_id: str) -> float | None:
@@ -310,6 +312,14 @@ class RunReader:
             message = f"{self._path}: the run was removed while it was read"
             raise StoreError(message)
         return row
+
+
+def _policy(proof: dict[str, Any]) -> ProofPolicy | None:
+    """None if it is not known: an earlier version did not record it."""
+    if not proof:
+        return None
+    patterns = tuple(map(str, _list(proof.get("may_change"))))
+    return ProofPolicy(str(proof.get("strength", "")), str(proof.get("tests", "")), patterns)
 
 
 def _failing(state: dict[str, Any]) -> LastCheck | None:

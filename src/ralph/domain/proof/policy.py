@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from ralph.domain.proof.strength import Proof
 
+UNCHECKED = "nothing was checked: this run rests on the agent's word alone"
+
 
 @dataclass(frozen=True, slots=True)
 class ProofPolicy:
@@ -22,6 +24,11 @@ class ProofPolicy:
     def keeps_base(self) -> bool:
         """Whether work is compared with what the run began with."""
         return self.strength != Proof.TRUSTING
+
+    @property
+    def caveat(self) -> str:
+        """What must be said of work that was accepted; empty: nothing."""
+        return "" if self.keeps_base else "proven by your commands alone, in the working folder"
 
     @property
     def words(self) -> str:

@@ -162,6 +162,7 @@ class Timeline:
 
     iterations: list[IterationView] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    at_start: tuple[CheckResult, ...] = ()  # found before the first session
     started: RunStarted | None = None
     ended: RunEnded | None = None
     seq: int = 0  # of the newest event taken
@@ -182,6 +183,8 @@ class Timeline:
                 number = self.iterations[-1].iteration if self.iterations else 0
                 self.notes.append(Note(at, number, event.kind, text))
                 del self.notes[:-NOTES_KEPT]
+            case CheckEnded(result=result) if not self.iterations:
+                self.at_start = (*self.at_start, result)
             case None:
                 pass
             case AgentActed(events) if self._is_open:

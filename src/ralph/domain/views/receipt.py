@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-KINDS = ("iteration_started", "check_ended", "action_ended", "iteration_ended", "run_ended")
+from ralph.domain.proof.policy import UNCHECKED, ProofPolicy
+
+KINDS = ("run_started", "iteration_started", "check_ended", "action_ended", "iteration_ended", "run_ended")
 """The events a receipt is made of."""
 
 
@@ -13,10 +15,15 @@ def receipt(run: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> dict
     """From stored events, to cover earlier processes of the run too. Never raises on old ones."""
     iterations: list[dict[str, Any]] = []
     checks: list[dict[str, Any]] = []
+    before: list[dict[str, Any]] | None = None  # before the first session
+    begin: Mapping[str, Any] = {}
     end: Mapping[str, Any] = {}
     for event in events:
         match event.get("kind"):
+            case "run_started":
+                begin = event
             case "iteration_started":
+                before = checks if before is None else before
                 checks = []  # checks of an interrupted attempt prove nothing about this one
             case "check_ended":
                 checks.append(_check(event.get("result") or {}))
@@ -31,7 +38,25 @@ def receipt(run: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> dict
             case _:
                 pass
     how = {"outcome": end.get("outcome"), "reason": end.get("reason"), "concerns": end.get("concerns", [])}
-    return {**run, **how, "spend": end.get("spend"), "iterations": iterations}
+    known = {**run, **how, "spend": end.get("spend"), "iterations": iterations}
+    if "proof" not in begin:  # an earlier version did not record it
+        return known
+    is_accepted = end.get("outcome") == "completed"
+    return {
+        **known,
+        "proof": begin["proof"],
+        "caveat": _caveat(begin["proof"], iterations) if is_accepted else "",
+        "checks_at_start": checks if before is None else before,
+    }
+
+
+def _caveat(proof: Mapping[str, Any] | None, iterations: Iterable[Mapping[str, Any]]) -> str:
+    """What must be said of work that was accepted."""
+    if proof is not None:
+        return ProofPolicy(proof.get("strength", ""), proof.get("tests", "")).caveat
+    every = [check for each in iterations for check in each["checks"]]
+    was_checked = any(check.get("verdict") == "passed" and check.get("required") for check in every)
+    return "" if was_checked else UNCHECKED
 
 
 def _check(result: Mapping[str, Any]) -> dict[str, Any]:

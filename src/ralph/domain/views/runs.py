@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralph.domain.holder import Owner, is_stale
 from ralph.domain.proof.layer_names import LAYER_NAMES
+from ralph.domain.proof.policy import ProofPolicy
 
 if TYPE_CHECKING:
     from ralph.domain.loop.asks import Ask
@@ -77,6 +78,9 @@ class RunView:
     task: str = ""  # the task it works on, if any
     role: str = ""  # of the newest iteration
     cost_is_partial: bool = False  # it cost at least this: part of it has no known price
+    proof: ProofPolicy | None = (
+        None  # None: no command could prove anything, or an earlier version did not say
+    )
 
 
 # --- the state of a run ---
@@ -110,6 +114,11 @@ def reason_of(run: RunView) -> str:
     if run.state is RunState.INTERRUPTED:
         return "its process ended unexpectedly; `ralph resume` continues it"
     return run.reason
+
+
+def caveat_of(run: RunView) -> str:
+    """What must be said of work that was accepted with less proof than usual."""
+    return run.proof.caveat if run.proof is not None and run.state is RunState.COMPLETED else ""
 
 
 def possible_asks(run: RunView) -> tuple[Ask, ...]:

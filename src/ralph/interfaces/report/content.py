@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.domain.loop.evidence import CheckResult
+from ralph.domain.proof.policy import UNCHECKED
 from ralph.domain.text.figures import plural
 from ralph.domain.views.changes import Changes, combine_changes
 from ralph.domain.views.iterations import Figures, IterationView, Note, figures_of
@@ -41,6 +42,7 @@ class ReportContent:
     header: tuple[str, ...]  # what the run announced when it began
     concerns: tuple[str, ...]
     figures: Figures  # including the iterations of its parts
+    at_start: tuple[CheckResult, ...] = ()  # what was found before the first session
     label: RunLabel = RunLabel()
     parts: tuple[Part, ...] = ()
     hint: str = ""  # what to do now
@@ -79,9 +81,10 @@ class ReportContent:
 
     @property
     def last_checks(self) -> dict[str, CheckResult]:
-        """The last result of each check."""
+        """The last result of each check, also if it was skipped."""
         every = (*(each for part in self.parts for each in part.iterations), *self.iterations)
-        return {check.name: check for each in every for check in each.checks}
+        found = (check for each in every for check in each.checks)
+        return {check.name: check for check in (*self.at_start, *found)}
 
     @property
     def unchecked(self) -> str:
@@ -89,7 +92,7 @@ class ReportContent:
         if self.figures.check_rates:
             return ""
         if self.run.state is RunState.COMPLETED:
-            return "Nothing was checked: this run rests on the agent's word alone."
+            return f"{UNCHECKED[0].upper()}{UNCHECKED[1:]}."
         return "No check was run."
 
 
@@ -118,6 +121,7 @@ def read_content(feed: Feed, run_id: str) -> ReportContent:
         header=timeline.started.notes if timeline.started is not None else (),
         concerns=tuple(concerns),
         figures=figures_of([*(each for part in parts for each in part.iterations), *iterations]),
+        at_start=timeline.at_start,
         label=feed.label(run_id),
         parts=parts,
         hint=hint,

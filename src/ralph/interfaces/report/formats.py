@@ -72,6 +72,7 @@ def json_report(content: ReportContent) -> str:
             {"run": asdict(part.run), "title": part.label.title, "task": part.label.task}
             for part in content.parts
         ],
+        "checks_at_start": [msgspec.to_builtins(check) for check in content.at_start],
         "iterations": [_iteration(each) for each in content.iterations],
         "left_out": content.left_out,
     }

@@ -9,12 +9,13 @@ from html import escape
 from pathlib import Path
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.proof.layer_names import LAYER_NAMES
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import Tone, Wording, describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView
-from ralph.domain.views.runs import RunState, RunView
+from ralph.domain.views.runs import RunState, RunView, caveat_of
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 200
@@ -88,8 +89,9 @@ def _verdict(content: ReportContent) -> str:
     has_concerns = run.state is RunState.COMPLETED and content.concerns
     kind = "odd" if has_concerns else _STATE_CLASS.get(run.state, "odd")
     reason = f": {line(run.reason)}" if run.reason else ""
+    caveat = f'<p class="odd">{line(said)}</p>' if (said := caveat_of(run)) else ""
     hint = f'<p class="dim">{line(content.hint)}</p>' if content.hint else ""
-    return f'<p class="verdict"><span class="{kind}">{line(content.verdict)}</span>{reason}</p>{hint}'
+    return f'<p class="verdict"><span class="{kind}">{line(content.verdict)}</span>{reason}</p>{caveat}{hint}'
 
 
 def _facts(content: ReportContent) -> str:
@@ -105,6 +107,7 @@ def _facts(content: ReportContent) -> str:
         ("Claims denied by checks", str(figures.denied)),
         ("Agent", run.agent),
         ("Profile", run.profile),
+        *([("Proof", run.proof.words)] if run.proof is not None else ()),
         ("Started", moment(run.started_at)),
         ("Ended", moment(run.ended_at) if run.ended_at is not None else "not yet"),
     ]
@@ -167,17 +170,16 @@ def _legend(wordings: Iterable[Wording]) -> str:
 
 
 def _checks(content: ReportContent) -> str:
-    rates, last = content.figures.check_rates, content.last_checks
+    rates = {rate.name: f"{rate.passed} of {rate.ran}" for rate in content.figures.check_rates}
     if content.unchecked:
         return f'<h2>Checks</h2><p class="odd">{content.unchecked}</p>'
     rows = "".join(
-        f"<tr><td>{line(rate.name)}</td><td>{_verdict_of(last[rate.name])}</td>"
-        f'<td class="n">{rate.passed} of {rate.ran}</td></tr>'
-        for rate in rates
-        if rate.name in last
+        f"<tr><td>{line(name)}</td><td>{_verdict_of(check)}</td>"
+        f'<td class="n">{rates.get(name, "")}</td><td>{line(check.reason)}</td></tr>'
+        for name, check in content.last_checks.items()
     )
     return (
-        '<h2>Checks</h2><table><thead><tr><th>check</th><th>at the end</th><th class="n">passed</th></tr></thead>'
+        '<h2>Checks</h2><table><thead><tr><th>check</th><th>at the end</th><th class="n">passed</th><th>what it found</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
     )
 
@@ -289,7 +291,7 @@ def _receipt(check: CheckResult) -> str:
     output = ""
     if check.last_lines and check.verdict is not Verdict.PASSED:
         output = f"<pre>{block(chr(10).join(check.last_lines))}</pre>"
-    optional = "" if check.required else ' <span class="dim">(optional)</span>'
+    optional = "" if check.required or check.name in LAYER_NAMES else ' <span class="dim">(optional)</span>'
     return (
         f"<tr><td>{line(check.name)}{optional}</td><td>{_verdict_of(check)}</td>"
         f"<td>{' · '.join(filter(None, receipt))}{output}</td></tr>"

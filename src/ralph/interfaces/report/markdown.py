@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from ralph.domain.loop.evidence import CheckResult
+from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.runs import caveat_of
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 30
@@ -16,6 +20,8 @@ ITERATIONS_SHOWN = 50
 ASKED_CHARS = 2000
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@-])")
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "-"}
+REASON_CHARS = 400
+DENIALS_SHOWN = 50
 ASKED_LINES = 12
 """A longer prompt is folded: in a pull request the outcome matters more."""
 
@@ -28,10 +34,14 @@ def markdown_report(content: ReportContent) -> str:
     if run.tokens:
         facts.append(f"{compact(run.tokens)} tokens")
     facts += [duration(content.elapsed), f"agent {run.agent}", f"profile {run.profile}"]
+    if run.proof is not None:
+        facts.append(f"proof {run.proof.words}")
+    caveat = caveat_of(run)
     parts = [
         f"## ralph: {plain(content.verdict)}",
         f"**{plain(str(content.label))}**" if str(content.label) else "",
         plain(run.reason),
+        f"⚠️ {plain(caveat)}" if caveat else "",
         f"Run {code(run.id)}: {plain(', '.join(facts))}.",
         plain(content.hint),
         _concerns(content),
@@ -98,17 +108,24 @@ def _asked(content: ReportContent) -> str:
 
 
 def _checks(content: ReportContent) -> str:
-    rates, last = content.figures.check_rates, content.last_checks
+    rates = {rate.name: f"{rate.passed} of {rate.ran}" for rate in content.figures.check_rates}
     if content.unchecked:
         return f"### Checks\n\n{content.unchecked}"
     rows = [
-        f"| {_cell(rate.name)} | {_MARKS[check.verdict]} {describe_verdict(check.verdict)} | {rate.passed} of {rate.ran} |"
-        f" {_cell(check.command)} | {_cell(check.output_sha256[:12])} |"
-        for rate in rates
-        if (check := last.get(rate.name)) is not None
+        f"| {_cell(name)} | {_MARKS[check.verdict]} {describe_verdict(check.verdict)} | {rates.get(name, '')} |"
+        f" {_cell(check.command)} | {_cell(check.output_sha256[:12])} | {_found(check)} |"
+        for name, check in content.last_checks.items()
     ]
-    head = "| check | at the end | passed | command | output sha256 |\n|---|---|---|---|---|\n"
+    head = (
+        "| check | at the end | passed | command | output sha256 | what it found |\n"
+        "|---|---|---|---|---|---|\n"
+    )
     return "### Checks\n\n" + head + "\n".join(rows)
+
+
+def _found(check: CheckResult) -> str:
+    reason = clean_line(check.reason)
+    return plain(f"{reason[:REASON_CHARS]}…" if len(reason) > REASON_CHARS else reason)
 
 
 def _changes(changes: Changes) -> str:
@@ -141,14 +158,31 @@ def _iterations(content: ReportContent) -> str:
         "### Iterations\n\n"
         + "\n".join(f"| {' | '.join(row)} |" for row in rows)
         + (f"\n\n{older} older ones are not shown" if older else "")
+        + _denials(shown)
     )
 
 
+def _denials(shown: Sequence[IterationView]) -> str:
+    """Why claims were not accepted."""
+    lines = [
+        f"- {_number(each)}: {_MARKS[check.verdict]} {_cell(check.name)}: "
+        + (_found(check) or exit_words(check.exit_code))
+        for each in shown
+        if each.denied
+        for check in each.checks
+        if not check.holds
+    ]
+    return "\n\nClaims denied, by iteration:\n\n" + "\n".join(lines[-DENIALS_SHOWN:]) if lines else ""
+
+
+def _number(each: IterationView) -> str:
+    return f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else "")
+
+
 def _iteration(each: IterationView, content: ReportContent, *, by_role: bool) -> tuple[str, ...]:
-    number = f"{each.iteration}" + (f".{each.attempt}" if each.attempt > 1 else "")
     checks = " ".join(_MARKS[check.verdict] for check in each.checks)
     said = " (claimed done, denied)" if each.denied else ""
     decision = describe_iteration(each, live=content.run.live).words
     step = (plain(each.step),) if by_role else ()
     cost = _cost(each.spend.cost_usd, partly=each.spend.is_partly_unknown)
-    return (number, *step, f"{plain(decision)}{said}", checks, duration(each.seconds), cost)
+    return (_number(each), *step, f"{plain(decision)}{said}", checks, duration(each.seconds), cost)

@@ -592,6 +592,20 @@ def test_a_judge_that_is_asked_again_is_told_apart() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("strength", "outcome", "note"),
+    [
+        ("trusting", Outcome.COMPLETED, "   ⚠ proven by your commands alone, in the working folder\n"),
+        ("trusting", Outcome.FAILED, ""),
+        ("guarded", Outcome.COMPLETED, ""),
+    ],
+)
+def test_a_run_that_was_trusted_does_not_look_proven(strength: str, outcome: Outcome, note: str) -> None:
+    start = RunStarted("r1", "basic", "claude", "/", 1, proof=ProofPolicy(strength, "reviewed"))
+    _, said = told(start, RunEnded(outcome, "done", 1, Spend(), 1))
+    assert said.partition("   iterations: 1, time: 1.0s\n")[2] == note
+
+
 def test_a_second_signal_names_what_it_ends() -> None:
     _, said = told(CheckStarted("make test", "make test"), StopRequested(True))
     assert said.endswith("Second signal: ending the check now...\n")

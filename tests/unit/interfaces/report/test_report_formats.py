@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,6 +17,7 @@ from ralph.domain.agent.events import Usage
 from ralph.domain.loop.events import ActionEnded
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
+from ralph.domain.proof.policy import ProofPolicy
 from ralph.domain.views.changes import Changes, CommitLine, FileChange
 from ralph.domain.views.iterations import IterationView, Note, figures_of
 from ralph.domain.views.runs import RunLabel, RunState, RunView
@@ -289,3 +291,42 @@ def test_json_holds_everything_and_is_utf8() -> None:
 )
 def test_a_files_name_says_its_format(name: str, form: Format | None) -> None:
     assert format_for(Path(name)) is form
+
+
+LAYERS = (
+    CheckResult("tests review", Verdict.FAILED, reason="the task does not demand it: test_a.py"),
+    CheckResult("old proof", Verdict.SKIPPED, required=False, reason="there were no tests"),
+)
+
+
+@pytest.mark.parametrize("report", [html_report, markdown_report])
+def test_a_report_says_why_a_claim_was_denied_and_what_was_not_tried(
+    report: Callable[[ReportContent], str],
+) -> None:
+    probed = CheckResult(
+        "canary at the start", Verdict.SKIPPED, required=False, reason="cannot be probed: lint"
+    )
+    text = report(content(replace(DENIED, checks=(*DENIED.checks, *LAYERS)), at_start=(probed,)))
+    for told in ("the task does not demand it", "there were no tests", "cannot be probed: lint", "skipped"):
+        assert told in text
+    assert "(optional)" not in text
+
+
+def test_markdown_lists_each_denial() -> None:
+    text = markdown_report(content(replace(DENIED, checks=(*DENIED.checks, *LAYERS)), ACCEPTED))
+    listed = text.partition("Claims denied, by iteration:\n\n")[2].splitlines()
+    assert listed == [
+        "- 1: ❌ `tests`: exit code 2",
+        r"- 1: ❌ `tests review`: the task does not demand it: test\_a.py",
+    ]
+
+
+@pytest.mark.parametrize("report", [html_report, markdown_report])
+def test_a_run_that_was_trusted_does_not_look_proven(report: Callable[[ReportContent], str]) -> None:
+    trusted = replace(RUN, proof=ProofPolicy("trusting", "reviewed"))
+    said = "proven by your commands alone, in the working folder"
+    assert said in report(content(ACCEPTED, run=trusted))
+    guarded = replace(RUN, proof=ProofPolicy("guarded", "reviewed", ("Makefile",)))
+    text = report(content(ACCEPTED, run=guarded))
+    assert said not in text
+    assert "guarded, tests reviewed, may change Makefile" in text

@@ -132,10 +132,12 @@ def _run_lines(view: RunView, look: Look) -> list[str]:
     if view.tokens:
         facts.append(f"{compact(view.tokens)} tokens")
     reason = why(view, view.active_at)
+    proof = [f"  proof {clean_line(view.proof.words)}"] if view.proof is not None else []
     lines = [
         f"{colors.bold}run {clean_line(view.id)}{colors.off}",
         f"  {clean_line(dot.join(facts))}",
         f"  root {clean_line(view.root)}",
+        *proof,
         f"  {view.state.value}{f': {clean_line(reason)}' if reason else ''}",
         f"  started {_moment(view.started_at)}, last active {_moment(view.active_at)}",
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from ralph.domain.text.figures import age, compact, money, plural
-from ralph.domain.views.runs import RunState, RunView, reason_of
+from ralph.domain.views.runs import RunState, RunView, caveat_of, reason_of
 from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
 from ralph.interfaces.cli.table import Cell, Column, table_lines
 
@@ -158,6 +158,8 @@ def why(run: RunView, now: float) -> str:
         reason = f"{age(run.waits_until - now, ago=False)} left: {reason}"
     if run.state is RunState.COMPLETED and run.concerns:
         reason += f" (with {plural(len(run.concerns), 'concern')})"
+    if caveat := caveat_of(run):
+        reason += f" ({caveat})"
     return reason
 
 

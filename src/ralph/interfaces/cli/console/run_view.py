@@ -471,8 +471,10 @@ class Console:
         )
         figures = [f"iterations: {event.iterations}", spent, f"time: {duration(event.seconds)}"]
         lines = ["", title, "   " + ", ".join(figure for figure in figures if figure)]
-        lines += ["   " + self._odd(clean_line(concern)) for concern in event.concerns]
         started = None if self._is_part else self._started
+        policy = started.proof if started is not None and event.outcome is Outcome.COMPLETED else None
+        caveat = policy.caveat if policy is not None else ""
+        lines += ["   " + self._odd(clean_line(note)) for note in (caveat, *event.concerns) if note]
         if started is not None and (advice := how_to_continue(started, event)):
             lines.append(self._dim(f"   {advice}"))
         if event.hint:
