@@ -35,7 +35,7 @@ def made(*events: dict[str, Any], outcome: str = "completed") -> dict[str, Any]:
 def test_it_says_how_claims_were_proven(
     proof: dict[str, Any] | None, checks: list[str], outcome: str, caveat: str
 ) -> None:
-    events = [{"kind": "run_started", "proof": proof}, {"kind": "iteration_started"}]
+    events: list[dict[str, Any]] = [{"kind": "run_started", "proof": proof}, {"kind": "iteration_started"}]
     told = made(*events, *map(check, checks), ENDED, outcome=outcome)
     assert (told["proof"], told["caveat"]) == (proof, caveat)
 
