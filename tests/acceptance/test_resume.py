@@ -228,6 +228,7 @@ def test_a_receipt_credits_an_iteration_with_its_own_checks_only(project: Projec
         "old proof",
     ]
     log = project.root / iteration["checks"][0]["log_file"]
+    assert log.parent == project.root / ".ralph" / "runs" / receipt["run"], "not a link, which moves on"
     assert iteration["checks"][0]["output_sha256"] == sha256(log.read_bytes()).hexdigest()
     assert (receipt["outcome"], iteration["decision"]) == ("completed", "accept")
 

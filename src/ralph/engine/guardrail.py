@@ -54,12 +54,11 @@ class GuardrailCheck:
         ran = await self._commands.run(
             guardrail.required, log=log, control=judging.control, publish=judging.publish
         )
-        shown_log = self._shown(log.name)
         told = guardrail_failure(
             command=guardrail.command,
             exit_code=ran.exit_code or 0,
             hint=guardrail.hint,
-            log_file=shown_log,
+            log_file=self._shown(log.name),
             output=ran.excerpt + (f"\n[ralph] {ran.remark}" if ran.remark else ""),
         )
         return CheckResult(
@@ -69,7 +68,7 @@ class GuardrailCheck:
             command=guardrail.command,
             exit_code=ran.exit_code,
             seconds=ran.seconds,
-            log_file=shown_log,
+            log_file=self._journal.name_of(log),
             output_sha256=ran.output_sha256,
             reason=ran.remark,
             last_lines=() if ran.passed else ran.last_lines,

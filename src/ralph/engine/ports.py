@@ -296,6 +296,10 @@ class Journal(Protocol):
 
     def check_log(self, iteration: int, slug: str) -> Path: ...
 
+    def name_of(self, log: Path) -> str:
+        """What results call it: this run's own file, wherever the project is moved to."""
+        ...
+
     def append(self, event: LoopEvent, *, at: float) -> None:
         """Take an event; it may be written a moment later."""
         ...

@@ -27,6 +27,9 @@ class MemoryJournal:
     def check_log(self, iteration: int, slug: str) -> Path:
         return self.folder / f"guardrail_{iteration:03}_{slug}.log"
 
+    def name_of(self, log: Path) -> str:
+        return str(log)
+
     def append(self, event: LoopEvent, *, at: float) -> None:
         self.events.append(event)
 

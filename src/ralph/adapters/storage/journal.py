@@ -199,6 +199,10 @@ class SqliteJournal:
         self._link(log.name, log)
         return log
 
+    def name_of(self, log: Path) -> str:
+        """Not the link: that leads to the newest run's file."""
+        return recorded(log, self._folder.parent)
+
     def _link(self, name: str, target: Path) -> None:
         if not self._has_links:
             return

@@ -59,7 +59,7 @@ class Layer(ABC):
             command=ran.command,
             exit_code=verdict.exit_code,
             seconds=ran.seconds,
-            log_file=str(ran.log or ""),
+            log_file=ran.log_file,
             output_sha256=verdict.output_sha256,
             reason=f"{failed.partition('. ')[0]}: `{ran.command}`: {verdict.reason}",
             last_lines=verdict.last_lines,

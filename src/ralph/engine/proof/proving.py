@@ -24,7 +24,7 @@ class Ran:
     seconds: float = 0.0
     command: str = ""
     verdict: CommandVerdict | None = None
-    log: Path | None = None
+    log_file: str = ""
     left_out: tuple[str, ...] = ()
 
 
@@ -110,7 +110,8 @@ class Proving:
                 if verdict.passed:
                     self._passed.add((tree.digest, trial.required))
                 elif not is_excused(verdict):
-                    return Ran(seconds, trial.required.label, verdict, trial.log, checkout.left_out)
+                    log_file = self._journal.name_of(trial.log)
+                    return Ran(seconds, trial.required.label, verdict, log_file, checkout.left_out)
         return Ran(seconds)
 
     async def _without_rewriting(

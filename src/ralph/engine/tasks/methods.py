@@ -83,7 +83,7 @@ class External:
             command=required.command,
             exit_code=ran.exit_code,
             seconds=ran.seconds,
-            log_file=shown,
+            log_file=tools.journal.name_of(log),
             output_sha256=ran.output_sha256,
             concern=concern,
             last_lines=ran.last_lines,

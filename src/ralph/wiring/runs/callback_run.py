@@ -175,6 +175,9 @@ class _Unrecorded:
     def check_log(self, iteration: int, slug: str) -> Path:
         return self._folder / f"guardrail_{iteration:03}_{slug}.log"
 
+    def name_of(self, log: Path) -> str:
+        return str(log)
+
     def append(self, event: LoopEvent, *, at: float) -> None:
         pass
 

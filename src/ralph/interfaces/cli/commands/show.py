@@ -227,7 +227,7 @@ class IterationText:
         return lines
 
     def _log(self, recorded: str) -> str:
-        """What is recorded is a link to the newest run's file; this run's file is in its folder."""
+        """An earlier version recorded a link to the newest run's file; this run's file is in its folder."""
         own = self._run_folder / Path(recorded).name
         return str(own) if own.exists() else recorded
 
