@@ -306,3 +306,56 @@ def test_what_a_reviewer_cannot_see_is_not_allowed(
     assert ("tests/two.txt: a line was changed" in said) == (code == 1)
     assert ("its change is too large to be reviewed" in said) == (code == 1)
     assert len(list((shop.root / ".ralph" / "runs").glob("*/agent_001_tests-review*"))) == sessions
+
+
+SELF = """prompt=$(cat)
+tag=$(printf "%s" "$prompt" | grep -o "tests-[0-9a-f]\\{8\\}" | head -n 1)
+if [ -n "$tag" ]; then touch "$ASKED"; printf '<%s>%s</%s>\\n' "$tag" '{"tests/test_shop.py": {"demanded": true, "why": "x"}}' "$tag"; exit; fi
+"""
+APPOINT = f"sed -i s/price/cost/ shop.py\nprintf '%s' {shlex.quote(RENAMED)} > tests/test_shop.py\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "flags", "allowed", "why"),
+    [
+        ("./agent.sh", [], [], "agent.sh: is the agent's own program, which judges too, and was changed"),
+        ("sh", ["hidden/agent.sh"], [], "hidden/agent.sh: is the agent's own program"),
+        # Even if it may change, it does not judge in this run.
+        ("./agent.sh", [], ["--allow-test-changes", "agent.sh"], "agent.sh was changed during the run"),
+    ],
+)
+def test_nobody_appoints_their_own_judge(
+    shop: Project, command: str, flags: list[str], allowed: list[str], why: str
+) -> None:
+    script = flags[0] if flags else command
+    asked = shop.root.parent / "asked"
+    file = shop.root / script
+    file.parent.mkdir(exist_ok=True)
+    (shop.root / ".gitignore").write_text("__pycache__/\nhidden/\n")
+    yes = SELF.replace("$ASKED", str(asked))
+    file.write_text(
+        f"#!/bin/sh\n{APPOINT}cat > new <<'X'\n#!/bin/sh\n{yes}echo '{DONE}'\nX\nchmod +x new; mv new {script}; echo '{DONE}'\n"
+    )
+    file.chmod(0o755)
+    shop.settings(agent={"command": command, "flags": flags}, guardrails=[{"command": COMMAND}])
+
+    ran = shop.ralph("run", "-p", f"Say {DONE}.", "-m", "1", "--no-sandbox", *allowed, check=1)
+    assert why in ran.stdout + ran.stderr
+    ran = shop.ralph("resume", "-m", "2", check=1)
+    assert why in ran.stdout + ran.stderr
+    assert not asked.exists()
+
+
+@pytest.mark.parametrize(("command", "flags"), [("./agent", []), ("sh", ["./agent"]), ("../agent", [])])
+def test_a_relative_program_is_the_projects_for_a_reviewer_too(
+    shop: Project, command: str, flags: list[str]
+) -> None:
+    (shop.root / ".gitignore").write_text("__pycache__/\nagent\n")
+    file = shop.root / (flags[0] if flags else command)
+    yes = SELF.replace("$ASKED", "/dev/null").replace('"why": "x"', '"why": "yes"')
+    file.write_text(f"#!/bin/sh\n{yes}{APPOINT}echo '{DONE}'\n")
+    file.chmod(0o755)
+    shop.settings(agent={"command": command, "flags": flags}, guardrails=[{"command": COMMAND}])
+
+    ran = shop.ralph("run", "-p", f"Rename it, then say {DONE}.", "-m", "1", "--no-sandbox", check=0)
+    assert "tests/test_shop.py (yes)" in ran.stdout + ran.stderr

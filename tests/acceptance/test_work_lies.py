@@ -420,3 +420,19 @@ def test_settings_that_change_meanwhile_are_told_and_do_nothing(tasks: TaskProje
     said = tasks.work(check=0)
 
     assert "settings.json changed during the work" in said
+
+
+@pytest.mark.parametrize("file", ["agent.sh", '"$PROJECT/agent.sh"'], ids=["its own copy", "the user's"])
+def test_a_worker_does_not_change_the_program_of_those_who_judge(tasks: TaskProject, file: str) -> None:
+    tasks.write("agent.sh", f'#!/bin/sh\nPROJECT="{tasks.root}"\n. "{tasks.programs}/worker"\n')
+    (tasks.root / "agent.sh").chmod(0o755)
+    tasks.commit("an agent of the project")
+    verified = {"stages": ["coder", "reviewer"], "roles": {"coder": {"maxIterations": 1}}}
+    tasks.project.settings(agent={"command": "./agent.sh"}, profiles={"verified": verified})
+    tasks.role("coder", f"{HONEST}\necho '# more' >> {file}")
+    tasks.verified(UNITTEST)
+
+    said = tasks.work(check=1)
+
+    assert "agent.sh" in said.partition("changed what proves the work:")[2].partition("\n")[0]
+    assert tasks.launches() == ["T-1 coder"]

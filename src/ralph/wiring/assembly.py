@@ -24,6 +24,7 @@ from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.confinement import agent_environment, open_runners, redactor_for
+from ralph.wiring.judges import program_files_of
 from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.launch import Driven, Launch
 from ralph.wiring.record import Record, new_run_id, open_record
@@ -103,6 +104,7 @@ async def open_run(
             await stack.enter_async_context(_timing(record, seconds))
             try:
                 finished = await _finish_merge(launch, runners.outside)
+                program_files = program_files_of(launch, record.folder, environment)
             except RalphError as error:
                 end_unbegun(publish, record, error)
                 raise
@@ -115,6 +117,7 @@ async def open_run(
                 control=control,
                 publish=publish,
                 meter=meter,
+                program_files=program_files,
                 complain=complain,
                 listeners_for=listeners_for,
                 finished=finished,

@@ -1,18 +1,79 @@
-"""Who judges what others claim: fresh sessions of the agent that the settings choose for it."""
+"""Who judges what others claim: fresh sessions of the agent that the settings choose for it, as it was when the run began."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ralph.engine.ports import Agent
+from ralph.config.root import git_top
+from ralph.domain.loop.session_report import Fatal
+from ralph.engine.ports import Agent, AgentRequest
 from ralph.engine.tasks.ports import Judges
-from ralph.wiring.kit import Kit
-from ralph.wiring.roles import judge_of
+from ralph.errors import AgentUnavailable
+from ralph.wiring.launch import Launch
+from ralph.wiring.roles import anchor_programs, command_lines, judge_of, judges_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ralph.adapters.workspace.program_files import ProgramFiles
+    from ralph.wiring.kit import Kit
+
+NOTE = "programs"
+PUT_BACK = (
+    "put it back as it was; what may judge while it is changed is another program (profiles.verified.semanticAgent), "
+    "or this one in a new run"
+)
 
 
 def judges_of(kit: Kit) -> Judges:
+    """Relative programs are the project's, also for whoever judges in a throw-away checkout."""
+    settings = anchor_programs(kit.launch.settings, kit.workspace)
+
     def judge(model: str, tags: Sequence[str], *, turn: int = 0) -> Agent:
-        chosen = judge_of(kit.launch.settings, kit.workspace, model=model)
+        if changed := kit.program_files.changed(judges_lines(settings)):
+            message = no_longer_judges(changed)
+            raise AgentUnavailable(message, hint=PUT_BACK)
+        chosen = judge_of(settings, kit.workspace, model=model)
         return kit.agent(tags=tags, chosen=chosen.beginning_with(turn))
 
     return judge
+
+
+def trusted_judge(kit: Kit, agent: Agent, *, judges: Callable[[AgentRequest], bool]) -> Agent:
+    """``agent``, but no session of it that ``judges`` is of a program that was changed in the run."""
+    from ralph.engine.agents.trusted_judge import TrustedJudge
+
+    def why_not() -> Fatal | None:
+        changed = kit.program_files.changed()
+        return Fatal(no_longer_judges(changed), PUT_BACK) if changed else None
+
+    return TrustedJudge(agent, judges=judges, why_not=why_not)
+
+
+def no_longer_judges(changed: Sequence[str]) -> str:
+    files = ", ".join(changed)
+    return f"{files} was changed during the run, and whoever judges must be as when it began"
+
+
+def program_files_of(launch: Launch, run_folder: Path, environment: Mapping[str, str]) -> ProgramFiles:
+    """Those of the run's agents that a worker could change. Raises GitFailed if what was kept of them is damaged."""
+    from ralph.adapters.workspace.program_files import ProgramFiles
+
+    root, file = launch.root, run_folder / NOTE
+    if launch.program_files is not None:
+        files = launch.program_files
+    else:
+        now = ProgramFiles(
+            lines=command_lines(anchor_programs(launch.settings, root.workspace)),
+            workspace=root.workspace,
+            places=tuple(dict.fromkeys(git_top(place) or place for place in (root.workspace, root.state))),
+            search=environment.get("PATH", os.defpath),
+        )
+        if launch.resumes:
+            return now.recalled(file)
+        files = now.as_they_are()
+    files.keep(file)
+    return files

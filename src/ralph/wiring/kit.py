@@ -33,6 +33,7 @@ from ralph.wiring.requirements import pricing
 if TYPE_CHECKING:
     from ralph.adapters.actions.scm import ScmAction
     from ralph.adapters.checks.commands import ShellCommands
+    from ralph.adapters.workspace.program_files import ProgramFiles
     from ralph.adapters.workspace.snapshot import GitWorkspace
     from ralph.engine.guardrail import Guardrail
 
@@ -48,6 +49,7 @@ class Kit:
     control: Control
     publish: Recorder
     meter: Meter
+    program_files: ProgramFiles
     complain: Callable[[str], None]
     listeners_for: Callable[[str], Sequence[Listener]]  # of a run that is a part of this one, by its title
     finished: str = ""  # what an earlier run had left half done here

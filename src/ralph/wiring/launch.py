@@ -24,6 +24,7 @@ from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle
 from ralph.wiring.agents import ChosenAgents
 
 if TYPE_CHECKING:
+    from ralph.adapters.workspace.program_files import ProgramFiles
     from ralph.engine.guardrail import Guardrail
     from ralph.engine.loop import RunResult
     from ralph.engine.recording import Listener
@@ -105,6 +106,9 @@ class Launch:
     resumes: str = ""  # the run to resume; empty: a new one
     parent_id: str = ""  # the run that this one is a part of; empty: whatever the environment says
     programs: tuple[str, ...] = ()  # of agents that it may start besides its own: judges, other roles
+    program_files: ProgramFiles | None = (
+        None  # as the run began that it is a part of; None: as it begins itself
+    )
     writable: tuple[Path, ...] = ()  # what its agent may write besides the workspace, in a sandbox too
     ladder: Ladder = USUAL  # how a session is ended
     spares_children: bool = False  # runs that its agent started go on when the session is over

@@ -237,6 +237,10 @@ def comparison(
     def settings(read: Callable[[str], bytes | None]) -> dict[str, bytes | None]:
         return {f"{protection.prefix}{name}": read(name) for name in (SETTINGS_FILE, LOCAL_FILE)}
 
+    def changed_programs() -> list[str]:
+        top = str(proof.store.top) + os.sep
+        return [file.removeprefix(top) for file in kit.program_files.changed()]
+
     return ComparisonCheck(
         proof.store,
         protection,
@@ -247,6 +251,7 @@ def comparison(
         settings=settings(loaded.contents.get),
         read_settings=lambda: settings(lambda name: read_whole(loaded.root / name, MOST_SETTINGS)),
         settings_deny=settings_deny,
+        changed_programs=changed_programs,
     )
 
 
@@ -325,4 +330,9 @@ def protection_of(kit: Kit, required: Sequence[RequiredCommand], prefix: str) ->
         may_change=settings.allow_test_changes,
         prefix=prefix,
     )
-    return replace(found, tests=True, tests_are_free=settings.tests == TestsPolicy.FREE)
+    return replace(
+        found,
+        tests=True,
+        tests_are_free=settings.tests == TestsPolicy.FREE,
+        scripts=found.scripts | kit.program_files.paths,
+    )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ralph.adapters.agents.registry import split_flags
 from ralph.adapters.documents.prompt_source import read_role_prompt
+from ralph.adapters.files import is_true
 from ralph.config.profile_settings import RoleSettings
 from ralph.config.schema import Settings
+from ralph.domain.proof.judge_programs import words_that_run
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.prompts import template_with
 from ralph.domain.tasks.roles import (
@@ -21,7 +25,7 @@ from ralph.domain.tasks.roles import (
 )
 from ralph.domain.tasks.task import TaskStatus
 from ralph.errors import ConfigError
-from ralph.wiring.agents import ChosenAgents, chosen_agents
+from ralph.wiring.agents import ChosenAgents, chosen_agents, program_of
 
 TEMPLATES = Path(__file__).parents[1] / "profiles" / "templates"
 
@@ -127,12 +131,42 @@ def with_agent(settings: Settings, command: str, model: str) -> Settings:
     return replace(settings, agent=replace(agent, model=model or agent.model))
 
 
+def command_lines(settings: Settings) -> tuple[tuple[str, ...], ...]:
+    """Of whoever may work or judge: the program, and what it is always given."""
+    own = settings.profiles.verified
+    others = (with_agent(settings, role.agent, "") for role in own.roles.values() if role.agent)
+    return tuple(line for one in (settings, *others) for line in _lines(one)) + judges_lines(settings)
+
+
+def judges_lines(settings: Settings) -> tuple[tuple[str, ...], ...]:
+    """Of whoever judges by criteria and reviews tests."""
+    return tuple(_lines(with_agent(settings, settings.profiles.verified.semantic_agent, "")))
+
+
+def _lines(settings: Settings) -> Iterator[tuple[str, ...]]:
+    agent = settings.agent
+    for command, flags in ((agent.command, agent.flags), *((fallback, ()) for fallback in agent.fallbacks)):
+        defined = settings.agents.get(command)
+        own = (command,) if defined is None else (defined.command, *split_flags(defined.flags))
+        yield (*own, *split_flags(flags))
+
+
 def anchor_programs(settings: Settings, folder: Path) -> Settings:
-    """With relative agent programs as seen from ``folder``: a task's worktree is elsewhere."""
+    """With relative agent programs as seen from ``folder``: a task's worktree and a judge's checkout are elsewhere."""
 
     def absolute(command: str) -> str:
         is_relative = os.sep in command and not Path(command).is_absolute()
         return str((folder / command).absolute()) if is_relative else command
+
+    def with_absolute(command: str, flags: Sequence[str]) -> tuple[str, ...]:
+        """Scripts that an interpreter is given."""
+        words = split_flags(flags)
+        scripts = {
+            word for word in [*words_that_run((command, *words))][1:] if is_true((folder / word).is_file)
+        }
+        if not scripts:
+            return tuple(flags)
+        return tuple(shlex.quote(str(folder / word) if word in scripts else word) for word in words)
 
     agent = settings.agent
     verified = settings.profiles.verified
@@ -140,9 +174,15 @@ def anchor_programs(settings: Settings, folder: Path) -> Settings:
     verified = replace(verified, roles=roles, semantic_agent=absolute(verified.semantic_agent))
     return replace(
         settings,
-        agents={name: replace(own, command=absolute(own.command)) for name, own in settings.agents.items()},
+        agents={
+            name: replace(own, command=absolute(own.command), flags=with_absolute(own.command, own.flags))
+            for name, own in settings.agents.items()
+        },
         agent=replace(
-            agent, command=absolute(agent.command), fallbacks=tuple(map(absolute, agent.fallbacks))
+            agent,
+            command=absolute(agent.command),
+            flags=with_absolute(program_of(settings, agent.command), agent.flags),
+            fallbacks=tuple(map(absolute, agent.fallbacks)),
         ),
         profiles=replace(settings.profiles, verified=verified),
     )

@@ -32,16 +32,19 @@ SHOWN_LINES = 4
 HIDDEN = (
     "is outside of the work, but test runners read it, and it was changed meanwhile: undo that if you did it"
 )
+JUDGES = "is the agent's own program, which judges too, and was changed"
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """``pending``: tests that nobody has reviewed as they are. ``guarded``: all that differs, allowed or not."""
+    """``pending``: tests that nobody has reviewed as they are. ``guarded``: all that differs, allowed or not, and
+    ``programs``: those of agents."""
 
     denied: tuple[Finding, ...]
     pending: tuple[Finding, ...]
     guarded: tuple[FileState, ...]
     settings: tuple[FileState, ...]
+    programs: tuple[str, ...]
 
 
 class ComparisonCheck:
@@ -62,13 +65,16 @@ class ComparisonCheck:
         settings: Mapping[str, bytes | None] | None = None,
         read_settings: Callable[[], Mapping[str, bytes | None]] = dict,
         settings_deny: bool = True,
+        changed_programs: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """``base``: the commit that the work began with, if files can be put back from there. ``settings``: the
-        user's, which git may not know, as they were loaded; ``read_settings`` reads them again to report a change."""
+        user's, which git may not know, as they were loaded; ``read_settings`` reads them again to report a change.
+        ``changed_programs``: agents' own files that are no longer what they were, also where git does not look."""
         self.when = when
         self._read_settings = read_settings
         self._settings = dict(settings or {})
         self._settings_deny = settings_deny
+        self._changed_programs = changed_programs
         self._told: dict[str, bytes | None] = {}
         self._store = store
         self._protection = protection
@@ -84,7 +90,7 @@ class ComparisonCheck:
                 self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
             )
         self._changed.pending = found.pending
-        allowed = self._allowed(found.guarded)
+        allowed = self._allowed(found)
         concern = "; ".join(filter(None, (self._concern(found.settings), allowed)))
         if denied := found.denied:
             lines = tuple(f"{one.path}: {one.what}" for one in denied[:SHOWN_LINES])
@@ -116,19 +122,34 @@ class ComparisonCheck:
         settings = self._changed_settings()
         if self._settings_deny:
             states += [state for state in settings if state.path not in tree.files]
-        found = (*findings(self._protection, states, known=self._store.base.files.keys()), *hidden)
+        programs = self._changed_programs()
+        found = (
+            *(Finding(path, JUDGES) for path in programs if not self._may_change(path)),
+            *(
+                one
+                for one in findings(self._protection, states, known=self._store.base.files.keys())
+                if one.path not in programs
+            ),
+            *hidden,
+        )
         denied = [one for one in found if not one.is_test or self._tests is TestsPolicy.LOCKED]
-        return Compared(tuple(denied), self._pending(found, tree), tuple(guarded), tuple(settings))
+        return Compared(
+            tuple(denied), self._pending(found, tree), tuple(guarded), tuple(settings), tuple(programs)
+        )
 
     def tell(self, denied: Sequence[Finding]) -> str:
         """What the agent is told about it."""
         return tell_agent(denied, self._base)
 
-    def _allowed(self, guarded: Sequence[FileState]) -> str:
+    def _may_change(self, path: str) -> bool:
+        return matches_any(path.removeprefix(self._protection.prefix), self._protection.may_change)
+
+    def _allowed(self, compared: Compared) -> str:
         """What would be denied or reviewed, had the user not allowed it."""
         known = self._store.base.files.keys()
-        found = findings(self._protection.without_exceptions(), guarded, known=known)
+        found = findings(self._protection.without_exceptions(), compared.guarded, known=known)
         paths = dict.fromkeys(one.path for one in found if self._protection.is_exception(one.path))
+        paths |= dict.fromkeys(filter(self._may_change, compared.programs))
         return f"what proves the work was changed, as you allowed: {named(list(paths))}" if paths else ""
 
     def _changed_settings(self) -> list[FileState]:

@@ -20,6 +20,7 @@ from ralph.domain.tasks.criteria import WITHOUT_SPEC
 from ralph.domain.text.safe_text import slug
 from ralph.engine.ports import AgentRequest
 from ralph.engine.tasks.ports import Method, MethodVerdict, Verifying
+from ralph.errors import AgentUnavailable
 
 PURPOSE = "verification"
 ROLE = "judge"
@@ -102,7 +103,14 @@ class Semantic:
                 return MethodVerdict(Verdict.PASSED, "none of the forbidden texts was found")
             reason = "there is nothing to judge by: neither criteria nor forbidden texts"
             return MethodVerdict(Verdict.ERRORED, reason, told=reason)
-        return await self._judge(verifying, criteria, diff)
+        try:
+            return await self._judge(verifying, criteria, diff)
+        except (
+            AgentUnavailable
+        ) as error:  # trying again does not help, but a worker may undo what it did to the judge
+            reason = f"nobody can judge here: {error.message}"
+            told = f"Verification failed: {reason} ({error.hint})" if error.hint else reason
+            return MethodVerdict(Verdict.FAILED, reason, told=told)
 
     async def _judge(self, verifying: Verifying, criteria: Sequence[str], diff: str) -> MethodVerdict:
         spent = Spend()

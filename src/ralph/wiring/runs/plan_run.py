@@ -32,6 +32,7 @@ from ralph.engine.ports import Check
 from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
+from ralph.wiring.judges import trusted_judge
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
 from ralph.wiring.plan_memory import ASIDE, PlanMemory, adopt_memory, forget_unjudged, plan_memory
@@ -130,6 +131,7 @@ class PlanComposition:
 
         mark()
         rules = kit.launch.rules()
+        agent = trusted_judge(kit, kit.agent(tags=("promise",)), judges=lambda _: audit.plan.is_review)
         try:
             yield Composed(
                 work=PlanWork(
@@ -140,7 +142,7 @@ class PlanComposition:
                     maximum=self.maximum,
                     promise=self.promise,
                 ),
-                agent=PlanAgent(kit.agent(tags=("promise",)), audit, rules, on_begin=mark),
+                agent=PlanAgent(agent, audit, rules, on_begin=mark),
                 checks=[
                     audit,
                     self._proofs(kit, audit, files, repository, layers=proof.checks, accept=accept),

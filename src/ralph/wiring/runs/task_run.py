@@ -15,6 +15,7 @@ from ralph.adapters.storage.task_history import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.kept_tree import KeptTree
 from ralph.adapters.workspace.nested_repositories import new_repositories
+from ralph.adapters.workspace.program_files import ProgramFiles
 from ralph.config.root import Root
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import PartBudget
@@ -40,7 +41,7 @@ from ralph.engine.tasks.verification import VerificationCheck
 from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.announcement import proof_policy
-from ralph.wiring.judges import judges_of
+from ralph.wiring.judges import judges_of, trusted_judge
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
 from ralph.wiring.proof import OpenProof, beginning_of, comparison, followed, layers_of, open_proof, review_of
@@ -83,9 +84,9 @@ class TaskComposition:
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         criteria = self.criteria
         usual = kit.agent(tags=TAGS)
-        agent = PerRoleAgent(
-            usual, {role: kit.agent(tags=TAGS, chosen=chosen) for role, chosen in self.by_role.items()}
-        )
+        by_role = {role: kit.agent(tags=TAGS, chosen=chosen) for role, chosen in self.by_role.items()}
+        first = self.pipeline.roles[0]
+        agent = trusted_judge(kit, PerRoleAgent(usual, by_role), judges=lambda request: request.role != first)
         record = TaskSettling(
             TaskStore(kit.record.database, me=this_process(), started_of=started_of),
             self.task.id,
@@ -206,7 +207,11 @@ class TaskComposition:
             may_change=[*may_change, *kit.launch.settings.allow_test_changes],
             prefix=f"{tree.folder}/" if tree.folder else "",
         )
-        return replace(found, tests_are_free=kit.launch.settings.tests == TestsPolicy.FREE)
+        return replace(
+            found,
+            tests_are_free=kit.launch.settings.tests == TestsPolicy.FREE,
+            scripts=found.scripts | kit.program_files.paths,
+        )
 
 
 def _texts(config: Mapping[str, object], *keys: str) -> list[str]:
@@ -231,6 +236,7 @@ def prepare_task(
     exceeded: Callable[[], str | None],
     before: Spend = NOTHING,
     sightings: Sightings,
+    program_files: ProgramFiles,
 ) -> Launch:
     """A run of ``task`` in its worktree, as a part of ``whole``. ``exceeded``: a limit of the whole is reached;
     ``before``: what earlier runs of the task used of its budget."""
@@ -245,6 +251,7 @@ def prepare_task(
             task, worktree, pipeline, agents_of_roles(settings, worktree.workspace), sightings
         ),
         programs=whole.programs,
+        program_files=program_files,
         maximum=None,
         guardrails=whole.guardrails,
         resumes=resumes,

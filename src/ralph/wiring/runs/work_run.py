@@ -183,6 +183,7 @@ class RunsOfTasks:
             exceeded=exceeded,
             before=used_before(kit.record.database, path, task.id, besides=resumes),
             sightings=self.sightings,
+            program_files=kit.program_files,
         )
         assert isinstance(kit.control, RunControl)
         async with open_run(
