@@ -342,6 +342,21 @@ def test_the_user_can_keep_what_an_unaccepted_run_changed_and_a_completed_run_en
     assert "was not accepted" not in ran.stdout + ran.stderr
 
 
+def test_a_denied_run_is_resumed_with_what_the_user_allows_and_keeps_it(calc: Project) -> None:
+    calc.agent(session(**{"calc.py": RIGHT, "tests/test_calc.py": GUTTED, "pytest.ini": "[pytest]\n"}))
+    denied = calc.ralph("run", "-p", PROMPT, "-m", "1", "--allow-test-changes", "*.ini", check=1)
+    told = " ".join(denied.stderr.split())
+    assert "`ralph resume -m 2`; to allow what was changed: add --allow-test-changes FILE" in told
+    allowed = ("--allow-test-changes", "tests/test_calc.py", "--proof", "strict")
+    assert "give it a new one" in calc.ralph("resume", *allowed, check=2).stderr
+    ran = calc.ralph("resume", "-m", "2", *allowed, check=0)
+    assert "as you allowed: pytest.ini, tests/test_calc.py" in " ".join(ran.stderr.split())
+    request = json.loads(next((calc.root / ".ralph" / "runs").glob("*/request.json")).read_text())
+    flags = {path[-1]: value for path, value, _ in request["flags"]}
+    assert flags["allowTestChanges"] == ["*.ini", "tests/test_calc.py"]
+    assert flags["proof"] == "strict"
+
+
 def test_after_a_killed_run_changes_that_may_be_its_own_are_named(calc: Project) -> None:
     ran_and_denied(calc)
     for noted in (calc.root / ".ralph" / "runs").glob("*/proof/closed"):

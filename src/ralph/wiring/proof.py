@@ -72,10 +72,16 @@ async def prompt_layers(kit: Kit) -> ProofLayers:
     if not commands:
         return ProofLayers()
     store = proof_store(kit)
+    warnings = []
+    if kit.record.state.iteration and not (store.has_base or has_base(kit)):
+        warnings.append(
+            "the run has kept nothing to compare with (--proof trusting): compared with what is there now"
+        )
     earlier = earlier_base(kit, store, commands)
     await store.open(amend=earlier.amend if earlier is not None else None)
     layers = await proof_layers(kit, commands, store=store)
-    warnings = [earlier.warning] if earlier is not None and earlier.warning else []
+    if earlier is not None and earlier.warning:
+        warnings.append(earlier.warning)
     return replace(layers, warnings=warnings, end=store.close)
 
 

@@ -18,7 +18,9 @@ from ralph.operations.runs.choose import resumable_run
 from ralph.wiring.launch import Launch
 from ralph.wiring.profiles import load_profile, prepare_again
 
-WAIT = ("limits", "waitForLimits")
+ALLOWED = ("allowTestChanges",)
+NO_LIMITS = frozenset({("limits", "waitForLimits"), ("proof",), ALLOWED})
+"""They do not make an exhausted run one that can continue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +33,15 @@ class Resumption:
 
 
 def prepare_resume(
-    root: Root, reference: str | None, *, iterations: int | None = None, limits: Sequence[Flag] = ()
+    root: Root, reference: str | None, *, iterations: int | None = None, flags: Sequence[Flag] = ()
 ) -> Resumption:
-    """``iterations`` and ``limits`` replace the run's own."""
-    # Whether to wait is no limit: it does not make an exhausted run one that can continue.
-    extended = iterations is not None or any(tuple(path) != WAIT for path, *_ in limits)
+    """``iterations`` and ``flags`` replace the run's own; files that it may change are added to them."""
+    extended = iterations is not None or any(tuple(path) not in NO_LIMITS for path, *_ in flags)
     run = resumable_run(root, reference, extended=extended)
     request = load_request(root.state / STATE_FOLDER / "runs" / run.id)
     _require_resumable(run, request)
-    given = [*request.flags, *_iteration_flag(request, iterations), *limits]
-    flags: list[Flag] = list(
-        {tuple(path): (tuple(path), value, origin) for path, value, origin in given}.values()
-    )
-    loaded = load(root.state, environ=os.environ, flags=flags)
+    given = _merge([*request.flags, *_iteration_flag(request, iterations), *flags])
+    loaded = load(root.state, environ=os.environ, flags=given)
     launch = prepare_again(
         request.profile, request.arguments, loaded, Root(root.state, Path(request.workspace)), resumes=run.id
     )
@@ -61,6 +59,19 @@ def _require_resumable(run: RunView, request: RunRequest) -> None:
     if not Path(request.workspace).is_dir():
         message = f"the working tree of run {run.id} no longer exists: {request.workspace}"
         raise UsageError(message, hint="make it again (`git worktree add`), or start a new run")
+
+
+def _merge(given: Sequence[tuple[Sequence[str], object, str]]) -> list[Flag]:
+    """The last of each counts; whatever was allowed stays allowed."""
+    merged: dict[tuple[str, ...], Flag] = {}
+    for path, value, origin in given:
+        key = tuple(path)
+        before = merged[key][1] if key in merged else None
+        if key == ALLOWED and isinstance(before, list) and isinstance(value, list):
+            merged[key] = (key, list(dict.fromkeys([*before, *value])), origin)
+        else:
+            merged[key] = (key, value, origin)
+    return list(merged.values())
 
 
 def _iteration_flag(request: RunRequest, iterations: int | None) -> list[Flag]:

@@ -804,6 +804,8 @@ def test_a_run_that_is_not_done_says_how_to_continue(
     started = RunStarted("r1", profile, "claude", "/work", maximum)
     ended = RunEnded(outcome=outcome, reason="", iterations=iterations, spend=Spend(), seconds=1.0)
     assert how_to_continue(started, ended) == advice
+    allowing = f"{advice}; to allow what was changed: add --allow-test-changes FILE" if advice else ""
+    assert how_to_continue(started, ended, allows=True) == allowing
 
 
 def test_what_must_be_done_before_ralph_work_is_the_only_advice() -> None:

@@ -13,6 +13,7 @@ from ralph.interfaces.cli.options import (
     iteration_option,
     limit_options,
     project_dir_option,
+    proof_option,
     verbose_option,
 )
 
@@ -20,13 +21,15 @@ HELP = """Resume an interrupted run, by default the newest one here.
 
 It continues where it was: iterations, spend, limits and pending feedback are kept, and the agent is told that its last
 session was cut off. The run keeps its flags and its prompt; settings are read again, and what has changed is printed.
-A run that reached a limit can be resumed with a new one, which counts from the run's beginning.
+A run that reached a limit can be resumed with a new one, which counts from the run's beginning. What --allow-test-changes
+allows is added to what the run was given before.
 
 \b
 Examples:
   ralph resume
   ralph resume -m 20
   ralph resume ab12 --max-cost 5
+  ralph resume -m 20 --allow-test-changes Makefile
 """
 
 
@@ -34,6 +37,7 @@ Examples:
 @click.argument("run", required=False)
 @iteration_option()
 @limit_options
+@proof_option
 @verbose_option
 @project_dir_option
 @events_option
@@ -47,7 +51,7 @@ def command(
     from ralph.operations.runs.resume import prepare_resume
 
     root = find_root(Path.cwd(), project_dir)
-    resumed = prepare_resume(root, run, iterations=max_iterations, limits=given_settings())
+    resumed = prepare_resume(root, run, iterations=max_iterations, flags=given_settings())
     if run is None and resumed.run.state is not RunState.INTERRUPTED:
         print(f"ralph: resuming run {resumed.run.id}, which is {resumed.run.state}", file=sys.stderr)
     for difference in resumed.changed:

@@ -33,7 +33,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.loop.session_report import Ending, Fatal, RateLimited
-from ralph.domain.proof.layer_names import LAYER_NAMES, LAYERS_AT_CLAIM
+from ralph.domain.proof.layer_names import LAYER_NAMES, LAYERS_AT_CLAIM, LayerName
 from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
@@ -75,6 +75,8 @@ _REQUESTS = {"commit": "asking the agent for a commit message", "verification": 
 
 _COMMANDS = {"verified": "ralph work", "draft": "ralph plan draft"}
 """What continues a run of this profile, if not `ralph resume`."""
+_ABOUT_CHANGES = (LayerName.PROTECTION, LayerName.TESTS_REVIEW, LayerName.OLD_PROOF)
+"""Layers that deny changes which a person may allow."""
 
 
 class Console:
@@ -120,6 +122,7 @@ class Console:
         self._fault_reason = ""
         self._decision_reason = ""
         self._claims: tuple[str, ...] = ()
+        self._is_proof_changed = False
         self._accept_reason = ""
         self._renderers: dict[type, Callable[[Any], list[str]]] = {
             RunStarted: self._run_started,
@@ -224,6 +227,7 @@ class Console:
 
     def _iteration_started(self, event: IterationStarted) -> list[str]:
         self._claims = ()
+        self._is_proof_changed = False
         count = f"{event.iteration}/{event.maximum}" if event.maximum is not None else str(event.iteration)
         title = f"Iteration {count}"
         if event.role:
@@ -326,6 +330,7 @@ class Console:
     def _check_ended(self, event: CheckEnded) -> list[str]:
         self._check = ""
         result = event.result
+        self._is_proof_changed |= result.name in _ABOUT_CHANGES and result.verdict is Verdict.FAILED
         what = _kind_of_check(result.name, result.command)
         name = clean_line(result.name or result.command)
         took = duration(result.seconds)
@@ -475,15 +480,23 @@ class Console:
         policy = started.proof if started is not None and event.outcome is Outcome.COMPLETED else None
         caveat = policy.caveat if policy is not None else ""
         lines += ["   " + self._odd(clean_line(note)) for note in (caveat, *event.concerns) if note]
-        if started is not None and (advice := how_to_continue(started, event)):
+        if started is not None and (advice := how_to_continue(started, event, allows=self._is_proof_changed)):
             lines.append(self._dim(f"   {advice}"))
         if event.hint:
             lines += ["   hint: " + clean(event.hint).rstrip("\n").replace("\n", "\n   ")]
         return lines
 
 
-def how_to_continue(started: RunStarted, ended: RunEnded) -> str:
-    """The command that continues a run that is not done; empty if none does."""
+def how_to_continue(started: RunStarted, ended: RunEnded, *, allows: bool = False) -> str:
+    """The command that continues a run that is not done; empty if none does. ``allows``: with how to allow changes of
+    the proof, which were denied."""
+    advice = _command_to_continue(started, ended)
+    return (
+        f"{advice}; to allow what was changed: add --allow-test-changes FILE" if advice and allows else advice
+    )
+
+
+def _command_to_continue(started: RunStarted, ended: RunEnded) -> str:
     if ended.outcome not in (Outcome.CANCELLED, Outcome.WAITING, Outcome.EXHAUSTED):
         return ""
     command = _COMMANDS.get(started.profile)
