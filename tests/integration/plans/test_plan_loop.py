@@ -10,6 +10,7 @@ import pytest
 from tests.plan_documents import story_json
 
 from ralph.domain.loop.decision import Outcome
+from ralph.domain.loop.events import CheckEnded, IterationEnded
 from ralph.domain.loop.session_report import Transient
 from ralph.domain.plan.correction import AT_CAP
 from ralph.engine.ports import AgentRequest
@@ -47,6 +48,10 @@ def test_a_story_goes_through_implement_review_fix_and_re_review(planned: PlanPr
     assert "handle empty input" in planned.prompts[2]
     assert "This is review 2 of at most 5: set `reviewCount` to 2." in planned.prompts[3]
     assert planned.verdicts[-2:] == ["test -f code.py: passed", "verifyCommands: passed"]
+    ran, proven = [event.result for event in planned.events if isinstance(event, CheckEnded)][-2:]
+    assert (proven.seconds, proven.contains) == (ran.seconds, 1)
+    accepted = [event.reason for event in planned.events if isinstance(event, IterationEnded)][-1]
+    assert accepted == "3 checks passed", "the audit, the command and the verifyCommands as a whole"
     assert planned.status() == ""
     assert result.concerns == ()
 

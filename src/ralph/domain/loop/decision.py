@@ -208,7 +208,7 @@ def _accepts(evidence: Evidence, demand: Acceptance) -> bool:
 
 
 def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
-    number = sum(result.verdict is Verdict.PASSED for result in evidence.results)
+    number = sum(1 + each.contains for each in evidence.results if each.verdict is Verdict.PASSED)
     passed = "1 check passed" if number == 1 else f"{number} checks passed"
     done = evidence.claim(Claim.DONE)
     if done is None:  # not demanded

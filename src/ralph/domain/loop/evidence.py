@@ -46,6 +46,7 @@ class CheckResult:
     last_lines: tuple[str, ...] = ()  # the end of its output, for the screen
     spend: Spend = Spend()  # of the check's own agent calls
     concern: str = ""  # what the user should know even if it passed
+    contains: int = 0  # checks that passed as parts of it, each with a result of its own
     hindrance: Hindrance | None = None  # it errored because whoever should judge could not
 
     @property

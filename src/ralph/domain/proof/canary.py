@@ -121,6 +121,15 @@ def probed_by(
     return found
 
 
+def why_not_probed(sighting: Sighting | None, *, failed_without: str) -> str:
+    """Why a command did not show a canary; None: none could be planted."""
+    if sighting is None:
+        return "no tests of a kind that ralph knows"
+    if sighting.error:
+        return sighting.error
+    return f"it fails without one too: {failed_without}" if sighting.failed else "it passes with one"
+
+
 def missed(start: Sighting, now: Sighting) -> frozenset[str]:
     """Places that a command named at the start, and that are planted but not named now: some tests may be left out.
 

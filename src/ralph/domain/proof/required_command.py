@@ -134,9 +134,10 @@ def _wrong_output(required: RequiredCommand, output: str) -> str:
     from ralph.domain.proof.tests_ran import failures_in, nothing_was_tested
 
     failed = failures_in(output) if required.success_exit_code == 0 else ""
-    wrong = f"{failed}, although the command succeeded" if failed else ""
-    wrong = wrong or nothing_was_tested(required.command, output)
-    return f"{wrong}; `allowEmpty: true` accepts that" if wrong and required.can_allow_empty else wrong
+    if failed:
+        return f"{failed}, although the command succeeded"
+    empty = nothing_was_tested(required.command, output)
+    return f"{empty}; `allowEmpty: true` accepts that" if empty and required.can_allow_empty else empty
 
 
 def _alike(text: str) -> tuple[str, str]:

@@ -71,21 +71,38 @@ class PlanProofs:
         for layer in self._layers:
             if not judging.control.stopping and all(result.holds for result in results.values()):
                 results |= await self._run([layer], judging)
-        spend = sum((result.spend for result in results.values()), Spend())
+        found = results.values()
+        spend = sum((result.spend for result in found), Spend())
+        seconds = sum(result.seconds for result in found)
         failed = {check: result for check, result in results.items() if not result.holds}
         hindrance = most_lasting([result.hindrance for result in failed.values()])
         if judging.control.stopping or hindrance is not None:
             # Not judged: the approval stays pending, and is forgotten with it.
             reason = hindrance.reason if hindrance is not None else "the run was stopped"
-            return CheckResult(self.name, Verdict.ERRORED, reason=reason, spend=spend, hindrance=hindrance)
+            return CheckResult(
+                self.name,
+                Verdict.ERRORED,
+                seconds=seconds,
+                reason=reason,
+                spend=spend,
+                hindrance=hindrance,
+            )
         if failed:
-            return await self._refuse(approved, key, [_failure(*one) for one in failed.items()], spend)
+            refused = await self._refuse(approved, key, [_failure(*one) for one in failed.items()], spend)
+            return replace(refused, seconds=seconds)
         if self._accept is not None:
             await self._accept()
         plan.document, plan.pending, plan.in_session, plan.since = approved, None, False, ""
         self._store.save_trusted(plan.to_json())
-        concern = "; ".join(filter(None, (_at_cap(plan), *(result.concern for result in results.values()))))
-        passed = CheckResult(self.name, Verdict.PASSED, spend=spend, concern=concern)
+        concern = "; ".join(filter(None, (_at_cap(plan), *(result.concern for result in found))))
+        passed = CheckResult(
+            self.name,
+            Verdict.PASSED,
+            seconds=seconds,
+            spend=spend,
+            concern=concern,
+            contains=sum(result.verdict is Verdict.PASSED for result in found),
+        )
         none = replace(passed, verdict=Verdict.SKIPPED, required=False, reason="there are none")
         return passed if checks else none
 

@@ -10,7 +10,16 @@ from functools import partial
 from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.proof.canary import RED, Sighting, missed, plan_canaries, probed_by, sight, unseen
+from ralph.domain.proof.canary import (
+    RED,
+    Sighting,
+    missed,
+    plan_canaries,
+    probed_by,
+    sight,
+    unseen,
+    why_not_probed,
+)
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.tree import Tree
@@ -78,7 +87,7 @@ class Canary(Layer):
         self._start.update(self._sightings.shown(base, required))
         self._proving.store.remember(MEMORY, _encoded(self._start))
         verdict = Verdict.PASSED if self._start else Verdict.SKIPPED
-        start.publish(CheckEnded(_at_start(verdict, seconds, self._marks())))
+        start.publish(CheckEnded(_at_start(verdict, seconds, self._marks(explained=True))))
 
     async def _probe_base(self, start: Start, required: Sequence[RequiredCommand]) -> float:
         """Learns it, unless it is cut off; gives how long the commands took."""
@@ -87,16 +96,22 @@ class Canary(Layer):
         failed = [each for each in required if (now := sighted.get(each.label)) and now.failed]
         # Whether a canary made it fail is known by its name in the output, or if it passes without.
         silent = [each for each in failed if not sighted[each.label].seen]
-        passing: set[str] = set()
+        failing: dict[str, str] = {}
         if silent:
             async with store.checkout(store.base) as checkout:
                 async for trial in self._proving.trials(checkout, start, "start", silent):
                     seconds += trial.verdict.seconds
-                    if trial.verdict.passed:
-                        passing.add(trial.required.label)
+                    if not trial.verdict.passed:
+                        failing[trial.required.label] = trial.verdict.reason
         if not start.is_cut():
             tried = [each for each in required if not sighted.get(each.label, NOTHING).error]
+            passing = {each.label for each in silent} - failing.keys()
             self._sightings.learn(store.base, tried, probed_by(required, sighted, passing))
+            why_not = {
+                each: why_not_probed(sighted.get(each.label), failed_without=failing.get(each.label, ""))
+                for each in required
+            }
+            self._sightings.explain(store.base, why_not)
         return seconds
 
     async def _prove(self, tree: Tree, judging: Judging) -> CheckResult:
@@ -177,9 +192,16 @@ class Canary(Layer):
     def _read(self, checkout: Checkout, path: str) -> str | None:
         return self._files.read(checkout.top / path)
 
-    def _marks(self) -> str:
-        """Which commands can be probed, and which cannot."""
-        unknown = [each.label for each in self._proving.required if each.label not in self._start]
+    def _marks(self, *, explained: bool = False) -> str:
+        """Which commands can be probed, and which cannot; ``explained``: and why, as far as it is known."""
+        base = self._proving.store.base
+        unknown = [
+            f"{each.label} ({why})"
+            if explained and (why := self._sightings.why_not(base, each))
+            else each.label
+            for each in self._proving.required
+            if each.label not in self._start
+        ]
         known = [each.label for each in self._proving.required if each.label in self._start]
         shown = f"probed: {', '.join(known)}" if known else ""
         cannot = f"cannot be probed: {', '.join(unknown)}" if unknown else ""

@@ -16,6 +16,7 @@ class Sightings:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, RequiredCommand], Sighting | None] = {}
+        self._why_not: dict[tuple[str, RequiredCommand], str] = {}
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def turn(self, tree: Tree) -> asyncio.Lock:
@@ -27,6 +28,13 @@ class Sightings:
     def learn(self, tree: Tree, tried: Sequence[RequiredCommand], shown: Mapping[str, Sighting]) -> None:
         """``shown``: by label, those of the commands that showed it."""
         self._found.update({(tree.digest, each): shown.get(each.label) for each in tried})
+
+    def explain(self, tree: Tree, why_not: Mapping[RequiredCommand, str]) -> None:
+        """Why these commands do not show it."""
+        self._why_not.update({(tree.digest, each): why for each, why in why_not.items()})
+
+    def why_not(self, tree: Tree, required: RequiredCommand) -> str:
+        return self._why_not.get((tree.digest, required), "")
 
     def shown(self, tree: Tree, required: Sequence[RequiredCommand]) -> dict[str, Sighting]:
         found = ((each.label, self._found.get((tree.digest, each))) for each in required)

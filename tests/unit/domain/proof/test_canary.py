@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.proof.canary import RED, Canary, Sighting, plan_canaries, probed_by, shows, sight, unseen
+from ralph.domain.proof.canary import (
+    RED,
+    Canary,
+    Sighting,
+    plan_canaries,
+    probed_by,
+    shows,
+    sight,
+    unseen,
+    why_not_probed,
+)
 from ralph.domain.proof.required_command import RequiredCommand
 
 FUNCTION = "def test_a():\n    assert True\n"
@@ -168,6 +178,19 @@ def test_what_was_seen_at_the_start_must_be_seen_when_the_work_is_accepted(
 ) -> None:
     assert says in unseen(start, now)
     assert bool(says) == bool(unseen(start, now))
+
+
+@pytest.mark.parametrize(
+    ("sighting", "why"),
+    [
+        (None, "no tests of a kind that ralph knows"),
+        (Sighting(failed=False, error="Command failed: no such file"), "Command failed: no such file"),
+        (Sighting(failed=True), "it fails without one too: command not found"),
+        (Sighting(failed=False), "it passes with one"),
+    ],
+)
+def test_a_command_that_cannot_be_probed_has_a_reason(sighting: Sighting | None, why: str) -> None:
+    assert why_not_probed(sighting, failed_without="command not found") == why
 
 
 def test_a_report_names_a_canary_by_its_token_with_or_without_a_capital() -> None:

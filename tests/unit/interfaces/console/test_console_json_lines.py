@@ -139,6 +139,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
                     "last_lines": ["one", "two"],
                     "spend": SPEND_JSON,
                     "concern": "",
+                    "contains": 0,
                     "hindrance": None,
                 },
             },
