@@ -359,3 +359,32 @@ def test_a_relative_program_is_the_projects_for_a_reviewer_too(
 
     ran = shop.ralph("run", "-p", f"Rename it, then say {DONE}.", "-m", "1", "--no-sandbox", check=0)
     assert "tests/test_shop.py (yes)" in ran.stdout + ran.stderr
+
+
+def test_the_same_change_is_not_asked_about_twice(shop: Project) -> None:
+    count = shop.programs / "count"
+    code, said, _ = run(shop, f"echo asked >> {count}; {says(NO)}", "-m", "2")
+
+    assert (code, count.read_text()) == (1, "asked\n"), said
+    assert "nothing has changed since the last review: the task does not demand" in said
+
+    # What the task is decides too: after a resumption, or if it is another one, somebody is asked again.
+    shop.ralph("run", "-p", f"Another task. Say {DONE}.", "-m", "1", "--no-sandbox", check=1)
+    assert count.read_text() == "asked\nasked\n"
+
+
+def test_an_answer_that_cannot_be_read_is_no_answer_and_is_asked_for_again(shop: Project) -> None:
+    code, said, _ = run(shop, "echo 'I think that is fine.'")
+
+    assert code == 1
+    assert said.count("the review gave no answer that could be read: asking once more") == 1
+
+
+def test_a_failed_review_says_how_to_continue(shop: Project) -> None:
+    shop.settings(limits={"maxAttempts": 1})
+    code, said, _ = run(shop, "exit 3", "--no-wait", limits={"maxAttempts": 1})
+
+    (folder,) = (shop.root / ".ralph" / "runs").iterdir()
+    assert (code, f"To continue: `ralph resume {folder.name}`" in said) == (4, True), said
+    run(shop, says(YES))
+    assert "because the task demands it" in shop.ralph("resume", folder.name, check=0).stderr

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ralph.domain.loop.events import Warned
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Spend
@@ -26,6 +27,8 @@ TRIES = 2
 REASON_CHARS = 600
 SHOWN_LINES = 4
 TOO_MUCH = "its change is too large to be reviewed"
+AS_BEFORE = "nothing has changed since the last review"
+UNREAD = "the review gave no answer that could be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class TestsReview:
 
     async def ask(self, found: Sequence[Finding], tree: Tree, judging: Judging) -> CheckResult:
         """Whether the task demands what was found: then these files are allowed as they are in ``tree``."""
+        if (known := self._changed.denied(found, tree, judging.assignment.objective)) is not None:
+            return replace(known, reason=f"{AS_BEFORE}: {known.reason}", spend=Spend(), seconds=0.0)
         try:
             states = await states_of(self._store, tree, self._protection)
             # In a thread: large files take seconds, and a stop must be heard.
@@ -126,18 +131,21 @@ class TestsReview:
                 continue
             said = read_answer([one.content for one in report.tags if one.name == tag], paths)
             if said is None:
+                if turn + 1 < TRIES:
+                    judging.publish(Warned(f"{UNREAD}: asking once more", mild=True))
                 continue
             denied = {path: opinion for path, opinion in said.items() if not opinion.demanded}
             if denied:
-                return self._denied(
-                    found, {path: one.why or "no reason was given" for path, one in denied.items()}, spent
-                )
+                why = {path: one.why or "no reason was given" for path, one in denied.items()}
+                answer = self._denied(found, why, spent)
+                self._changed.deny(found, tree, judging.assignment.objective, answer)
+                return answer
             reason = "; ".join(f"{change.place} ({said[change.path].why})" for change in changes)
             return CheckResult(self.name, Verdict.PASSED, reason=reason, spend=spent)
         if hindrance is not None:
             reason = f"nobody could be asked about the changed tests: {hindrance.reason}"
             return CheckResult(self.name, Verdict.ERRORED, reason=reason, spend=spent, hindrance=hindrance)
-        unread = dict.fromkeys(paths, "the review gave no answer that could be read")
+        unread = dict.fromkeys(paths, UNREAD)
         return self._denied(found, unread, spent, is_answered=False)
 
     def _errored(self, error: GitFailed) -> CheckResult:

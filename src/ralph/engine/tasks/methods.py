@@ -140,6 +140,7 @@ class Semantic:
             if answer is None:
                 reason = "the judge gave no answer that could be read"
                 if number < TRIES:
+                    verifying.judging.publish(Warned(f"{reason}: asking once more", mild=True))
                     continue
                 return MethodVerdict(Verdict.ERRORED, reason, told=reason, spend=spent)
             missing = "\n".join(f"- {one}" for one in answer.missing)

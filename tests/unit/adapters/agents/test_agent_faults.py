@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from ralph.adapters.agents.registry import adapter_for, facts_of
-from ralph.agent_names import known_agents, named_agents
+from ralph.agent_names import PLAIN, known_agents, named_agents
 from ralph.domain.agent.events import AgentEvent, ErrorReported, LimitReported, TurnEnded
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
@@ -33,7 +33,10 @@ def classify(
 def test_a_program_that_cannot_start_is_fatal_and_says_how_to_install_it(agent: str) -> None:
     fault = classify(agent, None, ending=Ending.NOT_STARTED, error="no such file")
 
-    assert fault == Fatal(f"cannot start {agent}: no such file", f"to install it: {facts_of(agent).install}")
+    hint = "install it, or give its full path as agent.command"
+    if agent != PLAIN:
+        hint = f"to install it: {facts_of(agent).install}"
+    assert fault == Fatal(f"cannot start {agent}: no such file", hint)
 
 
 @pytest.mark.parametrize("agent", known_agents())

@@ -596,7 +596,7 @@ def test_a_judge_that_is_asked_again_is_told_apart() -> None:
     ("strength", "outcome", "note"),
     [
         ("trusting", Outcome.COMPLETED, "   ⚠ proven by your commands alone, in the working folder\n"),
-        ("trusting", Outcome.FAILED, ""),
+        ("trusting", Outcome.FAILED, "   To continue: `ralph resume r1`\n"),
         ("guarded", Outcome.COMPLETED, ""),
     ],
 )
@@ -782,7 +782,8 @@ def test_a_flood_is_rendered_in_no_time() -> None:
     ("profile", "maximum", "outcome", "iterations", "advice"),
     [
         ("basic", 10, Outcome.COMPLETED, 3, ""),
-        ("basic", 10, Outcome.FAILED, 3, ""),
+        ("basic", 10, Outcome.FAILED, 3, "To continue: `ralph resume r1`"),
+        ("verified", None, Outcome.FAILED, 3, ""),
         ("basic", 10, Outcome.CANCELLED, 3, "To continue: `ralph resume`"),
         ("reviewed", 10, Outcome.WAITING, 10, "To continue: `ralph resume`"),
         ("basic", 10, Outcome.EXHAUSTED, 10, "To continue: `ralph resume -m 20`"),

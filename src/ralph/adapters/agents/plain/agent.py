@@ -88,7 +88,7 @@ class PlainAdapter:
     ) -> Fault | None:
         """Nothing but exit status and silence to go by: a program that printed something is judged as it is."""
         if exit_.ending is Ending.NOT_STARTED:
-            return faults.not_started(exit_, self._command, FACTS.install)
+            return Fatal(f"cannot start {self._command}: {exit_.error or 'unknown reason'}", FACTS.install)
         if exit_.ending is not Ending.EXITED:
             return None
         signalled = faults.by_signal(exit_)

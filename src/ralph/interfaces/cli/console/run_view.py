@@ -497,9 +497,11 @@ def how_to_continue(started: RunStarted, ended: RunEnded, *, allows: bool = Fals
 
 
 def _command_to_continue(started: RunStarted, ended: RunEnded) -> str:
-    if ended.outcome not in (Outcome.CANCELLED, Outcome.WAITING, Outcome.EXHAUSTED):
+    if ended.outcome is Outcome.COMPLETED:
         return ""
     command = _COMMANDS.get(started.profile)
+    if ended.outcome is Outcome.FAILED:  # not resumed unasked: it would fail again as long as nothing is done
+        return "" if command is not None else f"To continue: `ralph resume {started.run_id}`"
     if command == "ralph work" and ended.hint:
         return ""  # alone it would continue nothing: the hint says what comes first
     if command is not None or ended.outcome is not Outcome.EXHAUSTED:
