@@ -148,7 +148,7 @@ def test_a_guardrail_in_which_no_canary_shows_is_marked_and_not_denied(calc: Pro
     results = [event["result"] for event in events if event["type"] == "check_ended"]
     expected = f"probed: {PYTEST}; cannot be probed: test -f calc.py"
     found = [one["reason"] for one in results if one["name"].startswith("canary")]
-    assert found == [f"{expected} (it passes with one)", expected]
+    assert found == [f"{expected} (it passes with a failing test planted)", expected]
     receipt = next((calc.root / ".ralph" / "runs").glob("*/receipt.json")).read_text()
     assert "cannot be probed: test -f calc.py" in receipt
 

@@ -127,7 +127,11 @@ def why_not_probed(sighting: Sighting | None, *, failed_without: str) -> str:
         return "no tests of a kind that ralph knows"
     if sighting.error:
         return sighting.error
-    return f"it fails without one too: {failed_without}" if sighting.failed else "it passes with one"
+    return (
+        f"it fails without a planted test too: {failed_without}"
+        if sighting.failed
+        else "it passes with a failing test planted"
+    )
 
 
 def missed(start: Sighting, now: Sighting) -> frozenset[str]:

@@ -185,8 +185,8 @@ def test_what_was_seen_at_the_start_must_be_seen_when_the_work_is_accepted(
     [
         (None, "no tests of a kind that ralph knows"),
         (Sighting(failed=False, error="Command failed: no such file"), "Command failed: no such file"),
-        (Sighting(failed=True), "it fails without one too: command not found"),
-        (Sighting(failed=False), "it passes with one"),
+        (Sighting(failed=True), "it fails without a planted test too: command not found"),
+        (Sighting(failed=False), "it passes with a failing test planted"),
     ],
 )
 def test_a_command_that_cannot_be_probed_has_a_reason(sighting: Sighting | None, why: str) -> None:
