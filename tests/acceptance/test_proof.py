@@ -230,6 +230,26 @@ def test_what_nobody_has_looked_at_is_not_committed(calc: Project) -> None:
     assert calc.git("diff", "--name-only", "HEAD~", "HEAD").split() == ["calc.py"]
 
 
+def test_a_commit_that_was_taken_back_in_the_files_alone_is_not_pushed(calc: Project) -> None:
+    calc.settings(
+        agent={"command": "claude"},
+        guardrails=[{"command": PYTEST}],
+        scm={"command": "git", "tasks": ["push origin main"]},
+    )
+    remote = calc.root.parent / "remote.git"
+    calc.git("clone", "-q", "--bare", ".", str(remote))
+    calc.git("remote", "add", "origin", str(remote))
+    bend = "sed -i.bak s/==.5/==0/ tests/test_calc.py; git commit -qam bent; mv tests/test_calc.py.bak tests/test_calc.py"
+    calc.agent(
+        [{"write": {"path": "calc.py", "content": RIGHT}}, {"run": bend}, {"say": "still working"}],
+        [{"run": "git checkout -q HEAD~ -- tests; git commit -qam undone; echo x > note.txt"}, {"say": DONE}],
+    )
+    ran = calc.ralph("run", "-p", PROMPT, "-m", "2", check=0)
+    assert "not pushed: the commit is not what was judged: tests/test_calc.py" in " ".join(ran.stderr.split())
+    pushed = calc.git("--git-dir", str(remote), "log", "--format=%s", "main").split()
+    assert pushed == ["undone", "bent", "start"]
+
+
 NEW_TEST = "from calc import add\n\n\ndef test_new():\n    assert add(1, 1) == 2\n"
 
 
@@ -319,7 +339,7 @@ def test_the_next_run_is_told_which_tests_were_bent_and_how_to_put_them_back(cal
     )
     ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
     (undo,) = set(re.findall(r"`(git apply [^`]+)`", " ".join(ran.stderr.split())))
-    assert f"Put them back with `{undo}`" in calc.prompt(1)
+    assert f"put them back with `{undo}`" in calc.prompt(1)
     assert "+    assert add(2, 3) == 5" in calc.prompt(1)
     subprocess.run(shlex.split(undo), cwd=calc.root, check=True, timeout=60)
     assert (calc.root / "tests" / "test_calc.py").read_text() == TEST

@@ -63,8 +63,8 @@ class CommitGuard(Protocol):
 
     async def note(self) -> None: ...
 
-    async def problem(self) -> str:
-        """What is wrong with the last commit; empty: nothing."""
+    async def problem(self, *, is_whole: bool = True) -> str:
+        """What is wrong with the last commit; empty: nothing. Not ``is_whole``: some work may not be committed yet."""
         ...
 
 
@@ -155,14 +155,22 @@ class ScmAction:
                 result = await self._commit(judging)
                 spend += result.spend
             else:
-                ran = await self._scm(judging, *shlex.split(task))
-                result = ActionResult(ran.ok, task if ran.ok else _failed(task, ran))
+                result = await self._run_task(judging, task)
             if not result.ok:
                 if judging.control.stopping_now:
                     return ActionResult(False, f"stopped during {task}", spend, is_cut=True)
                 return ActionResult(False, result.message, spend, result.feedback)
             done.append(result.message)
         return ActionResult(ok=True, message=", ".join(done), spend=spend)
+
+    async def _run_task(self, judging: Judging, task: str) -> ActionResult:
+        words = shlex.split(task)
+        if self.guard is not None and self._is_git and words[:1] == ["push"]:
+            await self.guard.note()
+            if wrong := await self.guard.problem(is_whole=False):
+                return ActionResult(False, f"not pushed: {wrong}", feedback=Feedback(f"{wrong}. {UNHIDE}"))
+        ran = await self._scm(judging, *words)
+        return ActionResult(ran.ok, task if ran.ok else _failed(task, ran))
 
     async def keep_to(self, guard: CommitGuard) -> None:
         """From now on, nothing is committed or pushed that it objects to. Raises GitFailed."""

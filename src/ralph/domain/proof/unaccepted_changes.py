@@ -68,10 +68,11 @@ def tell_agent(run_id: str, paths: Sequence[str], *, undo: str, patch: str) -> s
     listed = "\n".join(f"- {path}" for path in paths[:LISTED])
     more = f"\n- … and {len(paths) - LISTED} more" if len(paths) > LISTED else ""
     return (
-        f"Files that prove the work were changed by an earlier run ({run_id}) that was not accepted. What counts is "
-        "what they were before it, and nothing is accepted until they are that again:\n"
+        f"Files that prove the work were changed by an earlier run ({run_id}) that was not accepted. The work is compared "
+        "with what they were before it:\n"
         f"{listed}{more}\n"
-        f"Put them back with `{undo}`, or by hand. This is what it changes (+ is what was there before):\n"
+        f"Unless the task itself demands these changes, put them back with `{undo}`, or by hand. This is what it changes "
+        "(+ is what was there before):\n"
         f"{truncate(patch, PATCH_CHARS, Keep.HEAD)}"
     )
 

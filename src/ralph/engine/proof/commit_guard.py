@@ -55,8 +55,11 @@ class CommitGuard:
         """The files as they are before anything is committed."""
         self._judged = await self._store.snapshot()
 
-    async def problem(self) -> str:
-        """Empty if the last commit has what was noted. Raises GitFailed."""
+    async def problem(self, *, is_whole: bool = True) -> str:
+        """Empty if the last commit has what was noted. Raises GitFailed.
+
+        ``is_whole``: nothing should be uncommitted. Else only what was committed and taken back in the files is wrong.
+        """
         committed, base = await self._store.tree_of("HEAD"), self._store.base
         wrong = []
         for path in sorted(self._judged.differing(committed)):
@@ -64,8 +67,9 @@ class CommitGuard:
                 continue
             judged, found = self._judged.files.get(path), committed.files.get(path)
             before = self._began.files.get(path)
+            is_touched = judged != base.files.get(path)
             # Neither was touched: the user hides it from git, or a filter makes something else of it.
-            if judged == base.files.get(path) and found == before:
+            if (not is_touched and found == before) or (is_touched and not is_whole):
                 continue
             # A file that was untracked before the run is the user's, and stays untracked.
             if found is None and path in base.files and before is None:
