@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.text.exits import exit_words
@@ -50,6 +49,7 @@ def markdown_report(content: ReportContent) -> str:
         _checks(content),
         _changes(content.changes),
         _iterations(content),
+        _denials(content),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -158,21 +158,24 @@ def _iterations(content: ReportContent) -> str:
         "### Iterations\n\n"
         + "\n".join(f"| {' | '.join(row)} |" for row in rows)
         + (f"\n\n{older} older ones are not shown" if older else "")
-        + _denials(shown)
     )
 
 
-def _denials(shown: Sequence[IterationView]) -> str:
+def _denials(content: ReportContent) -> str:
     """Why claims were not accepted."""
+    every = [
+        (f"{part.label.task or part.run.id} ", each) for part in content.parts for each in part.iterations
+    ]
+    every += [("", each) for each in content.iterations]
     lines = [
-        f"- {_number(each)}: {_MARKS[check.verdict]} {_cell(check.name)}: "
+        f"- {plain(part)}{_number(each)}: {_MARKS[check.verdict]} {code(check.name)}: "
         + (_found(check) or exit_words(check.exit_code))
-        for each in shown
+        for part, each in every
         if each.denied
         for check in each.checks
         if not check.holds
     ]
-    return "\n\nClaims denied, by iteration:\n\n" + "\n".join(lines[-DENIALS_SHOWN:]) if lines else ""
+    return "### Claims denied, by iteration\n\n" + "\n".join(lines[-DENIALS_SHOWN:]) if lines else ""
 
 
 def _number(each: IterationView) -> str:

@@ -197,6 +197,7 @@ def test_a_run_of_runs_tells_of_its_parts() -> None:
     text = markdown_report(found)
     assert "| T\\-1 Totals \\| are rounded | completed | 2 | $1.25 | every role has accepted T\\-1 |" in text
     assert "| `tests` | ✅ passed | 1 of 2 |" in text
+    assert "- T\\-1 1: ❌ `tests`: exit code 2" in text
     assert json.loads(json_report(found))["parts"][0]["run"]["id"] == "r-part"
 
 
@@ -314,7 +315,7 @@ def test_a_report_says_why_a_claim_was_denied_and_what_was_not_tried(
 
 def test_markdown_lists_each_denial() -> None:
     text = markdown_report(content(replace(DENIED, checks=(*DENIED.checks, *LAYERS)), ACCEPTED))
-    listed = text.partition("Claims denied, by iteration:\n\n")[2].splitlines()
+    listed = text.partition("### Claims denied, by iteration\n\n")[2].splitlines()
     assert listed == [
         "- 1: ❌ `tests`: exit code 2",
         r"- 1: ❌ `tests review`: the task does not demand it: test\_a.py",

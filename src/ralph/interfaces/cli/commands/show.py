@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.proof.layer_names import LAYER_NAMES
 from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import compact, duration, money, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
@@ -212,7 +213,7 @@ class IterationText:
             facts.insert(0, f"exit {check.exit_code}")
         if check.reason:
             facts.append(clean_line(check.reason))
-        if not check.required:
+        if not check.required and check.name not in LAYER_NAMES:
             facts.append("not required")
         text = f"check {describe_verdict(check.verdict)}: {name} ({', '.join(facts)})"
         say = self._good if check.verdict is Verdict.PASSED else self._bad

@@ -247,7 +247,7 @@ export class RunPage {
   }
 
   check(check) {
-    const receipt = [check.command === check.name ? "" : check.command, check.exitCode !== null ? `exit ${check.exitCode}` : "", check.seconds ? duration(check.seconds) : "", check.reason, check.required ? "" : "optional"].filter(Boolean);
+    const receipt = [check.command === check.name ? "" : check.command, check.exitCode !== null ? `exit ${check.exitCode}` : "", check.seconds ? duration(check.seconds) : "", check.reason, check.required || check.verdict === "skipped" ? "" : "optional"].filter(Boolean);
     return h("div", { class: "check" },
       h("span", { class: `verdict ${check.verdict}` }, check.verdict),
       ` ${check.name} `,
