@@ -267,6 +267,22 @@ def test_the_first_tests_of_a_project_are_believed(
     project.ralph("run", "-p", PROMPT, "-m", "1", check=0)
 
 
+def test_a_check_that_the_worker_was_asked_to_write_is_believed_and_told(project: Project) -> None:
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": "make test"}])
+    write(project, {"README.md": "Nothing yet.\n"})
+    makefile = f"test:\n\t{sys.executable} -m unittest discover -s tests -t .\n"
+    test = (
+        "import unittest\n\nfrom calc import add\n\n\nclass AddTest(unittest.TestCase):\n"
+        "    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"
+    )
+    made = {"calc.py": RIGHT, "tests/__init__.py": "", "tests/test_calc.py": test, "Makefile": makefile}
+    project.agent(session(**made))
+    ran = project.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+    said = ran.stdout + ran.stderr
+    assert "the worker wrote what `make test` runs: Makefile, tests/" in said
+    assert "unchanged" not in said
+
+
 def test_a_test_that_a_guardrail_names_may_be_new_among_others(calc: Project) -> None:
     named = f"{PYTEST} tests/test_new.py"
     calc.settings(agent={"command": "claude"}, guardrails=[{"command": PYTEST}, {"command": named}])

@@ -105,6 +105,54 @@ def test_the_agent_is_told_why(shop: Project) -> None:
     assert "nothing asks for it" in said
 
 
+CHECK = {"check.sh": {"demanded": True, "why": "it compares the lists"}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "flags", "settings", "code", "told"),
+    [
+        (
+            CHECK,
+            (),
+            {},
+            0,
+            "a review trusts the check that the worker wrote: check.sh (it compares the lists)",
+        ),
+        (
+            {},
+            (),
+            {},
+            1,
+            "check.sh: was written with the work and decides `sh check.sh`, which does not turn red",
+        ),
+        (CHECK, (), {"tests": "locked"}, 1, "allow it with --allow-test-changes"),
+        ({}, (), {"tests": "free"}, 0, "which does not turn red when a test fails"),
+        (
+            {},
+            ("--allow-test-changes", "check.sh"),
+            {},
+            0,
+            "the worker wrote what `sh check.sh` runs: check.sh",
+        ),
+    ],
+    ids=["a yes", "a no", "locked", "free", "allowed"],
+)
+def test_a_check_that_the_worker_wrote_must_be_able_to_fail_or_be_believed_by_others(
+    shop: Project,
+    answer: object,
+    flags: tuple[str, ...],
+    settings: dict[str, Any],
+    code: int,
+    told: str,
+) -> None:
+    work = "echo 'echo all good' > check.sh"
+    ended, said, _ = run(shop, says(answer), "--guardrail", "sh check.sh", *flags, work=work, **settings)
+
+    assert ended == code, said
+    assert told in said
+    assert "the worker wrote what `sh check.sh` runs: check.sh" in said
+
+
 def test_locked_tests_are_not_even_reviewed(shop: Project) -> None:
     code, said, place = run(shop, says(YES), tests="locked")
 

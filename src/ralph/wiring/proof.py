@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from ralph.engine.proof.changed_tests import ChangedTests
     from ralph.engine.proof.commit_guard import CommitGuard
     from ralph.engine.proof.comparison import ComparisonCheck
+    from ralph.engine.proof.own_checks import OwnChecks
+    from ralph.engine.proof.planting import Planting
     from ralph.engine.proof.ports import Checkout
     from ralph.engine.proof.proving import Proving
     from ralph.engine.proof.sightings import Sightings
@@ -199,10 +201,16 @@ async def open_proof(
 
 
 def canary_of(proving: Proving, sightings: Sightings | None = None) -> Canary:
-    from ralph.adapters.workspace.plain_texts import PlainTexts
     from ralph.engine.proof.canary_check import Canary
 
-    return Canary(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex(), sightings=sightings)
+    return Canary(proving, planting_of(proving), sightings)
+
+
+def planting_of(proving: Proving) -> Planting:
+    from ralph.adapters.workspace.plain_texts import PlainTexts
+    from ralph.engine.proof.planting import Planting
+
+    return Planting(proving, PlainTexts(), nonce=lambda: os.urandom(8).hex())
 
 
 def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
@@ -258,6 +266,7 @@ def comparison(
         read_settings=lambda: settings(lambda name: read_whole(loaded.root / name, MOST_SETTINGS)),
         settings_deny=settings_deny,
         changed_programs=changed_programs,
+        required=proof.proving.required,
     )
 
 
@@ -271,7 +280,20 @@ def layers_of(kit: Kit, proof: OpenProof, protection: Protection, *, base: str =
         CleanCheckout(proof.proving),
         OldProof(proof.proving, protection, proof.changed, review),
         *([proof.canary] if proof.canary is not None else ()),
+        *([own_checks_of(kit, proof, protection, review)] if protection.absent else ()),
     ]
+
+
+def own_checks_of(
+    kit: Kit, proof: OpenProof, protection: Protection, review: TestsReview | None
+) -> OwnChecks:
+    """For commands that ask for what was not there when the work began."""
+    from ralph.engine.proof.own_checks import OwnChecks
+
+    tests = kit.launch.settings.tests
+    return OwnChecks(
+        proof.proving, protection, planting_of(proof.proving), proof.changed, review, tests=tests
+    )
 
 
 def review_of(kit: Kit, proof: OpenProof, protection: Protection, *, base: str = "") -> TestsReview | None:

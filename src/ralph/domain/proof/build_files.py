@@ -6,10 +6,10 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ralph.domain.proof.makefiles import is_makefile, rules_of
+from ralph.domain.proof.makefiles import is_makefile, lacks, rules_of
 
 READ_BY_ALL = frozenset(("pytest", "coverage"))
 TOOLS = frozenset(
@@ -49,6 +49,8 @@ EVERYTHING = Scope()
 
 def changed_sections(path: str, before: str, after: str | None, scope: Scope = EVERYTHING) -> list[str]:
     """The deciding sections that have changed, by name; ``after`` is None if the file was removed."""
+    if is_makefile(path):  # whoever adds a target that was asked for changes none that was there
+        scope = replace(scope, targets=frozenset(one for one in scope.targets if not lacks(before, one)))
     try:
         old = _deciding(path, before, scope)
     except (ValueError, RecursionError):  # nested without end

@@ -72,7 +72,7 @@ def _wrong_with(
         case Guard.SECTIONS:
             if state.before is None and is_makefile(state.path):
                 return _new_makefile(state, known)
-            if state.before is None and not had_tests and not state.path.endswith(".json"):
+            if state.before is None and not had_tests and not _is_settings(state.path):
                 return []
             if (state.before is not None and before is None) or (state.after is not None and after is None):
                 return ["can no longer be read as text"]
@@ -92,6 +92,10 @@ def _wrong_with(
             return []
         case _:
             return [_what_happened(state)]
+
+
+def _is_settings(path: str) -> bool:
+    return path.rsplit("/", 1)[-1].startswith("settings")
 
 
 def _new_makefile(state: FileState, known: Collection[str]) -> list[str]:
@@ -140,7 +144,7 @@ def way_back(base: str) -> str:
 
 def way_out(found: Sequence[Finding]) -> str:
     """How a person allows it, in a line for the screen."""
-    setting = ", or with `tests` in the settings" if all(one.is_test for one in found) else ""
+    setting = ", or with `tests` in the settings" if found and all(one.is_test for one in found) else ""
     return f"if the task demands it, allow it with --allow-test-changes FILE{setting}"
 
 

@@ -12,6 +12,7 @@ class LayerName(StrEnum):
     CLEAN_CHECKOUT = "clean checkout"
     OLD_PROOF = "old proof"
     CANARY = "canary"
+    OWN_CHECKS = "own checks"
     COMMIT = "commit"
 
 

@@ -15,6 +15,10 @@ _USE = re.compile(r"\$[({]([\w.-]+)[)}]|\$(\w)")
 _READ_BY_ALL = re.compile(
     r"\.\w+|SHELL|MAKE\w*|GNUMAKEFLAGS|VPATH|PATH|HOME|PYTHON\w*|NODE\w*|npm_\w+|LD_\w+|GIT_\w+|RUST\w*|CARGO\w*|GO\w*|JAVA\w*"
 )
+# Lines among the others by which a file may have more targets than its rules.
+_MAY_BRING = re.compile(
+    r"^(?:[-s]?include|load|define)\b|\$[({](?:eval|call|foreach)\b|^(?!\.(?!DEFAULT\b)[A-Z_]+\s*:)[^=#]*:(?!=)"
+)
 _ACTS = re.compile(r"\$[({](?:eval|call|file|guile|load)\b")
 FIRST = ""
 """The target of a ``make`` without any."""
@@ -37,6 +41,14 @@ def targets_in(command: str) -> frozenset[str]:
                 named.append(word)
         found.update(named or [FIRST])
     return frozenset(found)
+
+
+def lacks(text: str, target: str) -> bool:
+    """Whether there is no rule for a target, and nothing that may bring one."""
+    found = _read(text)
+    if any(map(_MAY_BRING.search, found.others)):
+        return False
+    return target not in found.rules if target else not found.order
 
 
 def rules_of(text: str, targets: Iterable[str]) -> dict[str, object]:

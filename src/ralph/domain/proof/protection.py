@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
+from ralph.domain.proof.absent import Absent, find_absent
 from ralph.domain.proof.build_files import TOOLS, Scope
 from ralph.domain.proof.inner_tests import may_hold_tests
 from ralph.domain.proof.makefiles import is_makefile, targets_in
@@ -112,6 +113,7 @@ class Protection:
     commands: tuple[tuple[str, str], ...] = ()
     leaned_on: frozenset[str] = frozenset()  # by tests, though it lies elsewhere
     programs: frozenset[str] = frozenset()  # folders in which commands look for programs first
+    absent: tuple[Absent, ...] = ()  # what commands ask for, but was not there when the work began
     doctests: bool = False  # examples in docstrings are run
 
     @classmethod
@@ -149,6 +151,7 @@ class Protection:
         return replace(
             own.leaning(loaded=found.loaded, data=found.data),
             programs=frozenset(found.programs),
+            absent=tuple(find_absent(self.commands, read)),
             doctests=self.doctests or "doctest" in text,
             tests=self.tests or "doctest" in text or any(map(runs_tests, found.texts)),
             scope=scope,
@@ -225,6 +228,11 @@ def has_sections(path: str) -> bool:
 def is_read_from_below(path: str) -> bool:
     """Whether test runners that are started in a folder below look for it, though it may be no part of the project."""
     return bool(_RUNNERS_OWN.search(path) or (has_sections(path) and not path.endswith(".json")))
+
+
+def is_found_by_name(path: str) -> bool:
+    """Whether test runners take it for a test."""
+    return _FOUND_BY_NAME.search(path) is not None
 
 
 def is_found_alike(path: str, other: str) -> bool:

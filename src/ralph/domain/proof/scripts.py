@@ -28,19 +28,47 @@ _PACKAGE_SCRIPT = re.compile(
     r"\b(?:npm|pnpm|yarn|bun)\s+(?:-\S+\s+)*(?:(?:run-script|run)\s+(?:-\S+\s+)*)?([\w:.-]+)"
 )
 _SHORT = {"t": "test", "tst": "test"}
+_PACKAGERS = ("npm", "pnpm", "yarn", "bun")
+_PACKAGE_FOLDER = ("--prefix", "-C", "--dir", "--cwd")
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
 def scripts_in(command: str, working_dir: str = ".") -> frozenset[str]:
     """Paths from the top of the workspace. The program under development (``python main.py``) is not among them."""
-    found: set[str] = set()
-    folder = working_dir
-    for words in _simple_commands(command):
-        if words[0] == "cd" and len(words) > 1:
-            folder = f"{folder}/{words[1]}"
-        elif (script := _script(words)) and (path := _normal(f"{folder}/{script}")) is not None:
-            found.add(path)
-    return frozenset(found)
+    return frozenset(
+        path
+        for words, folder in _walk(command, working_dir)
+        if (script := _script(words)) and (path := _normal(f"{folder}/{script}")) is not None
+    )
+
+
+def made_by(command: str, working_dir: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The targets that a command makes, each with the files that may have its rule: make reads the first there is."""
+    for words, folder in _walk(command, working_dir):
+        if words[0] in ("make", "gmake"):
+            place = _join(folder, _option(words, "-C", "--directory"))
+            file = _option(words, "-f", "--file", "--makefile")
+            for target in sorted(targets_in(" ".join(words))):
+                yield tuple(_join(place, name) for name in ((file,) if file else MAKEFILES)), target
+
+
+def packages_run(command: str, working_dir: str) -> Iterator[tuple[str, str]]:
+    """The scripts of packages that a command runs by name, each with the file that has it."""
+    for words, folder in _walk(command, working_dir):
+        if words[0] not in _PACKAGERS:
+            continue
+        place = _option(words, *_PACKAGE_FOLDER)
+        rest = [word for word in words[1:] if not word.startswith("-") and word != place]
+        is_run = rest[:1] in (["run"], ["run-script"])
+        name = "".join(rest[is_run : is_run + 1])
+        is_own = words[0] != "npm" and name != "ci" and bool(_SAYS_CHECK.search(name))
+        if is_run or (words[0] != "bun" and (name in ("test", "start", *_SHORT) or is_own)):
+            yield _join(_join(folder, place), "package.json"), _SHORT.get(name, name)
+
+
+def has_script(package: str | None, name: str) -> bool:
+    """``package``: the text of a package.json."""
+    return name in _package_scripts(package)
 
 
 def first_named(
@@ -226,6 +254,27 @@ def _simple_commands(command: str) -> Iterator[list[str]]:
             current = []
         else:
             current.append(word)
+
+
+def _walk(command: str, working_dir: str) -> Iterator[tuple[list[str], str]]:
+    """Each simple command, with the folder that it is run in."""
+    folder = working_dir
+    for words in _simple_commands(command):
+        if words[0] == "cd" and len(words) > 1:
+            folder = f"{folder}/{words[1]}"
+        else:
+            yield words, folder
+
+
+def _option(words: list[str], *names: str) -> str:
+    """The value of an option; empty if it is not given."""
+    for word, value in zip(words, [*words[1:], ""], strict=True):
+        for name in names:
+            if word == name:
+                return value
+            if word.startswith(f"{name}=") or (len(name) == 2 and word.startswith(name)):
+                return word.removeprefix(name).removeprefix("=")
+    return ""
 
 
 def _without_prefix(words: list[str]) -> list[str]:

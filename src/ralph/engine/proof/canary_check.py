@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.proof.canary import (
-    RED,
-    Sighting,
-    missed,
-    plan_canaries,
-    probed_by,
-    sight,
-    unseen,
-    why_not_probed,
-)
+from ralph.domain.proof.canary import RED, Sighting, missed, probed_by, unseen, why_not_probed
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Control, Judging, Publish
 from ralph.engine.proof.layers import Layer
-from ralph.engine.proof.ports import Checkout, Files
-from ralph.engine.proof.proving import Occasion, Proving
+from ralph.engine.proof.planting import Planting
+from ralph.engine.proof.proving import Proving
 from ralph.engine.proof.sightings import Sightings
 
 MEMORY = "canary"
@@ -51,22 +41,17 @@ class Canary(Layer):
 
     name = LayerName.CANARY
 
-    def __init__(
-        self, proving: Proving, files: Files, *, nonce: Callable[[], str], sightings: Sightings | None = None
-    ) -> None:
+    def __init__(self, proving: Proving, planting: Planting, sightings: Sightings | None = None) -> None:
         """``sightings``: what is known already, if other runs begin with the same files."""
         super().__init__(proving)
-        self._files = files
-        self._nonce = nonce
+        self._planting = planting
         self._sightings = sightings or Sightings()
         self._start: dict[str, Sighting] = {}
         self._proven: set[tuple[str, RequiredCommand]] = set()
 
     def requiring(self, required: Sequence[RequiredCommand]) -> Canary:
         """The same for some of the commands that it begins with."""
-        other = Canary(
-            self._proving.requiring(required), self._files, nonce=self._nonce, sightings=self._sightings
-        )
+        other = Canary(self._proving.requiring(required), self._planting, self._sightings)
         other._start = self._start
         other._proven = self._proven
         return other
@@ -92,7 +77,7 @@ class Canary(Layer):
     async def _probe_base(self, start: Start, required: Sequence[RequiredCommand]) -> float:
         """Learns it, unless it is cut off; gives how long the commands took."""
         store = self._proving.store
-        sighted, seconds = await self._sight(store.base, start, required)
+        sighted, seconds = await self._planting.sight(store.base, start, required)
         failed = [each for each in required if (now := sighted.get(each.label)) and now.failed]
         # Whether a canary made it fail is known by its name in the output, or if it passes without.
         silent = [each for each in failed if not sighted[each.label].seen]
@@ -121,7 +106,7 @@ class Canary(Layer):
         required = [each for each in required if (tree.digest, each) not in self._proven]
         if not required:
             return CheckResult(self.name, Verdict.PASSED, reason=self._marks())
-        sighted, seconds = await self._sight(tree, judging, required)
+        sighted, seconds = await self._planting.sight(tree, judging, required)
         if not sighted and all(self._start[each.label] == RED for each in required):
             reason = "there are no tests of a kind that it knows"
             return CheckResult(self.name, Verdict.SKIPPED, required=False, reason=reason)
@@ -153,44 +138,12 @@ class Canary(Layer):
         stopped at another one."""
         seconds = 0.0
         while (now := sighted.get(each.label)) and (places := missed(self._start[each.label], now)):
-            alone, more = await self._sight(tree, judging, [each], only_at=places)
+            alone, more = await self._planting.sight(tree, judging, [each], only_at=places)
             seconds += more
             if not (found := alone[each.label]).failed or not found.seen:
                 break
             sighted[each.label] = replace(now, seen=now.seen | found.seen)
         return seconds
-
-    async def _sight(
-        self,
-        tree: Tree,
-        occasion: Occasion,
-        required: Sequence[RequiredCommand],
-        *,
-        only_at: Collection[str] | None = None,
-    ) -> tuple[dict[str, Sighting], float]:
-        """What each command does with canaries planted in these files, or in some places only, and how long that took."""
-        found: dict[str, Sighting] = {}
-        seconds = 0.0
-        async with self._proving.store.checkout(tree) as checkout:
-            canaries = plan_canaries(tree.files, partial(self._read, checkout), self._nonce())
-            if only_at is not None:
-                canaries = tuple(canary.only_at(only_at) for canary in canaries)
-            if not canaries:
-                return found, seconds
-            for canary in canaries:
-                for path, text in canary.files.items():
-                    self._files.write(checkout.top / path, text)
-            async for trial in self._proving.trials(checkout, occasion, "canary", required):
-                seconds += trial.verdict.seconds
-                if trial.verdict.errored:
-                    found[trial.required.label] = Sighting(failed=False, error=trial.verdict.reason)
-                    continue
-                output = self._files.read(trial.log) or ""
-                found[trial.required.label] = sight(canaries, failed=not trial.verdict.passed, output=output)
-        return found, seconds
-
-    def _read(self, checkout: Checkout, path: str) -> str | None:
-        return self._files.read(checkout.top / path)
 
     def _marks(self, *, explained: bool = False) -> str:
         """Which commands can be probed, and which cannot; ``explained``: and why, as far as it is known."""

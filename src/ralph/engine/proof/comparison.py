@@ -19,7 +19,9 @@ from ralph.domain.proof.leaning import (
     helpers_in,
     loaded_by,
 )
+from ralph.domain.proof.own_checks import OwnCheck, own_checks
 from ralph.domain.proof.protection import Protection, is_test, matches_any
+from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Judging, When
@@ -45,6 +47,7 @@ class Compared:
     guarded: tuple[FileState, ...]
     settings: tuple[FileState, ...]
     programs: tuple[str, ...]
+    own: tuple[OwnCheck, ...]
 
 
 class ComparisonCheck:
@@ -66,6 +69,7 @@ class ComparisonCheck:
         read_settings: Callable[[], Mapping[str, bytes | None]] = dict,
         settings_deny: bool = True,
         changed_programs: Callable[[], Sequence[str]] = tuple,
+        required: Sequence[RequiredCommand] = (),
     ) -> None:
         """``base``: the commit that the work began with, if files can be put back from there. ``settings``: the
         user's, which git may not know, as they were loaded; ``read_settings`` reads them again to report a change.
@@ -81,6 +85,7 @@ class ComparisonCheck:
         self._changed = changed
         self._tests = tests
         self._base = base
+        self._required = required
 
     async def run(self, judging: Judging) -> CheckResult:
         try:
@@ -90,7 +95,7 @@ class ComparisonCheck:
                 self.name, Verdict.ERRORED, feedback=Feedback(error.message), reason=error.message
             )
         self._changed.pending = found.pending
-        allowed = self._allowed(found)
+        allowed = "; ".join(filter(None, (self._allowed(found), tell_written(found.own))))
         concern = "; ".join(filter(None, (self._concern(found.settings), allowed)))
         if denied := found.denied:
             lines = tuple(f"{one.path}: {one.what}" for one in denied[:SHOWN_LINES])
@@ -134,7 +139,12 @@ class ComparisonCheck:
         )
         denied = [one for one in found if not one.is_test or self._tests is TestsPolicy.LOCKED]
         return Compared(
-            tuple(denied), self._pending(found, tree), tuple(guarded), tuple(settings), tuple(programs)
+            tuple(denied),
+            self._pending(found, tree),
+            tuple(guarded),
+            tuple(settings),
+            tuple(programs),
+            own_checks(self._required, self._protection, tree, self._store.base),
         )
 
     def tell(self, denied: Sequence[Finding]) -> str:
@@ -173,6 +183,13 @@ class ComparisonCheck:
         if self._tests is not TestsPolicy.REVIEWED:
             return ()
         return tuple(one for one in found if one.is_test and not self._changed.allows(one.path, tree))
+
+
+def tell_written(own: Sequence[OwnCheck]) -> str:
+    """What nobody but the worker stands for: it must not pass for what was there."""
+    return "; ".join(
+        f"the worker wrote what `{each.required.label}` runs: {named(each.files)}" for each in own
+    )
 
 
 async def states_of(store: ProofStore, tree: Tree, protection: Protection) -> list[FileState]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
+from ralph.domain.proof.comparison import way_out
 from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.old_proof import OldProofPlan, plan_old_proof
 from ralph.domain.proof.protection import Protection
@@ -104,17 +105,22 @@ class OldProof(Layer):
         plan = self._plan(tree)
         allowed = f"changed as allowed, and not put back: {named(plan.kept)}" if plan.kept else ""
         if not plan.put_back:
-            return self._skipped(allowed or "nothing that decides the checks was changed")
+            written = (
+                f"what decides the checks came with the work: {named(plan.written)}" if plan.written else ""
+            )
+            told = "; ".join(filter(None, (allowed, written)))
+            return self._skipped(told or "nothing that decides the checks was changed")
         if plan.is_first:
             return self._skipped("there were no tests when the work began")
         failed = (
             "does not pass the tests and scripts as they were before the work began. They were put back, and new "
             f"ones left out: {named(plan.put_back)}. Make the code pass them as they were; if the task demands that they "
-            "change, say which and why, for a person must allow it."
+            "change, say which and why; a person must allow it (mayChange, --allow-test-changes)."
         )
         passed = f"passes with {named(plan.put_back)} as before the work{f'; {allowed}' if allowed else ''}"
         result = self._result(await self._try(plan, tree, judging), passed, failed)
         if result.verdict is Verdict.FAILED:
+            result = replace(result, last_lines=(*result.last_lines, way_out(())))
             return await self._reviewed(result, plan, tree, judging)
         return result
 

@@ -68,6 +68,7 @@ class Proving:
         self._commands_at = commands_at
         self._journal = journal
         self._passed: set[tuple[str, RequiredCommand]] = set()
+        self.red: set[tuple[str, RequiredCommand]] = set()  # those that fail if a test fails, by the files
         self._judged: tuple[Judging | None, Tree] = (None, Tree())
 
     def requiring(self, required: Sequence[RequiredCommand]) -> Proving:
@@ -75,7 +76,7 @@ class Proving:
         other = Proving(
             self.store, required, commands_at=self._commands_at, journal=self._journal, when=self.when
         )
-        other._passed = self._passed
+        other._passed, other.red = self._passed, self.red
         return other
 
     async def judged(self, judging: Judging) -> Tree:
