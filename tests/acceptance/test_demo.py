@@ -14,7 +14,7 @@ def test_the_demo_catches_the_lie_fixes_the_code_and_commits(project: Project, t
     ran = project.ralph("demo", str(folder), check=0)
 
     assert "the agent said DONE, but still failing: ./run-tests" in ran.stderr
-    assert "Accepted: the agent said DONE and 6 checks passed" in ran.stderr
+    assert "Accepted: the agent said DONE and 4 checks passed" in ran.stderr
     assert "Check passed: clean checkout" in ran.stderr
     assert "Check passed: canary (" in ran.stderr
     assert "Completed" in ran.stderr
