@@ -172,11 +172,12 @@ def test_tests_that_may_change_are_not_reviewed(
     concern = "what proves the work was changed, as you allowed: tests/test_shop.py"
     assert concern in said
     assert "what proves the work is unchanged" not in said
-    assert "changed as allowed, and not put back: tests/test_shop.py" in said
-    assert "nothing that decides the checks was changed" not in said
     assert concern in shop.ralph("report", "--format", "json", check=0).stdout
     (receipt,) = (shop.root / ".ralph" / "runs").glob("*/receipt*")
-    assert concern in receipt.read_text()
+    kept = receipt.read_text()
+    assert concern in kept
+    assert "changed as allowed, and not put back: tests/test_shop.py" in kept
+    assert "nothing that decides the checks was changed" not in kept
 
 
 def supervised(shop: Project, *flags: str) -> str:
@@ -213,7 +214,7 @@ def test_where_nobody_can_be_asked_the_claim_is_denied_and_the_run_goes_on(
 def test_an_answer_that_cannot_be_read_is_not_called_a_no(shop: Project) -> None:
     _, said, _ = run(shop, "echo 'I think that is fine.'")
 
-    assert "nobody confirmed that the task demands these changes: tests/test_shop.py" in said
+    assert "nobody confirmed that the task demands these changes" in said
     assert "does not demand these changes" not in said
     assert "allow it with --allow-test-changes FILE" in said
 
