@@ -150,3 +150,18 @@ def test_code_that_rewrites_its_tests_while_they_run_proves_nothing(plan: Proven
 
     assert plan.states()[0] == "changes_requested"
     assert "it rewrote tests/test_slug.py" in plan.story["reviewFeedback"]
+
+
+def test_a_program_that_a_builder_changed_does_not_review(plan: ProvenPlan) -> None:
+    agent = plan.project.root / "agent.sh"
+    agent.write_text(f'#!/bin/sh\nexec "{plan.project.programs}/claude" "$@"\n')
+    agent.chmod(0o755)
+    plan.project.git("add", "agent.sh")
+    plan.project.git("commit", "-qm", "an agent of the project")
+    plan.project.settings(agent={"command": "./agent.sh", "adapter": "claude"})
+    plan.plays(plan.builds(f"{plan.says('slug.py', GOOD)}; echo '# mine' >> agent.sh"), plan.approves())
+
+    said = plan.project.ralph(*RUN, "-n", "2", check=4).stderr
+
+    assert "agent.sh was changed during the run, and whoever judges must be as when it began" in said
+    assert plan.states() == ["needs_review", None]

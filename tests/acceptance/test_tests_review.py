@@ -390,9 +390,19 @@ def test_nobody_appoints_their_own_judge(
 
     ran = shop.ralph("run", "-p", f"Say {DONE}.", "-m", "1", "--no-sandbox", *allowed, check=1)
     assert why in ran.stdout + ran.stderr
-    ran = shop.ralph("resume", "-m", "2", check=1)
-    assert why in ran.stdout + ran.stderr
+    again = [
+        ("resume", "-m", "2"),
+        # What an unaccepted run left is not the user's, wherever it lies.
+        ("run", "-p", f"Say {DONE}.", "-m", "1", "--no-sandbox", *allowed),
+    ]
+    for arguments in again:
+        ran = shop.ralph(*arguments, check=1)
+        assert why in ran.stdout + ran.stderr
     assert not asked.exists()
+
+    file.write_text(file.read_text() + "# by the user\n")
+    shop.ralph(*again[1])
+    assert asked.exists()
 
 
 @pytest.mark.parametrize(("command", "flags"), [("./agent", []), ("sh", ["./agent"]), ("../agent", [])])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.adapters.clock import SystemClock
@@ -24,7 +25,7 @@ from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.confinement import agent_environment, open_runners, redactor_for
-from ralph.wiring.judges import program_files_of
+from ralph.wiring.judges import LEFT, program_files_of
 from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.launch import Driven, Launch
 from ralph.wiring.record import Record, new_run_id, open_record
@@ -32,6 +33,7 @@ from ralph.wiring.runs.children import spare_children
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
+    from ralph.adapters.workspace.program_files import ProgramFiles
 
 TICK_SECONDS = 1.0
 
@@ -104,7 +106,8 @@ async def open_run(
             await stack.enter_async_context(_timing(record, seconds))
             try:
                 finished = await _finish_merge(launch, runners.outside)
-                program_files = program_files_of(launch, record.folder, environment)
+                program_files = program_files_of(launch, record, environment)
+                stack.callback(_keep_left, program_files, record.folder / LEFT)
             except RalphError as error:
                 end_unbegun(publish, record, error)
                 raise
@@ -205,6 +208,11 @@ async def _finish_merge(launch: Launch, runner: ProcessRunner) -> str:
     from ralph.adapters.workspace.fast_forward import FastForward
 
     return await FastForward(Git(launch.root.workspace, runner), launch.state_folder).finish()
+
+
+def _keep_left(program_files: ProgramFiles, file: Path) -> None:
+    with suppress(OSError, RalphError):  # a full disk, say, is being told already
+        program_files.keep_left(file)
 
 
 def _notifying(

@@ -16,12 +16,13 @@ from ralph.wiring.roles import anchor_programs, command_lines, judge_of, judges_
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from ralph.adapters.workspace.program_files import ProgramFiles
     from ralph.wiring.kit import Kit
+    from ralph.wiring.record import Record
 
 NOTE = "programs"
+LEFT = "programs_left"
 PUT_BACK = (
     "put it back as it was; what may judge while it is changed is another program (profiles.verified.semanticAgent), "
     "or this one in a new run"
@@ -58,14 +59,13 @@ def no_longer_judges(changed: Sequence[str]) -> str:
     return f"{files} was changed during the run, and whoever judges must be as when it began"
 
 
-def program_files_of(launch: Launch, run_folder: Path, environment: Mapping[str, str]) -> ProgramFiles:
+def program_files_of(launch: Launch, record: Record, environment: Mapping[str, str]) -> ProgramFiles:
     """Those of the run's agents that a worker could change. Raises GitFailed if what was kept of them is damaged."""
+    from ralph.adapters.storage.earlier_runs import last_unaccepted
     from ralph.adapters.workspace.program_files import ProgramFiles
 
-    root, file = launch.root, run_folder / NOTE
-    if launch.program_files is not None:
-        files = launch.program_files
-    else:
+    if (files := launch.program_files) is None:
+        root = launch.root
         now = ProgramFiles(
             lines=command_lines(anchor_programs(launch.settings, root.workspace)),
             workspace=root.workspace,
@@ -73,7 +73,14 @@ def program_files_of(launch: Launch, run_folder: Path, environment: Mapping[str,
             search=environment.get("PATH", os.defpath),
         )
         if launch.resumes:
-            return now.recalled(file)
+            return now.recalled(record.folder / NOTE)
         files = now.as_they_are()
-    files.keep(file)
+        if files.begun and (
+            run_id := last_unaccepted(
+                record.database, record.database_file, root.workspace, besides=record.run_id
+            )
+        ):
+            earlier = record.folder.parent / run_id
+            files = files.before(earlier / NOTE, earlier / LEFT)
+    files.keep(record.folder / NOTE)
     return files

@@ -24,6 +24,8 @@ OPEN_RUNS = """SELECT id, root, pid, process_started, boot_id, host FROM runs
 PROMPTED_RUNS = """SELECT id, root, outcome FROM runs
     WHERE profile IN ('basic', 'promise', 'supervised') AND id <> ? AND parent_id NOT IN (SELECT id FROM runs)
     ORDER BY started_at DESC, id DESC"""
+RUNS = """SELECT id, root, outcome FROM runs WHERE id <> ? AND parent_id NOT IN (SELECT id FROM runs)
+    ORDER BY started_at DESC, id DESC"""
 NEWEST = """SELECT id, outcome, json_extract(state, '$.unjudged') IS NOT NULL FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
     ORDER BY started_at DESC, id DESC LIMIT 1"""
 STATES = """SELECT state FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
@@ -54,6 +56,20 @@ def interrupted_run(
         ):
             return str(run_id)
     return None
+
+
+def last_unaccepted(database: sqlite3.Connection, path: Path, workspace: Path, *, besides: str) -> str:
+    """The last run of this working tree, of whatever kind, if it was not completed; empty: it was, or there is none."""
+    with store_errors(path):
+        rows = database.execute(RUNS, (besides,)).fetchall()
+    project = path.parent.parent
+    here = (
+        (run_id, outcome)
+        for run_id, root, outcome in rows
+        if is_same_folder(located(root, project), workspace)
+    )
+    run_id, outcome = next(here, ("", Outcome.COMPLETED))
+    return "" if outcome == Outcome.COMPLETED else str(run_id)
 
 
 def unaccepted_runs(

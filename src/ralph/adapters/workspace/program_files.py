@@ -48,9 +48,31 @@ class ProgramFiles:
 
     def keep(self, file: Path) -> None:
         """For whoever resumes the run, wherever the project lies then."""
-        if self.begun:
-            kept = {os.path.relpath(name, self.places[0]): digest for name, digest in self.begun.items()}
+        self._write(file, self.begun)
+
+    def keep_left(self, file: Path) -> None:
+        """What the run makes of them, for the next one: it is not the user's."""
+        now = self._digests(self.lines)
+        self._write(file, {name: now.get(name, GONE) for name in self.changed()})
+
+    def before(self, begun: Path, left: Path) -> ProgramFiles:
+        """Those that are as an unaccepted run left them count as what they were when that one began."""
+        as_left = self._read(left)
+        theirs = {
+            name: digest
+            for name, digest in self._read(begun).items()
+            if name in as_left and self._digest(name) == as_left[name]
+        }
+        return replace(self, begun={**self.begun, **theirs})
+
+    def _write(self, file: Path, digests: Mapping[str, str]) -> None:
+        if digests or file.exists():
+            kept = {os.path.relpath(name, self.places[0]): digest for name, digest in digests.items()}
             write_sealed(file, json.dumps(kept))
+
+    def _read(self, file: Path) -> dict[str, str]:
+        kept = json.loads(read_sealed(file) or "{}")
+        return {os.path.normpath(self.places[0] / name): digest for name, digest in kept.items()}
 
     @property
     def paths(self) -> frozenset[str]:
