@@ -24,9 +24,12 @@ class UndoPatch:
 
     @property
     def command(self) -> str:
+        """For the user to type, with the user's own git."""
         top = self.store.top
-        there = ["-C", os.path.relpath(top, self.workspace.resolve())] if self.store.prefix else []
-        return shlex.join(["git", *there, "apply", os.path.relpath(self.file.resolve(), top)])
+        there = (
+            f"-C {shlex.quote(os.path.relpath(top, self.workspace.resolve()))} " if self.store.prefix else ""
+        )
+        return f"git {there}apply {shlex.quote(os.path.relpath(self.file.resolve(), top))}"
 
     async def write(self, paths: Sequence[str], now: Tree, then: Tree) -> str:
         """From ``now`` to ``then``; gives the beginning of it. Raises GitFailed."""
