@@ -60,7 +60,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for name, text in FILES.items():
                 (project / name).parent.mkdir(exist_ok=True)
                 (project / name).write_text(text)
-        subprocess.run(["git", *arguments], cwd=project, check=True, timeout=60)
+        # The environment that gives every test an author comes after this fixture.
+        author = ("-c", "user.name=tester", "-c", "user.email=tester@localhost")
+        subprocess.run(["git", *author, *arguments], cwd=project, check=True, timeout=60)
 
     async def begin() -> None:
         store = store_of(project, is_begun=False)

@@ -15,8 +15,10 @@ from typing import NamedTuple
 from ralph.adapters.processes import adoption, descendants
 from ralph.adapters.processes.descendants import Exempt
 from ralph.adapters.processes.environment import clean_environment
+from ralph.adapters.processes.keeper import Keeper
 from ralph.adapters.processes.ladder import QUICK, USUAL, Ladder
 from ralph.adapters.processes.output import LogFile, Sink
+from ralph.adapters.processes.process_table import read_process
 from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.spawn import PIPE_SIZE, CannotStart, Started, start
 from ralph.adapters.processes.watcher import Watcher
@@ -27,6 +29,7 @@ from ralph.errors import RalphError
 _READ_SIZE = PIPE_SIZE
 _REAP_EVERY = 5.0
 _KEEPER_SECONDS = 2.0
+_TAKE_OVER_SECONDS = 0.005
 LOOK_AGAIN = 0.05
 _NO_LIMITS = Timeouts()
 
@@ -312,10 +315,7 @@ class _Living:
             heard = keeper.heard()
         except ConnectionError:
             self._loop.remove_reader(keeper.control)
-            keeper.abandon()
-            self._child.keeper = None
-            self._stop_watching_pid()
-            self._watch_for_exit()
+            self._take_over(keeper)
             return
         if heard is not None:
             status, others_are_left = heard
@@ -323,6 +323,17 @@ class _Living:
             self._child.is_reaped = True
             self.code = os.waitstatus_to_exitcode(status)
             self._exited()
+
+    def _take_over(self, keeper: Keeper) -> None:
+        """A process closes its files a little before its children become ours, and their exit status with them."""
+        process = read_process(self.pid)
+        if process is not None and process.parent == keeper.pid:
+            self._later("take over", _TAKE_OVER_SECONDS, self._take_over, keeper)
+            return
+        keeper.abandon()
+        self._child.keeper = None
+        self._stop_watching_pid()
+        self._watch_for_exit()
 
     def _wait_for_keeper(self) -> None:
         """The program has ended, and its keeper says so at once unless someone stopped it."""
