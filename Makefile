@@ -39,8 +39,8 @@ faults: $(VENV)/dev ## run hostile agents against every promise, in every kind o
 faults-again: $(VENV)/dev ## run the cells that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/faults
 
-crash-test: $(VENV)/dev ## kill ralph at 300 random moments, in every kind of loop; takes 10 minutes
-	@CRASH_KILLS=300 $(BIN)/python -m pytest -n auto tests/faults/test_random_kills.py
+crash-test: $(VENV)/dev ## kill ralph at some 300 random moments, in every kind of loop; takes 3 minutes
+	@CRASH_KILLS=400 $(BIN)/python -m pytest -n auto tests/faults/test_random_kills.py
 
 AGENTS ?= claude,codex,gemini,opencode,qwen,copilot
 test-agents: $(VENV)/dev ## run real agents on a scripted model; AGENTS=claude,codex chooses; needs npm, no account

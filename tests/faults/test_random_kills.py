@@ -1,6 +1,7 @@
 """Killed at random moments, again and again: in the end everything was done once, and judged once.
 
-``CRASH_KILLS`` is the number of kills over all kinds of loop (``make crash-test``); each round has its own seed.
+``CRASH_KILLS`` is how many kills are tried over all kinds of loop (``make crash-test``): a round whose work is done before
+its last one has fewer. Each round has its own seed.
 """
 
 from __future__ import annotations
