@@ -7,19 +7,18 @@ objects) hides nothing here, and it works where there is no repository at all.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
 import posixpath
-import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
 from ralph.adapters.files import read_whole, write_atomic
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.ignored_files import bring, list_manifest, list_settings, project_around
+from ralph.adapters.workspace.left_checkouts import held, remove_left_checkouts, remove_tree
 from ralph.adapters.workspace.object_ids import begin_id, id_of_file, object_id
 from ralph.adapters.workspace.sealed_files import (
     lost,
@@ -31,8 +30,7 @@ from ralph.adapters.workspace.sealed_files import (
     write_sealed,
 )
 from ralph.adapters.workspace.work_files import WorkFiles, list_work
-from ralph.domain.proof.build_files import changed_sections
-from ralph.domain.proof.protection import has_sections
+from ralph.domain.proof.protection import decides_the_same
 from ralph.domain.proof.tree import LINK, Entry, Tree
 from ralph.engine.ports import ProcessRunner
 from ralph.engine.proof.ports import Checkout
@@ -308,10 +306,7 @@ class GitProofStore:
             "cat-file", "blob", f"HEAD:{file.relative_to(project).as_posix()}"
         )
         now = read_whole(file, MOST_READ, follow=False)
-        if not ran.ok or now is None:
-            return False
-        before, after = ran.output.decode(errors="replace"), now.decode(errors="replace")
-        return ran.output == now or (has_sections(path) and not changed_sections(file.name, before, after))
+        return ran.ok and now is not None and decides_the_same(path, ran.output, now)
 
     def remember(self, name: str, text: str) -> None:
         """A note, for as long as the run can be resumed."""
@@ -336,7 +331,7 @@ class GitProofStore:
         """A folder with exactly these files, a repository of its own, and what checks need besides; then it is removed."""
         self._number += 1
         place = self._folder / str(self._number)
-        with _held(self._folder / "lock"):
+        with held(self._folder / "lock"):
             try:
                 try:
                     made = await self._check_out(tree, place)
@@ -525,35 +520,3 @@ def _forged(what: str) -> GitFailed:
 def _leads_outside(path: str, target: str) -> bool:
     whole = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     return whole.startswith("/") or whole.split("/", 1)[0] == ".."
-
-
-# --- what a kill left ---
-
-
-@contextmanager
-def _held(lock: Path) -> Iterator[None]:
-    """As long as it is locked, its checkouts are in use."""
-    with lock.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
-        yield
-
-
-def remove_left_checkouts(runs: Path) -> None:
-    """Those of runs that were killed while they used one."""
-    for place in runs.glob("*/proof/[0-9]*"):
-        with suppress(OSError), (place.parent / "lock").open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove_tree(place)
-
-
-def remove_tree(place: Path) -> None:
-    """All of it, also folders that a command closed. Links are removed, not followed."""
-    shutil.rmtree(place, ignore_errors=True)
-    if place.exists():
-        with suppress(OSError):
-            place.chmod(0o700)
-            for folder, folders, _ in os.walk(place):
-                for closed in (Path(folder, name) for name in folders):
-                    if not closed.is_symlink():
-                        closed.chmod(0o700)
-        shutil.rmtree(place, ignore_errors=True)

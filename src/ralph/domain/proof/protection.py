@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from ralph.domain.proof.absent import Absent, find_absent
-from ralph.domain.proof.build_files import TOOLS, Scope
+from ralph.domain.proof.build_files import TOOLS, Scope, changed_sections
 from ralph.domain.proof.inner_tests import may_hold_tests
 from ralph.domain.proof.makefiles import is_makefile, targets_in
 from ralph.domain.proof.scripts import Read, is_code, reach, scripts_in
@@ -223,6 +223,14 @@ def is_test(path: str) -> bool:
 def has_sections(path: str) -> bool:
     """Whether only parts of such a file decide what a check does."""
     return _SECTIONS.search(path) is not None
+
+
+def decides_the_same(path: str, before: bytes, after: bytes) -> bool:
+    """Whether checks do the same with either content of this file."""
+    if before == after:
+        return True
+    old, new = (content.decode(errors="replace") for content in (before, after))
+    return has_sections(path) and not changed_sections(path, old, new)
 
 
 def is_read_from_below(path: str) -> bool:

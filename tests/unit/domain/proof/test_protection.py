@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ralph.domain.proof.build_files import changed_sections
 from ralph.domain.proof.makefiles import FIRST, rules_of, targets_in
-from ralph.domain.proof.protection import Guard, Protection, matches
+from ralph.domain.proof.protection import Guard, Protection, decides_the_same, matches
 from ralph.domain.proof.scripts import scripts_in
 
 PROVEN = Protection.of([("pytest -q", "."), ("scripts/verify.sh", "."), ("make test", ".")])
@@ -268,3 +268,18 @@ def test_only_what_decides_about_a_target_is_kept(old: str, new: str, is_same: b
     assert old in MAKEFILE
     changed = MAKEFILE.replace(old, new)
     assert (rules_of(MAKEFILE, ["test"]) == rules_of(changed, ["test"])) is is_same
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "is_same"),
+    [
+        ("pytest.ini", "[pytest]\n", "[pytest]\n", True),
+        ("pytest.ini", "[pytest]\n", "[pytest]\n\n", False),
+        ("../../pyproject.toml", "[project]\nname = 'a'\n", "[project]\nname = 'b'\n", True),
+        ("../../pyproject.toml", "", "[tool.pytest.ini_options]\naddopts = '-k no'\n", False),
+    ],
+)
+def test_only_what_decides_a_check_makes_a_difference(
+    path: str, before: str, after: str, is_same: bool
+) -> None:
+    assert decides_the_same(path, before.encode(), after.encode()) is is_same
