@@ -28,7 +28,13 @@ def calc(project: Project) -> Project:
     """A small project whose test fails."""
     project.settings(agent={"command": "claude"}, guardrails=[{"command": PYTEST}])
     write(
-        project, {"calc.py": WRONG, "tests/test_calc.py": TEST, "conftest.py": "", ".gitignore": "*.local\n"}
+        project,
+        {
+            "calc.py": WRONG,
+            "tests/test_calc.py": TEST,
+            "conftest.py": "",
+            ".gitignore": "__pycache__/\n*.local\n",
+        },
     )
     for arguments in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "start")):
         subprocess.run(["git", *arguments], cwd=project.root, check=True, timeout=60)
