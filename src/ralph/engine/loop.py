@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 
-from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged
+from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged, Settled
 from ralph.domain.loop.decision import GiveUp, Outcome, Retry, Stop, decide
-from ralph.domain.loop.events import RunEnded
+from ralph.domain.loop.events import IterationEnded, RunEnded
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.engine.iteration import iterate
 from ralph.engine.parts import LoopParts
 from ralph.engine.pause import pause_after, stand_by
+from ralph.engine.ports import Snapshot
 from ralph.errors import GitFailed, RalphError
 
 
@@ -100,6 +101,8 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
             return Stop(Outcome.WAITING, reason), state
         case Judged(evidence):
             return await _take_in(parts, state, evidence, progress)
+        case Settled() as settled:
+            return None, progress.save(await _count(parts, state, settled))
         case Assignment() as assignment:
             pass
 
@@ -134,6 +137,28 @@ async def _take_in(
     if isinstance(decision, Retry):
         await pause_after(decision, state, replace(parts, budget=parts.budget.of_session()))
     return decision if isinstance(decision, Stop) else None, state
+
+
+async def _count(parts: LoopParts, state: LoopState, settled: Settled) -> LoopState:
+    found = await parts.workspace.snapshot() if parts.workspace is not None else Snapshot()
+    evidence = replace(settled.evidence, fingerprint=found.fingerprint, commit=found.commit)
+    decision = decide(evidence, parts.rules, now=parts.clock.now(), acceptance=settled.acceptance)
+    parts.publish(
+        IterationEnded(
+            iteration=state.iteration + 1,
+            attempt=state.attempt,
+            decision=decision.kind,
+            reason=decision.reason,
+            claimed=evidence.claimed,
+            proven=evidence.proven and evidence.has_proof,
+            spend=evidence.report.spend,
+            seconds=evidence.report.spend.seconds,
+            commit=evidence.commit,
+        )
+    )
+    for result in evidence.results:
+        state = state.concerned(result.concern) if result.concern else state
+    return state.after(evidence, decision)
 
 
 def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:

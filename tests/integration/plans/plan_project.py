@@ -23,6 +23,8 @@ from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.events import CheckEnded
+from ralph.domain.loop.session_report import Spend
+from ralph.domain.loop.state import LoopState
 from ralph.domain.plan.story import ReviewRules
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.engine.guardrail import Guardrail, GuardrailCheck
@@ -49,6 +51,9 @@ class PlanProject:
     uses_git: bool = True
     events: list[Any] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
+    runs: int = 0
+    states: list[LoopState] = field(default_factory=list)
+    """What the last run saved."""
 
     @property
     def tasks(self) -> Path:
@@ -99,16 +104,21 @@ class PlanProject:
         return Turn("ok", does=does)
 
     def parts(
-        self, agent: ScriptedAgent, rules: ReviewRules, guardrails: tuple[str, ...] = ()
+        self,
+        agent: ScriptedAgent,
+        rules: ReviewRules,
+        guardrails: tuple[str, ...] = (),
+        layers: tuple[Check, ...] = (),
     ) -> tuple[LoopParts, PlanAudit]:
         runner = PosixProcessRunner(
             run_id="run-of-a-test", base_environment=os.environ, ladder=Ladder(interrupt=0.2, terminate=0.2)
         )
         journal = MemoryJournal(folder=self.aside)
+        self.states = journal.states
         self.aside.mkdir(exist_ok=True)
         files = PlanFiles(self.root, self.root / "ralph", write_atomic, self.aside, self.aside / "plan.json")
         repository = GitPlanRepository(self.root, runner, aside=self.aside) if self.uses_git else None
-        audit = PlanAudit(files, rules, repository)
+        audit = PlanAudit(files, rules, repository, run_id=f"run-{self.runs}")
 
         def make_check(command: str, slug: str) -> Check:
             return GuardrailCheck(
@@ -133,20 +143,30 @@ class PlanProject:
                 PlanProofs(
                     audit.plan, files, rules, repository, make_check=make_check,
                     guardrails=[make_check(command, f"g{n}") for n, command in enumerate(guardrails)],
+                    layers=layers,
                 ),
             ],
             budget=Budget(iterations=15),
         ), audit  # fmt: skip
 
     def run(
-        self, *turns: Turn, maximum: int = 15, guardrails: tuple[str, ...] = (), **rules: Any
+        self,
+        *turns: Turn,
+        maximum: int = 15,
+        guardrails: tuple[str, ...] = (),
+        layers: tuple[Check, ...] = (),
+        resume: LoopState | None = None,
+        **rules: Any,
     ) -> RunResult:
+        """``resume``: the run before goes on from here."""
         agent = ScriptedAgent(turns)
         self.prompts = agent.prompts
+        self.runs += resume is None
+        state = LoopState() if resume is None else resume.resumed(Spend(), seconds=0.0)
 
         async def go() -> RunResult:
-            parts, _ = self.parts(agent, ReviewRules(**rules), guardrails)
-            return await run_loop(replace(parts, budget=Budget(iterations=maximum)))
+            parts, _ = self.parts(agent, ReviewRules(**rules), guardrails, layers)
+            return await run_loop(replace(parts, budget=Budget(iterations=maximum), state=state))
 
         return asyncio.run(go())
 

@@ -11,9 +11,10 @@ from tests.plan_documents import story_json
 
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import CheckEnded, IterationEnded
-from ralph.domain.loop.session_report import Transient
+from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.loop.session_report import Hindrance, Obstacle, Spend, Transient
 from ralph.domain.plan.correction import AT_CAP
-from ralph.engine.ports import AgentRequest
+from ralph.engine.ports import AgentRequest, Judging, When
 from ralph.testing.scripted_agent import Turn
 
 from .plan_project import PlanProject
@@ -454,6 +455,74 @@ def test_a_crash_between_an_approval_and_its_proofs_forgets_the_approval(planned
 
     assert result.outcome is Outcome.EXHAUSTED
     assert not planned.story("A")["passes"]
+
+
+@pytest.mark.parametrize(
+    ("before", "session", "command", "decision", "then"),
+    [
+        pytest.param({}, NEEDED, "false", "accept", "needs_review", id="built"),
+        pytest.param(NEEDED, {}, "false", "continue", "needs_review", id="left as it was"),
+        pytest.param(NEEDED, {**APPROVED, "reviewCount": 1}, "true", "accept", "approved", id="approved"),
+        pytest.param(
+            NEEDED, {**APPROVED, "reviewCount": 1}, "false", "continue", "changes_requested", id="refused"
+        ),
+    ],
+)
+def test_a_crash_after_the_last_word_on_a_story_counts_the_iteration(
+    planned: PlanProject, before: Any, session: Any, command: str, decision: str, then: str
+) -> None:
+    planned.plan(story_json("A", **before), verifyCommands=[command])
+
+    class Killed(BaseException):
+        pass
+
+    class Events(list[Any]):
+        def append(self, event: Any) -> None:
+            if isinstance(event, IterationEnded):
+                raise Killed
+            super().append(event)
+
+    planned.events = Events()
+    with pytest.raises(Killed):
+        planned.run(Turn("ok", does=planned.changes(**session).does, spend=Spend(cost_usd=0.5)))
+
+    planned.events = []
+    result = planned.run(resume=planned.states[-1], maximum=1)
+
+    (ended,) = [event for event in planned.events if isinstance(event, IterationEnded)]
+    assert (ended.iteration, ended.attempt, ended.decision, ended.spend.cost_usd) == (1, 1, decision, 0.5)
+    assert (result.iterations, planned.prompts) == (1, []), "it was not repeated"
+    assert planned.story("A")["reviewStatus"] == then
+    assert result.outcome is (Outcome.COMPLETED if then == "approved" else Outcome.EXHAUSTED)
+
+    planned.run(maximum=0)
+    assert len([event for event in planned.events if isinstance(event, IterationEnded)]) == 1, (
+        "not by a new run"
+    )
+
+
+class HinderedCheck:
+    """Whoever should judge cannot."""
+
+    name = command = "fresh eyes"
+    when = When.ALWAYS
+
+    async def run(self, judging: Judging) -> CheckResult:
+        hindrance = Hindrance(Obstacle.FATAL, "not logged in")
+        return CheckResult(self.name, Verdict.ERRORED, reason="not logged in", hindrance=hindrance)
+
+
+def test_a_review_that_nobody_could_judge_is_repeated_after_the_resume_and_counts_once(
+    planned: PlanProject,
+) -> None:
+    planned.plan(story_json("A", **NEEDED))
+    approves = planned.changes(**APPROVED, reviewCount=1)
+    result = planned.run(approves, layers=(HinderedCheck(),))
+    assert (result.outcome, result.iterations) == (Outcome.FAILED, 0)
+
+    result = planned.run(approves, resume=planned.states[-1])
+
+    assert (result.outcome, result.iterations, modes(planned)) == (Outcome.COMPLETED, 1, ["Review"])
 
 
 def test_a_person_may_add_stories_while_the_run_goes_on(planned: PlanProject) -> None:

@@ -13,6 +13,7 @@ from ralph.domain.loop.evidence import Evidence
 class Assignment:
     """``key`` names it in the journal and on screens; ``used`` of ``limit`` are its own iterations.
 
+    ``is_anew``: an earlier session of it that nobody could judge is forgotten; there is one of its own.
     ``subject`` is the task or story as it was *before* the session: the trusted snapshot for checks and ``settle``.
     """
 
@@ -23,6 +24,7 @@ class Assignment:
     used: int = 0
     promise: str = ""
     acceptance: Acceptance | None = None
+    is_anew: bool = False
     subject: object = None
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -53,4 +55,12 @@ class Judged:
     evidence: Evidence
 
 
-Offer = Assignment | Drained | Blocked | Judged
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The iteration under way was judged by a process that was killed before the record said so. It counts now."""
+
+    evidence: Evidence
+    acceptance: Acceptance | None = None
+
+
+Offer = Assignment | Drained | Blocked | Judged | Settled

@@ -35,10 +35,16 @@ class LoopState:
     def timed(self, seconds: float) -> LoopState:
         return replace(self, seconds=seconds)
 
-    def launching(self, assignment: str) -> LoopState:
+    def launching(self, assignment: str, *, is_anew: bool = False) -> LoopState:
         """What is left of another assignment is not for this one."""
-        started = replace(self, attempt=self.attempt + 1, assignment=assignment)
-        return started if assignment == self.assignment else replace(started, feedback=(), unjudged=None)
+        is_same = assignment == self.assignment
+        return replace(
+            self,
+            attempt=self.attempt + 1,
+            assignment=assignment,
+            feedback=self.feedback if is_same else (),
+            unjudged=self.unjudged if is_same and not is_anew else None,
+        )
 
     def spending(self, spend: Spend) -> LoopState:
         """Every session costs money and time, including commit messages and retries."""

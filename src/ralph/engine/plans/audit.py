@@ -17,6 +17,7 @@ from ralph.domain.plan.prompt import NAMED, PROMISE, describe_undone, describe_u
 from ralph.domain.plan.story import IterationMode, ReviewRules, StoryMode, is_complete, unfinished_stories
 from ralph.domain.text.reader import Problem
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TreeState, TrustedPlan, trusted_plan_from
+from ralph.engine.plans.settlement import Settlement
 from ralph.engine.ports import Judging, When
 from ralph.errors import GitFailed, StoreError, UsageError
 
@@ -56,8 +57,10 @@ class PlanAudit:
         self._warn = warn
         # Of the session that is offered or under way; None: it was another process's.
         self.mode: StoryMode | None = None
-        self.plan = _first_trusted(store)
-        self.plan.run_id = run_id
+        self.plan = plan = _first_trusted(store)
+        if plan.in_session or plan.run_id != run_id:
+            plan.settled = None
+        plan.run_id = run_id
         self.stuck = ""
         # This run may be cut off too, before it has judged anything: what it trusts must be its own by then.
         self._save()
@@ -80,6 +83,7 @@ class PlanAudit:
             elif plan.is_review:
                 await self._tell_of_a_cut_review()
             plan.has_leftovers = True
+            plan.settled = None
         correction = self._correct(None, violations, code_changed=False)
         plan.document = correction.document
         plan.moved = plan.at_cap = None
@@ -162,8 +166,10 @@ class PlanAudit:
         plan.told = (*describe_undone(violations), *remarks)
         plan.has_leftovers = False
         plan.in_session = plan.pending is not None  # then the proofs have the last word
+        result = self._result(mode, violations, progressed=progressed)
+        plan.settled = Settlement(judging.iteration, (result,), judging.report.spend)
         self._save()
-        return self._result(mode, violations, progressed=progressed)
+        return result
 
     async def _come_back(self, remarks: list[str]) -> list[Violation]:
         """To the branch on which the session began, with the history that it had."""

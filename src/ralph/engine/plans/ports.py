@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ralph.domain.plan.document import TasksDocument, read_document
+from ralph.engine.plans.settlement import Settlement, settlement_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class TrustedPlan:
     pending: TasksDocument | None = None
     moved: str | None = None  # the story that the last session legally moved
     at_cap: str | None = None  # the story that the last session approved only because of the cap
+    settled: Settlement | None = None  # of the last session; not the last word while ``in_session``
 
     def to_json(self) -> str:
         """What whoever resumes the plan needs to know."""
@@ -74,6 +76,7 @@ class TrustedPlan:
                 "since": self.since,
                 "uncommitted": sorted(self.tree.uncommitted),
                 "hasLeftovers": self.has_leftovers,
+                "settled": self.settled and self.settled.to_data(),
                 "guarded": {
                     name: None if content is None else base64.b64encode(content).decode()
                     for name, content in self.guarded.items()
@@ -106,6 +109,7 @@ def trusted_plan_from(text: str) -> TrustedPlan | None:
                 for name, content in saved["guarded"].items()
             },
             told=tuple(map(str, saved["told"])),
+            settled=settlement_from(saved.get("settled")),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -88,12 +88,16 @@ class PlanProofs:
                 hindrance=hindrance,
             )
         if failed:
-            refused = await self._refuse(approved, key, [_failure(*one) for one in failed.items()], spend)
-            return replace(refused, seconds=seconds)
+            failures = [_failure(*one) for one in failed.items()]
+            reason = (
+                f"the approval of {key} was refused, failing: {', '.join(each.command for each in failures)}"
+            )
+            refused = CheckResult(self.name, Verdict.FAILED, seconds=seconds, reason=reason, spend=spend)
+            await self._refuse(approved, key, failures, refused)
+            return refused
         if self._accept is not None:
             await self._accept()
-        plan.document, plan.pending, plan.in_session, plan.since = approved, None, False, ""
-        self._store.save_trusted(plan.to_json())
+        plan.document, plan.since = approved, ""
         concern = "; ".join(filter(None, (_at_cap(plan), *(result.concern for result in found))))
         passed = CheckResult(
             self.name,
@@ -104,7 +108,15 @@ class PlanProofs:
             contains=sum(result.verdict is Verdict.PASSED for result in found),
         )
         none = replace(passed, verdict=Verdict.SKIPPED, required=False, reason="there are none")
-        return passed if checks else none
+        result = passed if checks else none
+        self._settle(result)
+        return result
+
+    def _settle(self, result: CheckResult) -> None:
+        plan = self._plan
+        plan.pending, plan.in_session = None, False
+        plan.settled = plan.settled and plan.settled.concluded(result)
+        self._store.save_trusted(plan.to_json())
 
     def _checks(self, document: TasksDocument) -> list[Check]:
         commands = document.verify_commands
@@ -125,22 +137,18 @@ class PlanProofs:
         return results
 
     async def _refuse(
-        self, approved: TasksDocument, key: str, failures: Sequence[FailedProof], spend: Spend
-    ) -> CheckResult:
+        self, approved: TasksDocument, key: str, failures: Sequence[FailedProof], result: CheckResult
+    ) -> None:
         plan = self._plan
         plan.document = refuse(approved, key, failures, skip_review=self._rules.skip)
-        plan.pending = plan.at_cap = None
-        plan.in_session = False
+        plan.at_cap = None
         refused = f"The approval of story {key} was refused by the harness."
         plan.told = (*plan.told, refusal_text(failures) if self._rules.skip else refused)
         self._store.write_tasks(plan.document.text())
-        self._store.save_trusted(plan.to_json())
+        self._settle(result)
         if self._repository is not None:
             tasks = f"{self._store.folder}/tasks.json"
             await self._repository.commit([tasks], f"ralph: refuse the approval of [{key}]")
-        failing = ", ".join(failed.command for failed in failures)
-        reason = f"the approval of {key} was refused, failing: {failing}"
-        return CheckResult(self.name, Verdict.FAILED, reason=reason, spend=spend)
 
 
 def _failure(check: Check, result: CheckResult) -> FailedProof:

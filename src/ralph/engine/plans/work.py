@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Offer
+from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Offer, Settled
 from ralph.domain.loop.decision import Acceptance, Decision, Rules, Stop, is_judgeable
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.session_report import AgentReport
@@ -51,7 +51,10 @@ class PlanWork:
 
     async def next(self, state: LoopState) -> Offer:
         if state.unjudged is not None and self._audit.mode is not None:
-            return self._assignment(self._audit.mode, "")  # only whoever should judge it is asked again
+            return self._assignment(self._audit.mode)  # only whoever should judge it is asked again
+        settled = self._audit.plan.settled
+        if settled is not None and settled.iteration == state.iteration + 1:
+            return Settled(settled.evidence, Acceptance.PROOF)
         await self._audit.catch_up()
         if self._audit.stuck:
             return Blocked(self._audit.stuck)
@@ -81,13 +84,15 @@ class PlanWork:
         self._audit.offer(mode)
         return self._assignment(mode, objective)
 
-    def _assignment(self, mode: StoryMode, objective: str) -> Assignment:
+    def _assignment(self, mode: StoryMode, objective: str = "") -> Assignment:
+        """Without an objective: of the session before. Any other begins with a plan that has forgotten that one."""
         return Assignment(
             key=f"{mode.story.id}/{mode.mode}",
             objective=objective,
             role=mode.mode.value,
             promise=self._promise,
             acceptance=Acceptance.PROOF,
+            is_anew=bool(objective),
             subject=mode,
         )
 

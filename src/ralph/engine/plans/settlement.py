@@ -1,0 +1,58 @@
+"""The last word on an iteration of a plan, in the plan's own memory: the run's record hears of it a moment later.
+
+Whoever is killed in that moment has judged, and the story has moved: the next process counts the iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ralph.domain.agent.events import Usage
+from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
+from ralph.domain.loop.session_report import AgentReport, Spend
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """``spend``: of the session and of what was asked to judge it."""
+
+    iteration: int
+    results: tuple[CheckResult, ...]
+    spend: Spend = Spend()
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(AgentReport(spend=self.spend), results=self.results)
+
+    def concluded(self, result: CheckResult) -> Settlement:
+        """With the result of a further check."""
+        return replace(self, results=(*self.results, result), spend=self.spend + result.spend)
+
+    def to_data(self) -> Mapping[str, object]:
+        results = [
+            {
+                "name": result.name,
+                "verdict": result.verdict,
+                "required": result.required,
+                "reason": result.reason,
+                "concern": result.concern,
+                "contains": result.contains,
+            }
+            for result in self.results
+        ]
+        return {"iteration": self.iteration, "results": results, "spend": asdict(self.spend)}
+
+
+def settlement_from(data: Mapping[str, Any] | None) -> Settlement | None:
+    """Raises what any wrong shape raises: ValueError, KeyError, TypeError, AttributeError."""
+    if data is None:
+        return None
+    results: Sequence[Mapping[str, Any]] = data["results"]
+    spend = {**data["spend"], "usage": Usage(**data["spend"]["usage"])}
+    return Settlement(
+        data["iteration"],
+        tuple(CheckResult(**{**result, "verdict": Verdict(result["verdict"])}) for result in results),
+        Spend(**spend),
+    )
