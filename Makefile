@@ -6,6 +6,8 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start ralph thousands of times: without bytecode files they would mostly compile it.
 unexport PYTHONDONTWRITEBYTECODE
+# Many tests wait for a process rather than work, so there are more of them at a time than cores.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 .PHONY: demo test test-again test-core test-core-again check static faults faults-again crash-test test-agents test-agents-again test-runners bench pictures fix docs clean
 
@@ -13,7 +15,7 @@ demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
 
 test: $(VENV)/dev ## run all tests
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n $(WORKERS)
 
 test-again: $(VENV)/dev ## run the tests that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
@@ -32,9 +34,8 @@ static: $(VENV)/dev ## check format, lint, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Most of these wait rather than work, so there are more of them at a time than cores.
 faults: $(VENV)/dev ## run hostile agents against every promise, in every kind of loop; MATRIX=FILE writes the table as JSON
-	@$(BIN)/python -m pytest -n 4 tests/faults $(if $(MATRIX),--matrix '$(MATRIX)')
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/faults $(if $(MATRIX),--matrix '$(MATRIX)')
 
 faults-again: $(VENV)/dev ## run the cells that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/faults

@@ -93,7 +93,7 @@ def test_a_change_that_the_task_demands_is_accepted_and_told(shop: Project) -> N
     ids=["no", "silence", "not a boolean", "not an object", "no block", "a wrong tag", "it fails"],
 )
 def test_everything_else_is_a_no(shop: Project, answer: str) -> None:
-    code, said, _ = run(shop, answer, "--no-wait")
+    code, said, _ = run(shop, answer, "--no-wait", limits={"maxAttempts": 1})
 
     assert code != 0, said
 
