@@ -15,13 +15,13 @@ demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
 
 test: $(VENV)/dev ## run all tests
-	@$(BIN)/python -m pytest -n $(WORKERS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-again: $(VENV)/dev ## run the tests that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 test-core: $(VENV)/dev ## run unit and integration tests; PYTHON=python3.13 VENV=.venv-3.13: on another Python
-	@$(BIN)/python -m pytest -n auto tests/unit tests/integration
+	@$(BIN)/python -m pytest -n auto --dist worksteal tests/unit tests/integration
 
 test-core-again: $(VENV)/dev
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/unit tests/integration
@@ -35,7 +35,7 @@ static: $(VENV)/dev ## check format, lint, types and layers
 	$(BIN)/lint-imports
 
 faults: $(VENV)/dev ## run hostile agents against every promise, in every kind of loop; MATRIX=FILE writes the table as JSON
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/faults $(if $(MATRIX),--matrix '$(MATRIX)')
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/faults $(if $(MATRIX),--matrix '$(MATRIX)')
 
 faults-again: $(VENV)/dev ## run the cells that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/faults
