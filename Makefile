@@ -14,7 +14,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
 
-test: $(VENV)/dev ## run all tests
+test: $(VENV)/dev ## run the tests
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-again: $(VENV)/dev ## run the tests that just failed again, one at a time

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import Project
+from tests.acceptance.conftest import Project, project
 
 from .loops import LOOPS, Loop
 from .matrix import FAILED, KINDS, NONE, OK, Cell, as_json, as_table
+
+__all__ = ["project"]
 
 CELLS = pytest.StashKey[list[Cell]]()
 
@@ -40,11 +42,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def loop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Loop]:
-    root, programs = tmp_path / "project", tmp_path / "programs"
-    root.mkdir()
-    programs.mkdir()
-    made = LOOPS[request.param](Project(root, programs))
+def loop(request: pytest.FixtureRequest, project: Project) -> Iterator[Loop]:
+    made = LOOPS[request.param](project)
     yield made
     made.end()
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Project
-from .running import alive, ended, running, wait_for
-from .task_project import TaskProject
+from tests.acceptance.conftest import Project
+from tests.acceptance.running import alive, ended, running, wait_for
+from tests.acceptance.task_project import TaskProject
 
 WAIT = 'echo $$ > "$here/pid"; touch "$here/waits"\nwhile [ ! -e "$here/go" ]; do sleep 0.05; done\n'
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import DONE, PROMPT, Project
-from .running import kinds
+from tests.acceptance.conftest import DONE, PROMPT, Project
+from tests.acceptance.running import kinds
 
 # Just before and just after each time that the journal is touched: copies the folder, or dies by SIGKILL at one point.
 DRIVER = """

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from .conftest import Project
-from .running import ended, running, wait_for
-from .task_project import TaskProject
+from tests.acceptance.conftest import Project
+from tests.acceptance.running import ended, running, wait_for
+from tests.acceptance.task_project import TaskProject
 
 PYTHON = shlex.quote(sys.executable)
 UNITTEST = f"{PYTHON} -m unittest discover -s tests -t ."
