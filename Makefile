@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start ralph thousands of times: without bytecode files they would mostly compile it.
 unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
 .PHONY: demo test test-again test-core test-core-again check static faults faults-again crash-test test-agents test-agents-again test-runners bench pictures fix docs clean
 

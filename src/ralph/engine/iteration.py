@@ -40,7 +40,7 @@ async def iterate(
 ) -> tuple[LoopState, Evidence, Decision]:
     """The state comes back with what was spent and what is of concern; counting is ``LoopState.after``."""
     began = parts.clock.monotonic()
-    state = state.launching(assignment.key, is_anew=assignment.is_anew)
+    state = state.launching(assignment.key, forgets_unjudged=assignment.forgets_unjudged)
     spent_before = state.spend
     if state.unjudged is None:
         report = await _session(parts, assignment, state, save)

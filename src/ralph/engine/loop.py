@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged, Settled
 from ralph.domain.loop.decision import GiveUp, Outcome, Retry, Stop, decide
-from ralph.domain.loop.events import IterationEnded, RunEnded
+from ralph.domain.loop.events import IterationEnded, RunEnded, Warned
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
@@ -143,9 +143,11 @@ async def _count(parts: LoopParts, state: LoopState, settled: Settled) -> LoopSt
     found = await parts.workspace.snapshot() if parts.workspace is not None else Snapshot()
     evidence = replace(settled.evidence, fingerprint=found.fingerprint, commit=found.commit)
     decision = decide(evidence, parts.rules, now=parts.clock.now(), acceptance=settled.acceptance)
+    number = state.iteration + 1
+    parts.publish(Warned(f"iteration {number} was judged just before ralph was killed: it counts"))
     parts.publish(
         IterationEnded(
-            iteration=state.iteration + 1,
+            iteration=number,
             attempt=state.attempt,
             decision=decision.kind,
             reason=decision.reason,
@@ -156,8 +158,8 @@ async def _count(parts: LoopParts, state: LoopState, settled: Settled) -> LoopSt
             commit=evidence.commit,
         )
     )
-    for result in evidence.results:
-        state = state.concerned(result.concern) if result.concern else state
+    for concern in filter(None, (found.concern, *(result.concern for result in evidence.results))):
+        state = state.concerned(concern)
     return state.after(evidence, decision)
 
 

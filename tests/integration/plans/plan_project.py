@@ -52,6 +52,8 @@ class PlanProject:
     events: list[Any] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
     runs: int = 0
+    stop: Callable[[], object] = lambda: None
+    """Asks the run under way to stop."""
     states: list[LoopState] = field(default_factory=list)
     """What the last run saved."""
 
@@ -113,6 +115,8 @@ class PlanProject:
         runner = PosixProcessRunner(
             run_id="run-of-a-test", base_environment=os.environ, ladder=Ladder(interrupt=0.2, terminate=0.2)
         )
+        control = StopToken()
+        self.stop = control.request
         journal = MemoryJournal(folder=self.aside)
         self.states = journal.states
         self.aside.mkdir(exist_ok=True)
@@ -134,7 +138,7 @@ class PlanProject:
             agent=PlanAgent(agent, audit, Rules()),
             journal=journal,
             clock=FakeClock(),
-            control=StopToken(),
+            control=control,
             publish=publish,
             root=self.root,
             work=PlanWork(audit, files, rules, read_prompt=files.read_prompt, maximum=15),

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from tests.plan_documents import story_json
 
+from ralph.adapters.documents.plan_files import PlanFiles
+from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.domain.loop.decision import Outcome
-from ralph.domain.loop.events import CheckEnded, IterationEnded
+from ralph.domain.loop.events import CheckEnded, CheckStarted, IterationEnded
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Hindrance, Obstacle, Spend, Transient
 from ralph.domain.plan.correction import AT_CAP
@@ -499,6 +501,56 @@ def test_a_crash_after_the_last_word_on_a_story_counts_the_iteration(
     assert len([event for event in planned.events if isinstance(event, IterationEnded)]) == 1, (
         "not by a new run"
     )
+
+
+def test_a_stop_after_the_audit_is_on_record_once(planned: PlanProject) -> None:
+    planned.plan(story_json("A"))
+
+    class Events(list[Any]):
+        def append(self, event: Any) -> None:
+            super().append(event)
+            if isinstance(event, CheckStarted) and event.name == "plan":
+                planned.stop()
+
+    planned.events = Events()
+    assert planned.run(planned.changes(**NEEDED)).outcome is Outcome.CANCELLED
+
+    planned.events = list(planned.events)
+    planned.run(planned.changes(**APPROVED, reviewCount=1), resume=planned.states[-1])
+
+    ended = [event for event in planned.events if isinstance(event, IterationEnded)]
+    assert [(event.iteration, event.attempt, event.decision) for event in ended] == [
+        (1, 1, "stop"),
+        (1, 2, "accept"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "mark"),
+    [(GitPlanRepository, "commit", "ralph: refuse"), (PlanFiles, "save_trusted", "changes_requested")],
+    ids=["before it is committed", "before it is remembered"],
+)
+def test_a_crash_in_a_refusal_repeats_the_review_and_leaves_nothing_uncommitted(
+    planned: PlanProject, monkeypatch: pytest.MonkeyPatch, owner: type, name: str, mark: str
+) -> None:
+    planned.plan(story_json("A", **NEEDED), verifyCommands=["false"])
+    approves = planned.changes(**APPROVED, reviewCount=1)
+    does = getattr(owner, name)
+
+    def killed(*arguments: Any) -> Any:
+        if mark in str(arguments[-1]):
+            raise KeyboardInterrupt
+        return does(*arguments)
+
+    monkeypatch.setattr(owner, name, killed)
+    with pytest.raises(KeyboardInterrupt):
+        planned.run(approves)
+    monkeypatch.setattr(owner, name, does)
+
+    result = planned.run(approves, resume=planned.states[-1], maximum=1)
+
+    assert (result.iterations, modes(planned), planned.status()) == (1, ["Review"], "")
+    assert planned.story("A")["reviewCount"] == 1
 
 
 class HinderedCheck:

@@ -13,7 +13,7 @@ from ralph.domain.loop.evidence import Evidence
 class Assignment:
     """``key`` names it in the journal and on screens; ``used`` of ``limit`` are its own iterations.
 
-    ``is_anew``: an earlier session of it that nobody could judge is forgotten; there is one of its own.
+    ``forgets_unjudged``: a session of it that nobody could judge is not judged again; a new one is run.
     ``subject`` is the task or story as it was *before* the session: the trusted snapshot for checks and ``settle``.
     """
 
@@ -24,7 +24,7 @@ class Assignment:
     used: int = 0
     promise: str = ""
     acceptance: Acceptance | None = None
-    is_anew: bool = False
+    forgets_unjudged: bool = False
     subject: object = None
     environment: Mapping[str, str] = field(default_factory=dict)
 

@@ -35,15 +35,15 @@ class LoopState:
     def timed(self, seconds: float) -> LoopState:
         return replace(self, seconds=seconds)
 
-    def launching(self, assignment: str, *, is_anew: bool = False) -> LoopState:
-        """What is left of another assignment is not for this one."""
+    def launching(self, assignment: str, *, forgets_unjudged: bool = False) -> LoopState:
+        """What is left of another assignment is not for this one; nor is, if it says so, its own unjudged session."""
         is_same = assignment == self.assignment
         return replace(
             self,
             attempt=self.attempt + 1,
             assignment=assignment,
             feedback=self.feedback if is_same else (),
-            unjudged=self.unjudged if is_same and not is_anew else None,
+            unjudged=self.unjudged if is_same and not forgets_unjudged else None,
         )
 
     def spending(self, spend: Spend) -> LoopState:

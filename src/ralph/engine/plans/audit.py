@@ -58,7 +58,7 @@ class PlanAudit:
         # Of the session that is offered or under way; None: it was another process's.
         self.mode: StoryMode | None = None
         self.plan = plan = _first_trusted(store)
-        if plan.in_session or plan.run_id != run_id:
+        if plan.run_id != run_id:
             plan.settled = None
         plan.run_id = run_id
         self.stuck = ""

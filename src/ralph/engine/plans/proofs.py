@@ -145,10 +145,10 @@ class PlanProofs:
         refused = f"The approval of story {key} was refused by the harness."
         plan.told = (*plan.told, refusal_text(failures) if self._rules.skip else refused)
         self._store.write_tasks(plan.document.text())
-        self._settle(result)
         if self._repository is not None:
             tasks = f"{self._store.folder}/tasks.json"
             await self._repository.commit([tasks], f"ralph: refuse the approval of [{key}]")
+        self._settle(result)  # last: whoever is killed before leaves a session that nobody judged
 
 
 def _failure(check: Check, result: CheckResult) -> FailedProof:

@@ -1,11 +1,11 @@
-"""The last word on an iteration of a plan, in the plan's own memory: the run's record hears of it a moment later.
+"""How an iteration of a plan was judged, in the plan's own memory: the run's record hears of it a moment later.
 
-Whoever is killed in that moment has judged, and the story has moved: the next process counts the iteration.
+Whoever is killed in that moment has judged, and the story has moved: the run's next process counts the iteration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -45,14 +45,11 @@ class Settlement:
         return {"iteration": self.iteration, "results": results, "spend": asdict(self.spend)}
 
 
-def settlement_from(data: Mapping[str, Any] | None) -> Settlement | None:
-    """Raises what any wrong shape raises: ValueError, KeyError, TypeError, AttributeError."""
-    if data is None:
+def settlement_from(data: Any) -> Settlement | None:
+    """None if there is none, or if another version of ralph wrote it: all that it decides is what counts."""
+    try:
+        results = [CheckResult(**{**each, "verdict": Verdict(each["verdict"])}) for each in data["results"]]
+        spend = Spend(**{**data["spend"], "usage": Usage(**data["spend"]["usage"])})
+        return Settlement(int(data["iteration"]), tuple(results), spend)
+    except (ValueError, KeyError, TypeError):
         return None
-    results: Sequence[Mapping[str, Any]] = data["results"]
-    spend = {**data["spend"], "usage": Usage(**data["spend"]["usage"])}
-    return Settlement(
-        data["iteration"],
-        tuple(CheckResult(**{**result, "verdict": Verdict(result["verdict"])}) for result in results),
-        Spend(**spend),
-    )

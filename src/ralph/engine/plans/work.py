@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Offer, Settled
 from ralph.domain.loop.decision import Acceptance, Decision, Rules, Stop, is_judgeable
@@ -51,10 +52,10 @@ class PlanWork:
 
     async def next(self, state: LoopState) -> Offer:
         if state.unjudged is not None and self._audit.mode is not None:
-            return self._assignment(self._audit.mode)  # only whoever should judge it is asked again
-        settled = self._audit.plan.settled
-        if settled is not None and settled.iteration == state.iteration + 1:
-            return Settled(settled.evidence, Acceptance.PROOF)
+            return self._assignment(self._audit.mode, "")  # only whoever should judge it is asked again
+        plan = self._audit.plan
+        if plan.settled and not plan.in_session and plan.settled.iteration == state.iteration + 1:
+            return Settled(plan.settled.evidence, Acceptance.PROOF)
         await self._audit.catch_up()
         if self._audit.stuck:
             return Blocked(self._audit.stuck)
@@ -82,17 +83,16 @@ class PlanWork:
             promise=self._promise,
         )
         self._audit.offer(mode)
-        return self._assignment(mode, objective)
+        # Whatever is left of an earlier session has been taken out of the plan: there is nothing to judge again.
+        return replace(self._assignment(mode, objective), forgets_unjudged=True)
 
-    def _assignment(self, mode: StoryMode, objective: str = "") -> Assignment:
-        """Without an objective: of the session before. Any other begins with a plan that has forgotten that one."""
+    def _assignment(self, mode: StoryMode, objective: str) -> Assignment:
         return Assignment(
             key=f"{mode.story.id}/{mode.mode}",
             objective=objective,
             role=mode.mode.value,
             promise=self._promise,
             acceptance=Acceptance.PROOF,
-            is_anew=bool(objective),
             subject=mode,
         )
 
@@ -102,6 +102,7 @@ class PlanWork:
         Unless a stop came first: then nothing was judged, and whatever changes from here on is the user's doing.
         """
         if isinstance(decision, Stop):
+            self._audit.plan.settled = None  # the record knows of the iteration: it was not judged
             await self._audit.catch_up()
 
     def _beyond_cap(self, mode: StoryMode) -> str:
