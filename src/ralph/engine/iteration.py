@@ -58,20 +58,26 @@ async def iterate(
             control=control,
         )
         evidence, decision, state = await _judge(parts, judging, tally, state, save)
-    parts.publish(
-        IterationEnded(
-            iteration=judging.iteration,
-            attempt=judging.attempt,
-            decision=decision.kind,
-            reason=decision.reason,
-            claimed=evidence.claimed,
-            proven=evidence.proven and evidence.has_proof,
-            spend=state.spend - spent_before,
-            seconds=parts.clock.monotonic() - began,
-            commit=evidence.commit,
-        )
-    )
+    seconds = parts.clock.monotonic() - began
+    parts.publish(ending(state, evidence, decision, spend=state.spend - spent_before, seconds=seconds))
     return state, evidence, decision
+
+
+def ending(
+    state: LoopState, evidence: Evidence, decision: Decision, *, spend: Spend, seconds: float
+) -> IterationEnded:
+    """Of the iteration under way; ``state`` does not count it yet."""
+    return IterationEnded(
+        iteration=state.iteration + 1,
+        attempt=state.attempt,
+        decision=decision.kind,
+        reason=decision.reason,
+        claimed=evidence.claimed,
+        proven=evidence.proven and evidence.has_proof,
+        spend=spend,
+        seconds=seconds,
+        commit=evidence.commit,
+    )
 
 
 async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, save: Save) -> AgentReport:

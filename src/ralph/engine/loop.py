@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged, Settled
 from ralph.domain.loop.decision import GiveUp, Outcome, Retry, Stop, decide
-from ralph.domain.loop.events import IterationEnded, RunEnded, Warned
+from ralph.domain.loop.events import RunEnded, Warned
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
-from ralph.engine.iteration import iterate
+from ralph.engine.iteration import ending, iterate
 from ralph.engine.parts import LoopParts
 from ralph.engine.pause import pause_after, stand_by
 from ralph.engine.ports import Snapshot
@@ -140,24 +140,15 @@ async def _take_in(
 
 
 async def _count(parts: LoopParts, state: LoopState, settled: Settled) -> LoopState:
+    """Put on record what an earlier process judged; what it cost is in the state already."""
     found = await parts.workspace.snapshot() if parts.workspace is not None else Snapshot()
     evidence = replace(settled.evidence, fingerprint=found.fingerprint, commit=found.commit)
     decision = decide(evidence, parts.rules, now=parts.clock.now(), acceptance=settled.acceptance)
-    number = state.iteration + 1
-    parts.publish(Warned(f"iteration {number} was judged just before ralph was killed: it counts"))
     parts.publish(
-        IterationEnded(
-            iteration=number,
-            attempt=state.attempt,
-            decision=decision.kind,
-            reason=decision.reason,
-            claimed=evidence.claimed,
-            proven=evidence.proven and evidence.has_proof,
-            spend=evidence.report.spend,
-            seconds=evidence.report.spend.seconds,
-            commit=evidence.commit,
-        )
+        Warned(f"iteration {state.iteration + 1} was judged just before ralph was cut off: it counts")
     )
+    spend = evidence.report.spend
+    parts.publish(ending(state, evidence, decision, spend=spend, seconds=spend.seconds))
     for concern in filter(None, (found.concern, *(result.concern for result in evidence.results))):
         state = state.concerned(concern)
     return state.after(evidence, decision)
