@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-.PHONY: demo test test-again test-core test-core-again check static faults faults-again crash-test test-agents test-agents-again test-runners bench pictures fix docs clean
+.PHONY: demo test test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
@@ -39,6 +39,15 @@ faults: $(VENV)/dev ## run hostile agents against every promise, in every kind o
 
 faults-again: $(VENV)/dev ## run the cells that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/faults
+
+test-security: attack ## attack ralph: sandbox, links, hostile repositories, secrets; as root also as an ordinary user
+	@if [ "$$(id -u)" = 0 ]; then .ci/ordinary-user attack; fi
+
+attack: $(VENV)/dev
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/security
+
+attack-again: $(VENV)/dev ## run the attacks that just failed again, one at a time
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/security
 
 crash-test: $(VENV)/dev ## kill ralph at some 300 random moments, in every kind of loop; takes 3 minutes
 	@CRASH_KILLS=400 $(BIN)/python -m pytest -n auto tests/faults/test_random_kills.py

@@ -1,4 +1,7 @@
-"""A project, a home with secrets in it, and a way to run something in a real sandbox."""
+"""A project, a home with secrets in it, and a way to run something in a real sandbox.
+
+Only ``make test-security`` runs these.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,20 @@ from ralph.domain.sandbox.kind import Network
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.engine.ports import Command, Exit
 from ralph.wiring.agents import needs_of
+from tests.acceptance.conftest import project
 
 from .stand_ins import StandIns
 
+__all__ = ["project"]
+
 OFF = SandboxPolicy(network=Network.OFF)
 PATIENCE = 30.0
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """They run only if they are asked for by name."""
+    asked = any("security" in argument for argument in config.args)
+    return None if asked or not collection_path.name.startswith("test_") else True
 
 
 @dataclass

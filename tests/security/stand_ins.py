@@ -12,7 +12,7 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.schema import Settings
 from ralph.wiring.agents import needs_of
 
-RECORDER = Path(__file__).parents[2] / "data" / "sandboxes" / "recorder.py"
+RECORDER = Path(__file__).parents[1] / "data" / "sandboxes" / "recorder.py"
 
 
 @dataclass
