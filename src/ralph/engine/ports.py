@@ -30,7 +30,7 @@ Publish = Callable[[LoopEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program to run. ``stdin`` is a file given as standard input (None: nothing, at once EOF)."""
+    """A program to run. ``stdin`` is a file whose copy is standard input (None: nothing, at once EOF)."""
 
     argv: tuple[str, ...]
     cwd: Path

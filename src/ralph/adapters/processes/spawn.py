@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from ralph.adapters.processes import adoption
 from ralph.adapters.processes.adoption import Spawn
@@ -25,6 +26,8 @@ from ralph.engine.ports import Command
 if sys.platform != "win32":
     import fcntl
 
+if sys.platform == "linux":
+    _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 PIPE_SIZE = 1024 * 1024
 
 
@@ -145,12 +148,36 @@ def _find_program(name: str, environment: Mapping[str, str]) -> str:
 
 def _open_stdin(command: Command, theirs: contextlib.ExitStack) -> int:
     try:
-        descriptor = os.open(command.stdin or os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(os.devnull, os.O_RDONLY) if command.stdin is None else _copy(command.stdin)
     except OSError as error:
         message = f"cannot run {command.argv[0]}: its input {command.stdin} cannot be read: {error.strerror}"
         raise CannotStart(message) from error
     theirs.callback(os.close, descriptor)
     return descriptor
+
+
+def _copy(path: Path) -> int:
+    """What we recorded must not be what the child holds: its owner can open /proc/<pid>/fd/0 again, for writing.
+
+    The copy has no name. On Linux it is sealed as well, so that nothing inside can change a prompt that is not read yet.
+    """
+    with path.open("rb") as file, _nameless() as copy:
+        shutil.copyfileobj(file, copy)
+        copy.seek(0)
+        descriptor = os.dup(copy.fileno())
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # a file of a file system cannot be sealed
+            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    return descriptor
+
+
+def _nameless() -> IO[bytes]:
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            return os.fdopen(os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
+    import tempfile
+
+    return tempfile.TemporaryFile()
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
