@@ -31,16 +31,30 @@ The only module that does either. It imports little of the standard library, and
         "# written by ralph: runs are private, the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
     )
 
-    def write_atomic(path: Path, content: str | bytes) -> None:
-        """Replace ``path`` with the content, durably, or leave it as it was."""
+    PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+    OTHERS = 0o077
+
+    def write_atomic(path: Path, content: str | bytes, *, mode: int | None = None) -> None:
+        """Replace ``path`` with the content, durably, or leave it as it was.
+
+    It keeps its permissions. ``mode``: those of a new file, before the umask; None: nobody else's, if its folder is
+    nobody else's.
+    """
         from contextlib import suppress
 
         data = content.encode() if isinstance(content, str) else content
+        kept = _permissions_of(path)
+        if mode is None:
+            mode = PRIVATE_FILE if is_private(path.parent) else 0o666
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
             # An agent may have put a link of that name there: its target is not ours to write.
             temporary.unlink(missing_ok=True)
-            with temporary.open("xb") as file:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            descriptor = os.open(temporary, flags, mode if kept is None else kept & PRIVATE_FILE)
+            with open(descriptor, "wb") as file:  # noqa: PTH123 a descriptor
+                if kept is not None:
+                    os.fchmod(descriptor, kept)
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -50,6 +64,20 @@ The only module that does either. It imports little of the standard library, and
                 temporary.unlink()
             raise
         _sync_folder(path.parent)
+
+    def _permissions_of(path: Path) -> int | None:
+        """None: there is no such file."""
+        try:
+            mode = path.lstat().st_mode
+        except OSError:
+            return None
+        return mode & 0o777 if stat.S_ISREG(mode) else None
+
+    def write_private(path: Path, content: bytes) -> None:
+        """Into a file for this user alone, whatever the umask; what was in it is lost. Raises OSError for a link."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        with open(os.open(path, flags, PRIVATE_FILE), "wb") as file:  # noqa: PTH123 a descriptor
+            file.write(content)
 
     def keep_copy(file: Path, copy: Path) -> None:
         """``copy`` is what ``file`` is now, whatever becomes of that name. A second name for it costs nothing, at any size."""
@@ -82,11 +110,43 @@ The only module that does either. It imports little of the standard library, and
                 os.close(descriptor)
 
     def make_state_folder(folder: Path) -> None:
-        """Make ``.ralph/`` with a .gitignore; an existing one is the user's and stays."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Make ``.ralph/`` with a .gitignore, or use the one that is there. Records are for this user alone."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
+        close_folder(folder)
         ignore = folder / ".gitignore"
         if not ignore.exists():
             write_atomic(ignore, IGNORED)
+
+    def make_private_folder(folder: Path) -> None:
+        """Make it, and whatever is missing above it, for this user alone, whatever the umask; one that is there stays."""
+        try:
+            os.mkdir(folder, PRIVATE_FOLDER)  # noqa: PTH102 with its parents, pathlib would make those for everybody
+        except FileNotFoundError:
+            make_private_folder(folder.parent)
+            folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
+
+    def close_folder(folder: Path) -> None:
+        """Take others' permissions away, which an earlier version left open. One of another user is theirs."""
+        from contextlib import suppress
+
+        with suppress(OSError):
+            descriptor = open_folder(folder)
+            try:
+                found = os.fstat(descriptor)
+                if found.st_mode & OTHERS and found.st_uid == os.geteuid():
+                    os.fchmod(descriptor, found.st_mode & PRIVATE_FOLDER)
+            finally:
+                os.close(descriptor)
+
+    def is_private(folder: Path) -> bool:
+        try:
+            return not folder.stat().st_mode & OTHERS
+        except OSError:
+            return False
 
     def point_link(link: Path, target: Path) -> None:
         """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
@@ -133,7 +193,7 @@ The only module that does either. It imports little of the standard library, and
             return None
         return data if len(data) <= most else None
 
-    def open_own(path: Path | str, mode: int = 0o644) -> int:
+    def open_own(path: Path | str, mode: int = PRIVATE_FILE) -> int:
         """The descriptor of a plain file to lock or to write in place, made if it is missing. Raises OSError.
 
     An agent may have put a link or a pipe of that name there: neither is followed, and nothing waits for a reader.
@@ -7249,7 +7309,7 @@ def ralph_interfaces_hooks_loop_files():
 
         file = Path(path)
         make_state_folder(file.parent.parent)
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(0o700, exist_ok=True)
         write_atomic(file, json.dumps(state_to_document(state), indent=2) + "\n")
     return locals()
 

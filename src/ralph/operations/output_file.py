@@ -16,7 +16,7 @@ def write_output(path: Path, text: str) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")  # write to a device or a pipe, do not replace it
         else:
-            write_atomic(path, text)
+            write_atomic(path, text, mode=0o666)
     except OSError as error:
         message = f"cannot write {path}: {error.strerror or error}"
         raise StoreError(message, hint="choose another place with -o") from error

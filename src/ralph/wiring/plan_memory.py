@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from ralph.adapters.documents.plan_files import LARGEST_BYTES, write_errors
-from ralph.adapters.files import read_whole, write_atomic
+from ralph.adapters.files import make_private_folder, read_whole, write_atomic
 from ralph.adapters.storage.run_files import load_request
 from ralph.domain.text.safe_text import slug
 from ralph.engine.plans.ports import TrustedPlan, trusted_plan_from
@@ -62,7 +62,7 @@ def adopt_memory(state_folder: Path, folder: Path, memory: PlanMemory | None) ->
     own = memory_file(state_folder, folder)
     if memory is not None and memory.file != own:
         with write_errors(own):
-            own.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(own.parent)
             write_atomic(own, memory.trusted.to_json())
     for file in _left_in_runs(state_folder, folder):
         _put_aside(file)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ralph.adapters.files import PRIVATE_FILE
 from ralph.domain.supervision.message import (
     MAX_BODY_CHARS,
     BusMessage,
@@ -138,7 +139,7 @@ class MessageBus:
         # Not through a link: an agent could point it anywhere.
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         while True:
-            with _closing(os.open(self.path, flags, 0o666)) as descriptor:
+            with _closing(os.open(self.path, flags, PRIVATE_FILE)) as descriptor:
                 _require_file(descriptor, self.path)
                 if not _lock(descriptor, shared=False, seconds=self._lock_seconds):
                     message = f"{self.path} is locked by another process"

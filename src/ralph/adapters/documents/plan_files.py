@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from stat import S_ISDIR
 
-from ralph.adapters.files import keep_copy, read_whole
+from ralph.adapters.files import keep_copy, make_private_folder, read_whole
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker
 from ralph.domain.plan.document import LARGEST_CHARS
 from ralph.errors import StoreError, UsageError
@@ -117,7 +117,7 @@ class PlanFiles:
         if not os.path.lexists(file) or (file.is_dir() and not file.is_symlink()):  # a folder is displaced
             return ""
         with write_errors(self.aside):
-            self.aside.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.aside)
             copies = (self.aside / f"{number:03}_{name}" for number in count(1))
             copy = next(path for path in copies if not os.path.lexists(path))
             keep_copy(file, copy)
@@ -133,7 +133,7 @@ class PlanFiles:
         if self.trusted is None:
             return
         with write_errors(self.trusted):
-            self.trusted.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.trusted.parent)
             self.write(self.trusted, text)
 
     def _put(self, name: str, content: bytes) -> None:

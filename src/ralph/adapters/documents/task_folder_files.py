@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ralph.adapters.files import make_private_folder
 from ralph.errors import StoreError
 
 
 def make_task_folder(folder: Path) -> None:
     """Raises StoreError unless it is writable: an agent that cannot write DONE would never be done."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except (FileExistsError, NotADirectoryError) as error:
         message = f"the task folder {folder} cannot be made: something else of that name is in the way"
         raise StoreError(message, hint="move it away, or choose another folder with --task-dir") from error

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ralph.adapters.files import open_own
 from ralph.domain.sandbox.allow_list import HostRule, Reach, is_within_reach, matching_rule, normal_host
 
 _LONGEST_HEAD = 65536
@@ -144,8 +145,8 @@ class AllowListProxy:
             return
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         # A connection matters more than its record.
-        with contextlib.suppress(OSError), self._log.open("a", encoding="utf-8") as file:
-            file.write(f"{at} {verdict} {name}\n")
+        with contextlib.suppress(OSError), open(open_own(self._log), "ab") as file:  # noqa: PTH123 a descriptor
+            file.write(f"{at} {verdict} {name}\n".encode())
 
 
 def _parse(head: bytes) -> tuple[str, str, str, list[str]]:

@@ -9,13 +9,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ralph.adapters.files import make_private_folder, open_own
+
 
 class Detached:
     """Its output goes to ``log``; it has no terminal, and no Ctrl-C reaches it."""
 
     def __init__(self, arguments: Sequence[str], *, cwd: Path, log: Path) -> None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as output:
+        make_private_folder(log.parent)
+        with open(open_own(log), "wb") as output:  # noqa: PTH123 a descriptor
+            output.truncate(0)
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "ralph", *arguments],  # -P: no `ralph` of the project
                 cwd=cwd,

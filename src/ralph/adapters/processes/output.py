@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from ralph.adapters.files import PRIVATE_FILE
 from ralph.adapters.processes.redaction import Redactor
 from ralph.errors import StoreError
 
@@ -91,7 +92,7 @@ class LogFile:
                 # An agent may have set a trap: a link to another file, a pipe that nobody reads.
                 self._path.unlink(missing_ok=True)
                 flags |= os.O_CREAT | os.O_EXCL
-            self._descriptor = os.open(self._path, flags, 0o666)
+            self._descriptor = os.open(self._path, flags, PRIVATE_FILE)
         except OSError as error:
             raise self._unwritable(error) from error
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ralph.adapters.files import open_folder, read_plain, write_atomic
+from ralph.adapters.files import make_private_folder, open_folder, read_plain, write_atomic
 from ralph.adapters.storage.database import StartedOf, store_errors
 from ralph.domain.holder import Owner, is_stale
 
@@ -149,7 +149,7 @@ def registered_child(environ: Mapping[str, str], run_id: str, owner: Owner) -> I
         return
     file = Path(parent) / CHILDREN_FOLDER / f"{run_id}.json"
     with contextlib.suppress(OSError):
-        file.parent.mkdir(exist_ok=True)
+        make_private_folder(file.parent)
         write_atomic(file, json.dumps({"owner": asdict(owner)}) + "\n")
     try:
         yield

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ralph.adapters.files import OTHERS, PRIVATE_FILE, make_state_folder
 from ralph.errors import StoreError, TooManyFiles
 
 BUSY_TIMEOUT = 10.0
@@ -33,8 +35,6 @@ StartedOf = Callable[[int], str | None]
 
 def open_state_database(folder: Path) -> sqlite3.Connection:
     """The database of a state folder, which is created on first use."""
-    from ralph.adapters.files import make_state_folder
-
     with store_errors(folder):
         make_state_folder(folder)
     return open_database(folder / "ralph.db")
@@ -43,6 +43,7 @@ def open_state_database(folder: Path) -> sqlite3.Connection:
 def open_database(path: Path) -> sqlite3.Connection:
     """The database, migrated. Raises StoreError and never touches a file that is not ours."""
     with store_errors(path):
+        _close_to_others(path)
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, cached_statements=64)
         try:
             _use_wal(connection)
@@ -53,6 +54,20 @@ def open_database(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def _close_to_others(path: Path) -> None:
+    """Before SQLite opens it, whose other files get the same permissions; if that fails, SQLite says why.
+
+    By its name: to open and close a database in a process that has it open already would drop SQLite's locks.
+    """
+    with suppress(OSError):
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
+        except FileExistsError:
+            found = path.lstat()
+            if stat.S_ISREG(found.st_mode) and found.st_mode & OTHERS and found.st_uid == os.geteuid():
+                path.chmod(found.st_mode & PRIVATE_FILE)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

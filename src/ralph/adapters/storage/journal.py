@@ -10,7 +10,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Self
 
-from ralph.adapters.files import point_link
+from ralph.adapters.files import close_folder, make_private_folder, point_link, write_private
 from ralph.adapters.storage.database import BUSY_TIMEOUT, DAMAGED, Statement, store_errors, transaction
 from ralph.adapters.storage.places import recorded
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state, restore
@@ -104,7 +104,8 @@ class SqliteJournal:
         with store_errors(folder):
             self._file = self._path.stat().st_ino
             self._log_bytes = 0
-            self._run_folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._run_folder)
+            close_folder(self._run_folder)
 
     def begin(
         self, *, profile: str, agent: str, root: Path, options: Mapping[str, object], parent_id: str = ""
@@ -186,8 +187,7 @@ class SqliteJournal:
         )
         with store_errors(files.prompt):
             files.prompt.unlink(missing_ok=True)  # an agent may have put a link there
-            with files.prompt.open("x", encoding="utf-8", newline="") as file:
-                file.write(prompt)
+            write_private(files.prompt, prompt.encode())
             if not purpose:
                 self._link(f"prompt_{iteration:03}.txt", files.prompt)
         return files

@@ -49,7 +49,6 @@ def save_request(folder: Path, request: RunRequest) -> None:
     }
     path = folder / "request.json"
     write_atomic(path, json.dumps(content, indent=1) + "\n")
-    path.chmod(0o600)
 
 
 def save_flags(folder: Path, flags: Sequence[tuple[Sequence[str], object, str]]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import gmtime, strftime
 from typing import Generic, TypeVar
 
-from ralph.adapters.files import make_state_folder, read_plain, write_atomic
+from ralph.adapters.files import make_private_folder, make_state_folder, read_plain, write_atomic
 from ralph.domain.loop.events import IterationStarted, LoopEvent, RunEnded
 from ralph.domain.promise.loop_state import (
     RALPH_LOOP_STATE_FILE,
@@ -149,7 +149,7 @@ class StateFile(Generic[T]):
         folder = self.path.parent
         if folder.parent.name == STATE_FOLDER:
             make_state_folder(folder.parent)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
 
 
 def loop_state_file(

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import time
 from urllib.parse import quote
 
-from ralph.adapters.files import read_whole, write_atomic
+from ralph.adapters.files import make_private_folder, read_whole, write_atomic
 from ralph.adapters.git import Git, Ran
 from ralph.errors import GitFailed
 
@@ -44,7 +44,7 @@ class FastForward:
     async def run(self, branch: str, *, tip: str, commit: str) -> Ran:
         """If git refuses, it has touched nothing."""
         file = self._file(branch)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         write_atomic(file, json.dumps(asdict(_Move(tip, commit, self._now()))))
         ran = await self._git.run("merge", "--ff-only", "--quiet", "--no-autostash", commit)
         if ran.code is None:  # it took too long, and was ended somewhere in between

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ralph.adapters.files import open_own
+
 
 @contextmanager
 def held(lock: Path) -> Iterator[None]:
     """As long as it is locked, its checkouts are in use."""
-    with lock.open("a") as file:
+    with open(open_own(lock), "ab") as file:  # noqa: PTH123 a descriptor
         fcntl.flock(file, fcntl.LOCK_SH)
         yield
 
@@ -21,7 +23,7 @@ def held(lock: Path) -> Iterator[None]:
 def remove_left_checkouts(runs: Path) -> None:
     """Those of runs that were killed while they used one."""
     for place in runs.glob("*/proof/[0-9]*"):
-        with suppress(OSError), (place.parent / "lock").open("a") as file:
+        with suppress(OSError), open(open_own(place.parent / "lock"), "ab") as file:  # noqa: PTH123
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove_tree(place)
 

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from stat import S_ISREG
 
-from ralph.adapters.files import keep_copy, read_whole
+from ralph.adapters.files import keep_copy, make_private_folder, read_whole, write_private
 from ralph.adapters.git import Git, Ran
 from ralph.adapters.own_output import own_output
 from ralph.domain.sandbox.own_git import OWN
@@ -89,8 +89,8 @@ class GitPlanRepository:
                 return added.why
         await self._forget(absent)
         given = self._aside / "commit-paths"
-        given.parent.mkdir(parents=True, exist_ok=True)
-        given.write_bytes(b"\0".join(path.encode(errors="surrogateescape") for path in changed))
+        make_private_folder(given.parent)
+        write_private(given, b"\0".join(path.encode(errors="surrogateescape") for path in changed))
         for identity in ((), NOBODY):
             made = await self._try(
                 *identity, "commit", "--quiet", "--no-verify", "--only", f"--message={message}",
@@ -179,7 +179,7 @@ class GitPlanRepository:
         if not self._is_there(path):
             return
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
             copies = (folder / f"{number:03}_{name}" for number in count(1))
             copy = next(path for path in copies if not os.path.lexists(path))
             if file.is_dir() and not file.is_symlink():  # a repository of its own

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from ralph.adapters.files import read_whole, write_atomic
+from ralph.adapters.files import make_private_folder, read_whole, write_atomic, write_private
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.ignored_files import bring, list_manifest, list_settings, project_around
 from ralph.adapters.workspace.left_checkouts import held, remove_left_checkouts, remove_tree
@@ -105,7 +105,7 @@ class GitProofStore:
             self._require_base()  # before anything is made in its place
         if not self._is_begun:
             seal_notes(self._folder)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         remove(self._folder / CLOSED)
         await asyncio.to_thread(remove_left_checkouts, self._folder.parent.parent)
         await self._make()
@@ -141,7 +141,7 @@ class GitProofStore:
         """Whether content of these trees is not there."""
         names = {entry.object_id for tree in trees for entry in tree.files.values()}
         file = self._folder / "objects"
-        file.write_text("".join(f"{name}\n" for name in names))
+        write_private(file, "".join(f"{name}\n" for name in names).encode())
         found = await self._private().must("cat-file", "--batch-check", stdin=file, most=MOST_READ)
         return any(line.endswith(" missing") for line in found.out.splitlines())
 
@@ -171,7 +171,7 @@ class GitProofStore:
     async def adopt(self, content: bytes, entry: Entry) -> None:
         """Keep content of another store, which may be removed. Raises GitFailed."""
         file = self._folder / "adopted"
-        file.write_bytes(content)
+        write_private(file, content)
         name = (await self._private().must("hash-object", "-w", "--stdin", stdin=file)).text
         file.unlink()
         if name != entry.object_id:
@@ -235,7 +235,7 @@ class GitProofStore:
         if not (names := [path for path in paths if "\n" not in path]):
             return {}
         listing = self._folder / "filtered"
-        listing.write_bytes(b"".join(os.fsencode(name) + b"\n" for name in names))
+        write_private(listing, b"".join(os.fsencode(name) + b"\n" for name in names))
         ran = await self._user(self.top).must("hash-object", "--stdin-paths", stdin=listing, most=MOST_READ)
         return dict(zip(names, ran.text.splitlines(), strict=True))
 
@@ -453,14 +453,14 @@ class GitProofStore:
                 self._repository = (self.top / directory).resolve()
         for name in ("HEAD", "config", "refs"):
             remove(self._directory / name)
-        await self._init("--bare", self._directory)
+        await self._init("--bare", "--shared=0600", self._directory)
         settings = (
             "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n\tlooseCompression = 1\n[gc]\n\tauto = 0\n"
         )
         with (self._directory / "config").open("a") as file:
             file.write(settings)
         info = self._directory / "info"
-        info.mkdir(exist_ok=True)
+        make_private_folder(info)
         if not (info / "exclude").is_file():
             remove(info / "exclude")
             write_atomic(info / "exclude", await self._users_excludes())
@@ -472,11 +472,11 @@ class GitProofStore:
         if self._has_repository:
             objects.append(self._repository / "objects")
         for folder in ("objects/info", "info"):
-            (directory / folder).mkdir(parents=True, exist_ok=True)
+            make_private_folder(directory / folder)
         places = b"".join(os.fsencode(place) + b"\n" for place in objects)
         for name, content in (("objects/info/alternates", places), ("info/attributes", AS_THEY_ARE.encode())):
             remove(directory / name)
-            (directory / name).write_bytes(content)
+            write_private(directory / name, content)
 
     async def _users_excludes(self) -> bytes:
         """What the user's git ignores besides what .gitignore says, as it was when the run began."""
@@ -506,7 +506,7 @@ class GitProofStore:
 
     def _listing(self, name: str, lines: Iterable[str]) -> Path:
         file = self._folder / name
-        file.write_bytes(b"".join(line.encode(errors="surrogateescape") + b"\0" for line in lines))
+        write_private(file, b"".join(line.encode(errors="surrogateescape") + b"\0" for line in lines))
         return file
 
 

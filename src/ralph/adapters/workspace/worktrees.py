@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from time import time
 
+from ralph.adapters.files import make_private_folder
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.nested_repositories import unsaved_repositories
 from ralph.adapters.workspace.repository_lock import RepositoryLock, lock_folder
@@ -127,7 +128,7 @@ class Worktrees:
 
     async def _make(self, path: Path, *, start: str, branch: str = "") -> None:
         """An agent's own git may be making or pruning worktrees meanwhile, which git does not always survive."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         for left in reversed(range(TRIES)):
             await self._git.run("worktree", "remove", "--force", "--force", str(path))  # half of one
             self._put_aside(path)

@@ -51,5 +51,5 @@ def write_loop(path: str, state: RalphLoopState) -> None:
 
     file = Path(path)
     make_state_folder(file.parent.parent)
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(0o700, exist_ok=True)
     write_atomic(file, json.dumps(state_to_document(state), indent=2) + "\n")
