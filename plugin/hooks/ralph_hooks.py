@@ -206,6 +206,174 @@ The only module that does either. It imports little of the standard library, and
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     return locals()
 
+def ralph_config_project_search():
+    """Which folder is the project, and whose it must be: the rule of ``ralph`` and of its hooks.
+
+Whoever can write a ``.ralph`` above a project, or in a folder that all may write, could otherwise choose what runs
+there. Strings and ``os`` only: importing pathlib alone would cost a hook a quarter of its start.
+"""
+    # ruff: noqa: PTH112, PTH113, PTH116, PTH117, PTH118, PTH120
+
+    import os
+    import stat
+
+    TYPE_CHECKING = False  # importing `typing` costs a hook more than its work does
+
+    STATE_FOLDER = ".ralph"
+    OBEYED = ("settings.json", "settings.local.json", "ralph.db", "ralph.db-wal", "state", "runs")
+    """What is in the state folder and is believed."""
+    MOST_BYTES = 1_000_000
+
+    def climb(start: str, home: str = "") -> Iterator[str]:
+        """The folders that may be the project: from ``start`` up to the top of its repository, the home directory, and a
+    change of file system or owner."""
+        me, folder, below = os.geteuid(), start, None
+        while True:
+            here = _stat(folder)
+            if here is None:
+                return
+            if below is not None:
+                is_ours = here.st_uid in (me, below.st_uid)
+                if folder == home or here.st_dev != below.st_dev or not is_ours:
+                    return
+            yield folder
+            above = os.path.dirname(folder)
+            if folder in (home, above) or is_repository(folder):
+                return
+            folder, below = above, here
+
+    def search(start: str, home: str) -> str:
+        """The nearest folder with ``.ralph/``, else the top of the repository, else ``start``."""
+        for folder in climb(start, home):
+            has_state = os.path.isdir(os.path.join(folder, STATE_FOLDER))
+            if has_state and (folder == start or not _is_planted(folder, STATE_FOLDER)):
+                return folder
+            if is_repository(folder):
+                return folder
+        return start
+
+    def is_repository(folder: str) -> bool:
+        """``.git`` is a file (in a worktree or a submodule), or a folder with a HEAD; an empty folder is not one."""
+        marker = os.path.join(folder, ".git")
+        is_one = os.path.isfile(marker) or os.path.lexists(os.path.join(marker, "HEAD"))
+        return is_one and not _is_planted(folder, ".git")
+
+    def _is_planted(folder: str, name: str) -> bool:
+        """Neither ours nor of whoever owns the folder: anyone can put it into a folder like /tmp."""
+        here, entry = _stat(folder), _lstat(os.path.join(folder, name))
+        return here is None or entry is None or entry.st_uid not in (*trusted_owners(os.environ), here.st_uid)
+
+    # --- whose it is ---
+
+    def trusted_owners(environ: Mapping[str, str]) -> tuple[int, ...]:
+        """We, and root, who can do anything anyway; for root also the user who called ``sudo``, as for git."""
+        me, caller = os.geteuid(), environ.get("SUDO_UID", "")
+        is_number = caller.isascii() and caller.isdigit() and len(caller) < 11
+        return (me, 0, int(caller)) if me == 0 and is_number else (me, 0)
+
+    def stranger_in(folder: str, environ: Mapping[str, str]) -> tuple[str, int] | None:
+        """What another user owns of that which would be believed in a project, and who; None if it may be believed.
+
+    git's ``safe.directory`` in the user's own configuration names the folders of others that may be.
+    """
+        state = os.path.join(folder, STATE_FOLDER)
+        owners = trusted_owners(environ)
+        for path in (folder, state, *(os.path.join(state, name) for name in OBEYED)):
+            for found in (_lstat(path), _stat(path)):  # a link, and what it leads to
+                if found is not None and found.st_uid not in owners:
+                    return None if is_declared_safe(folder, environ) else (path, found.st_uid)
+        return None
+
+    def is_declared_safe(folder: str, environ: Mapping[str, str]) -> bool:
+        listed = [one for file in _git_configurations(environ) for one in _safe_directories(_read(file))]
+        if "" in listed:  # an empty one takes back those before it
+            listed = listed[len(listed) - listed[::-1].index("") :]
+        return any(_covers(one, folder, environ) for one in listed)
+
+    def _covers(listed: str, folder: str, environ: Mapping[str, str]) -> bool:
+        if listed == "*":
+            return True
+        if listed.startswith("~/"):
+            listed = os.path.join(environ.get("HOME", ""), listed[2:])
+        if listed.endswith("/*"):
+            return folder.startswith(os.path.realpath(listed[:-2]).rstrip("/") + "/")
+        return os.path.isabs(listed) and os.path.realpath(listed) == folder
+
+    def _git_configurations(environ: Mapping[str, str]) -> tuple[str, ...]:
+        """Those that no repository can write."""
+        home = environ.get("HOME", "")
+        systems = (environ.get("GIT_CONFIG_SYSTEM", "/etc/gitconfig"),)
+        system = () if environ.get("GIT_CONFIG_NOSYSTEM") else systems
+        if "GIT_CONFIG_GLOBAL" in environ:
+            return (*system, environ["GIT_CONFIG_GLOBAL"])
+        if not os.path.isabs(home):
+            return system
+        more = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+        return (*system, os.path.join(more, "git", "config"), os.path.join(home, ".gitconfig"))
+
+    def _safe_directories(text: str) -> Iterator[str]:
+        """``directory`` of the section ``[safe]``; files that the configuration includes do not count."""
+        section = ""
+        for line in text.splitlines():
+            line = line.strip()
+            if line.startswith("["):
+                section, _, line = line[1:].partition("]")
+            key, _, value = line.partition("=")
+            if section.strip().lower() == "safe" and key.strip().lower() == "directory":
+                value = value.strip()
+                quoted = len(value) > 1 and value[0] == value[-1] == '"'
+                yield value[1:-1] if quoted else value.partition(" #")[0].partition(" ;")[0].rstrip()
+
+    # --- worktrees ---
+
+    def main_checkout(top: str) -> str | None:
+        """Of a worktree: its ``.git`` is a file, ``gitdir: <main checkout>/.git/worktrees/<name>``, and that names it back.
+
+    None for anything else. Worktrees of a submodule or of a bare repository have no main checkout to find this way.
+    """
+        marker = os.path.join(top, ".git")
+        key, _, target = _read(marker, follow=False).partition(":")
+        if key != "gitdir" or "\0" in target:
+            return None
+        git_dir = os.path.realpath(os.path.join(top, target.strip()))
+        worktrees = os.path.dirname(git_dir)
+        if not worktrees.endswith("/.git/worktrees"):
+            return None
+        back = _read(os.path.join(git_dir, "gitdir"), follow=False).strip()
+        if not back or "\0" in back:
+            return None
+        is_named = os.path.realpath(os.path.join(git_dir, back)) == os.path.realpath(marker)
+        main = os.path.dirname(os.path.dirname(worktrees))
+        return main if is_named and os.path.isdir(main) else None
+
+    # --- looking ---
+
+    def _stat(path: str) -> os.stat_result | None:
+        try:
+            return os.stat(path)
+        except (OSError, ValueError):
+            return None
+
+    def _lstat(path: str) -> os.stat_result | None:
+        try:
+            return os.lstat(path)
+        except (OSError, ValueError):
+            return None
+
+    def _read(path: str, *, follow: bool = True) -> str:
+        """The text of a plain file; empty if it is none, or cannot be read. Nothing waits for a pipe."""
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+        try:
+            descriptor = os.open(path, flags)
+        except (OSError, ValueError):
+            return ""
+        try:
+            is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            return os.read(descriptor, MOST_BYTES).decode(errors="surrogateescape") if is_plain else ""
+        finally:
+            os.close(descriptor)
+    return locals()
+
 def ralph_domain_agent_events():
     """The normalized stream: what any agent does, whatever dialect it speaks.
 
@@ -7105,7 +7273,7 @@ def ralph_interfaces_hooks_context_hook():
 
     def _is_in_plan(event: HookEvent) -> bool:
         """Whether it is a session of `ralph plan run`; most have no marker, and import nothing more."""
-        if not any(nearest_with(start, MARKER) for start in event.starts):
+        if not any(nearest_with(start, MARKER, event.environ) for start in event.starts):
             return False
         _m = _module("ralph.interfaces.hooks.plan_stop"); active_run = _m["active_run"]
 
@@ -7148,10 +7316,9 @@ def ralph_interfaces_hooks_guard_hook():
     def rules_for(event: HookEvent) -> GuardRules:
         """``guard.allow`` and ``guard.packs`` of the project; unreadable settings allow nothing."""
         chosen: dict[str, list[str]] = {"allow": [], "packs": []}
-        for start in event.starts[:1]:
-            folder = f"{project_of(start, event.environ)}/{STATE_FOLDER}"
-            for name in SETTINGS:
-                chosen |= _guard_settings(read_whole(f"{folder}/{name}", LARGEST_SETTINGS))
+        project = project_of(event.starts[0], event.environ) if event.starts else None
+        for name in SETTINGS if project is not None else ():
+            chosen |= _guard_settings(read_whole(f"{project}/{STATE_FOLDER}/{name}", LARGEST_SETTINGS))
         cwd = event.text("cwd")
         return GuardRules(tuple(chosen["allow"]), frozenset(chosen["packs"]), cwd if cwd.startswith("/") else "")
 
@@ -7170,10 +7337,11 @@ def ralph_interfaces_hooks_guard_hook():
 def ralph_interfaces_hooks_holders():
     """Who works on a project: runs of ``ralph``, beside which no loop of a session starts, and the process of this session."""
     # Importing pathlib alone would cost a hook a quarter of its start.
-    # ruff: noqa: PTH118, PTH120, PTH121, PTH123
+    # ruff: noqa: PTH118, PTH121, PTH123
 
     import os
 
+    _m = _module("ralph.config.project_search"); main_checkout = _m["main_checkout"]; stranger_in = _m["stranger_in"]
     _m = _module("ralph.domain.holder"); Owner = _m["Owner"]; is_stale = _m["is_stale"]
     _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]
 
@@ -7186,7 +7354,9 @@ def ralph_interfaces_hooks_holders():
         import sqlite3
         from urllib.parse import quote
 
-        home = _main_checkout(project)
+        home = main_checkout(project) or project  # all worktrees share the record of the main checkout
+        if stranger_in(home, os.environ):
+            return None
         database = os.path.join(home, STATE_FOLDER, "ralph.db")
         try:
             connection = sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=1)
@@ -7230,15 +7400,6 @@ def ralph_interfaces_hooks_holders():
         except OSError:
             return False
 
-    def _main_checkout(project: str) -> str:
-        """All worktrees of a repository share the record of its main checkout."""
-        text = _read(os.path.join(project, ".git"))
-        folder = os.path.normpath(os.path.join(project, text.partition("gitdir:")[2].strip()))
-        worktrees = os.path.dirname(folder)
-        if text.startswith("gitdir:") and worktrees.endswith("/.git/worktrees"):
-            return os.path.dirname(os.path.dirname(worktrees))
-        return project
-
     def _fields_of(pid: int) -> list[str]:
         # The name in parentheses may itself hold parentheses: count from the last one.
         return _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
@@ -7280,8 +7441,9 @@ def ralph_interfaces_hooks_loop_files():
     LARGEST_STATE = 1_000_000
 
     def loop_places(event: HookEvent) -> list[str]:
-        """Where a loop of this session may be kept; a new one goes to the first."""
-        return [os.path.join(project_of(start, event.environ), STATE_FILE) for start in event.starts]
+        """Where a loop of this session may be kept; a new one goes to the first. None in the project of another user."""
+        projects = (project_of(start, event.environ) for start in event.starts)
+        return [os.path.join(project, STATE_FILE) for project in projects if project is not None]
 
     def loop_file(event: HookEvent) -> str | None:
         """The file, if there is one."""
@@ -7376,34 +7538,39 @@ The guard fails closed: exit code 2 refuses the tool call.
     return locals()
 
 def ralph_interfaces_hooks_places():
-    """Where a session's project is."""
+    """Where a session's project is, by the same rule as for ``ralph`` itself."""
     # Importing pathlib alone would cost a hook a quarter of its start.
-    # ruff: noqa: PTH112, PTH118, PTH120
+    # ruff: noqa: PTH118
 
     import os
     from typing import TYPE_CHECKING
 
-    STATE_FOLDER = ".ralph"
+    _m = _module("ralph.config.project_search"); STATE_FOLDER = _m["STATE_FOLDER"]; climb = _m["climb"]; search = _m["search"]; stranger_in = _m["stranger_in"]; trusted_owners = _m["trusted_owners"]
+
+    __all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_of"]
+
     MARKER = ".ralph-active"
     """As in domain/plan/active_marker, which a mere look need not import."""
 
-    def upwards(start: str) -> Iterator[str]:
-        folder, above = os.path.normpath(start), ""
-        while folder != above:
-            yield folder
-            folder, above = os.path.dirname(folder), folder
-
-    def nearest_with(start: str, name: str) -> str | None:
-        """The nearest folder, from here upwards, that has an entry of this name."""
-        return next((folder for folder in upwards(start) if os.path.lexists(os.path.join(folder, name))), None)
-
-    def project_of(start: str, environ: Mapping[str, str]) -> str:
-        """As ``ralph`` does: the nearest folder with ``.ralph/`` (the one in the home folder is no project), else the git top."""
-        home = os.path.normpath(environ.get("HOME") or "/")
-        for folder in upwards(start):
-            if os.path.isdir(os.path.join(folder, STATE_FOLDER)) and (folder == start or folder != home):
+    def nearest_with(start: str, name: str, environ: Mapping[str, str]) -> str | None:
+        """The nearest folder of the project, from here upwards, that has an entry of this name; another user's does not count."""
+        owners = trusted_owners(environ)
+        for folder in climb(os.path.realpath(start), _home(environ)):
+            try:
+                owner = os.lstat(os.path.join(folder, name)).st_uid
+            except (OSError, ValueError):
+                continue
+            if owner in owners:
                 return folder
-        return nearest_with(start, ".git") or start
+        return None
+
+    def project_of(start: str, environ: Mapping[str, str]) -> str | None:
+        """As ``ralph`` finds it; None if another user owns it, for then nothing in it is obeyed."""
+        project = search(os.path.realpath(start), _home(environ))
+        return None if stranger_in(project, environ) else project
+
+    def _home(environ: Mapping[str, str]) -> str:
+        return os.path.realpath(environ.get("HOME") or "/")
     return locals()
 
 def ralph_interfaces_hooks_plan_stop():
@@ -7460,7 +7627,7 @@ def ralph_interfaces_hooks_plan_stop():
     def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
         """The project and marker of the run that this session belongs to."""
         for start in event.starts:
-            root = nearest_with(start, MARKER_FILE)
+            root = nearest_with(start, MARKER_FILE, event.environ)
             data = read_whole(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
             marker = active_marker_from(data.decode(errors="replace")) if data is not None else None
             if root is not None and marker is not None and is_ours(marker, event.environ):
@@ -7545,8 +7712,11 @@ def ralph_interfaces_hooks_prompt_hook():
         if not event.starts:
             message = "the session has no working directory"
             raise ValueError(message)
+        project = project_of(event.starts[0], event.environ)
+        if project is None:
+            return block("ralph loop: the project belongs to another user; `ralph status` says more")
         path = loop_file(event)
-        run = run_under_way(project_of(event.starts[0], event.environ))
+        run = run_under_way(project)
         if reason := in_the_way(read_loop(path), event.session, run=run):
             return block(f"ralph loop: {reason}")
         now = strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime())
@@ -7718,7 +7888,7 @@ def ralph_interfaces_hooks_stop_hook():
 
     def check_stop(event: HookEvent) -> Answer | None:
         """Most sessions have neither marker nor loop: for them, import nothing more."""
-        if any(nearest_with(start, MARKER) for start in event.starts):
+        if any(nearest_with(start, MARKER, event.environ) for start in event.starts):
             _m = _module("ralph.interfaces.hooks.plan_stop"); plan_verdict = _m["plan_verdict"]
 
             verdict = plan_verdict(event)
@@ -7853,6 +8023,7 @@ def ralph_operations_atomic_files():
 
 _MODULES = {
     "ralph.adapters.files": ralph_adapters_files,
+    "ralph.config.project_search": ralph_config_project_search,
     "ralph.domain.agent.events": ralph_domain_agent_events,
     "ralph.domain.holder": ralph_domain_holder,
     "ralph.domain.loop.feedback": ralph_domain_loop_feedback,

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.config.project_search import (
+    STATE_FOLDER,
+    climb,
+    is_repository,
+    main_checkout,
+    search,
+    stranger_in,
+)
 from ralph.errors import UsageError
 
-STATE_FOLDER = ".ralph"
+__all__ = ["STATE_FOLDER", "Root", "find_root", "git_top"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +31,8 @@ class Root:
 def find_root(start: Path, project_dir: Path | None = None, *, home: Path | None = None) -> Root:
     """``project_dir``, else the nearest ancestor with ``.ralph/``, else the git top level, else ``start``.
 
-    A ``.ralph/`` in the home directory counts only there: otherwise every project below would become one, and an
-    agent would work on the whole home directory.
+    The search ends at the top of the repository, and at the home directory, which is a project only if ralph is
+    started there: otherwise every project below would become one. Raises UsageError if another user owns what was found.
     """
     start = start.resolve()
     if project_dir is not None:
@@ -32,10 +42,11 @@ def find_root(start: Path, project_dir: Path | None = None, *, home: Path | None
             raise UsageError(message, hint="give the directory of a project")
     else:
         home = (home or _home() or Path("/")).resolve()
-        folders = (start, *start.parents)
-        with_state = (f for f in folders if (f / STATE_FOLDER).is_dir() and (f == start or f != home))
-        workspace = next(with_state, None) or git_top(start) or start
-    return Root(_state_for(workspace), workspace)
+        workspace = Path(search(str(start), str(home)))
+    root = Root(_state_for(workspace), workspace)
+    for folder in dict.fromkeys((root.state, root.workspace)):
+        _require_ours(folder, os.environ)
+    return root
 
 
 def _home() -> Path | None:
@@ -47,35 +58,30 @@ def _home() -> Path | None:
 
 def git_top(start: Path) -> Path | None:
     """The top of the repository that contains ``start``, if any."""
-    return next((folder for folder in (start, *start.parents) if _is_repository(folder / ".git")), None)
-
-
-def _is_repository(marker: Path) -> bool:
-    """A file (in a worktree or a submodule), or a folder with a HEAD; an empty folder is not one."""
-    return marker.is_file() or (marker / "HEAD").exists() or (marker / "HEAD").is_symlink()
+    return next((Path(folder) for folder in climb(str(start)) if is_repository(folder)), None)
 
 
 def _state_for(workspace: Path) -> Path:
     """In a worktree, the same place in the main checkout: they all share one record."""
     top = git_top(workspace)
-    main = _main_checkout(top) if top is not None else None
-    return workspace if top is None or main is None else main / workspace.relative_to(top)
+    main = main_checkout(str(top)) if top is not None else None
+    return workspace if top is None or main is None else Path(main) / workspace.relative_to(top)
 
 
-def _main_checkout(top: Path) -> Path | None:
-    """A worktree's ``.git`` is a file: ``gitdir: <main checkout>/.git/worktrees/<name>``."""
-    marker = top / ".git"
+def _require_ours(folder: Path, environ: Mapping[str, str]) -> None:
+    """Raises UsageError, as git does ("dubious ownership"), if another user could have written what would be obeyed."""
+    found = stranger_in(str(folder), environ)
+    if found is not None:
+        path, owner = found
+        message = f"{path} belongs to another user ({_name_of(owner)}), who could choose what ralph runs here"
+        hint = f"if you trust them: git config --global --add safe.directory '{folder}'"
+        raise UsageError(message, hint=hint)
+
+
+def _name_of(user: int) -> str:
+    import pwd
+
     try:
-        if not marker.is_file():
-            return None
-        key, _, target = marker.read_text(encoding="utf-8", errors="surrogateescape").partition(":")
-    except OSError:
-        return None
-    if key != "gitdir" or "\0" in target:
-        return None
-    git_dir = (top / target.strip()).resolve()
-    # Worktrees of a submodule or of a bare repository have no main checkout to find this way.
-    if git_dir.parent.name != "worktrees" or git_dir.parent.parent.name != ".git":
-        return None
-    main = git_dir.parent.parent.parent
-    return main if main.is_dir() else None
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"uid {user}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph.config.project_search import is_declared_safe
 from ralph.config.root import Root, find_root
 from ralph.errors import UsageError
 
@@ -31,10 +32,16 @@ def test_the_nearest_ancestor_with_settings_is_the_root(tmp_path: Path) -> None:
     assert find_root(deep) == same(tmp_path / "a")
 
 
-def test_settings_win_over_the_git_top_level(tmp_path: Path) -> None:
+def test_settings_win_over_the_git_top_level_that_they_are_in(tmp_path: Path) -> None:
+    (folder(tmp_path / ".git") / "HEAD").touch()
+    folder(tmp_path / "part" / ".ralph")
+    assert find_root(folder(tmp_path / "part" / "deep")) == same(tmp_path / "part")
+
+
+def test_a_repository_wins_over_settings_above_it(tmp_path: Path) -> None:
     folder(tmp_path / ".ralph")
-    folder(tmp_path / "repository" / ".git")
-    assert find_root(tmp_path / "repository") == same(tmp_path)
+    (folder(tmp_path / "repository" / ".git") / "HEAD").touch()
+    assert find_root(folder(tmp_path / "repository" / "deep")) == same(tmp_path / "repository")
 
 
 def test_else_the_git_top_level_is_the_root(tmp_path: Path) -> None:
@@ -54,7 +61,8 @@ def test_a_file_named_like_the_folder_is_no_sign(tmp_path: Path) -> None:
 
 def test_settings_in_the_home_directory_do_not_swallow_projects_below_it(tmp_path: Path) -> None:
     folder(tmp_path / ".ralph")
-    folder(tmp_path / "project" / ".git")
+    (folder(tmp_path / ".git") / "HEAD").touch()
+    folder(tmp_path / "project")
     assert find_root(tmp_path / "project", home=tmp_path) == same(tmp_path / "project")
     assert find_root(tmp_path, home=tmp_path) == same(tmp_path)
 
@@ -127,8 +135,48 @@ def test_any_other_git_file_marks_its_own_root(tmp_path: Path, content: bytes) -
     assert find_root(folder(tmp_path / "a")) == same(tmp_path)
 
 
-def test_a_relative_git_file_of_a_worktree_is_followed(tmp_path: Path) -> None:
-    folder(tmp_path / "main" / ".git" / "worktrees" / "x")
+def worktree(tmp_path: Path, *, names: str) -> Path:
+    made = folder(tmp_path / "main" / ".git" / "worktrees" / "x")
+    (made / "gitdir").write_text(names)
     tree = folder(tmp_path / "tree")
     (tree / ".git").write_text("gitdir: ../main/.git/worktrees/x\n")
+    return tree
+
+
+def test_a_relative_git_file_of_a_worktree_is_followed(tmp_path: Path) -> None:
+    tree = worktree(tmp_path, names="../../../../tree/.git\n")
     assert find_root(tree) == Root(tmp_path / "main", tree)
+
+
+@pytest.mark.parametrize("names", ["", "\0", "/elsewhere/.git", "../../../../other/.git", "x" * 9_000])
+def test_a_checkout_that_does_not_know_a_worktree_keeps_no_state_for_it(tmp_path: Path, names: str) -> None:
+    tree = worktree(tmp_path, names=names)
+    assert find_root(tree) == same(tree)
+
+
+@pytest.mark.parametrize(
+    ("written", "listed"),
+    [
+        ("[safe]\n\tdirectory = {}\n", True),
+        ('[safe]\n directory = "{}"\n', True),
+        ("[Safe] Directory={} ; why\n", True),
+        ("[safe]\ndirectory = *\n", True),
+        ("[safe]\ndirectory = {}/../*\n", True),
+        ("[safe]\ndirectory = {}/\n", True),
+        ("[safe]\ndirectory = {}x\n", False),
+        ("[safe]\ndirectory = {}/below\n", False),
+        ("[safe]\ndirectory = .\n", False),
+        ("[safe]\ndirectory = {}\ndirectory =\n", False),
+        ("[safe]\ndirectory =\ndirectory = {}\n", True),
+        ("[user]\ndirectory = {}\n", False),
+        ('[safe "x"]\ndirectory = {}\n', False),
+        ("", False),
+    ],
+)
+def test_the_users_git_configuration_says_which_folders_of_others_are_safe(
+    tmp_path: Path, written: str, listed: bool
+) -> None:
+    file = tmp_path / "config"
+    file.write_text(written.format(tmp_path))
+    environ = {"GIT_CONFIG_GLOBAL": str(file), "GIT_CONFIG_NOSYSTEM": "1"}
+    assert is_declared_safe(str(tmp_path), environ) is listed

@@ -50,7 +50,7 @@ def watch_context(event: HookEvent) -> Answer | None:
 
 def _is_in_plan(event: HookEvent) -> bool:
     """Whether it is a session of `ralph plan run`; most have no marker, and import nothing more."""
-    if not any(nearest_with(start, MARKER) for start in event.starts):
+    if not any(nearest_with(start, MARKER, event.environ) for start in event.starts):
         return False
     from ralph.interfaces.hooks.plan_stop import active_run
 

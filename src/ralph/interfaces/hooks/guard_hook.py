@@ -32,10 +32,9 @@ def guard_tool(event: HookEvent) -> Answer | None:
 def rules_for(event: HookEvent) -> GuardRules:
     """``guard.allow`` and ``guard.packs`` of the project; unreadable settings allow nothing."""
     chosen: dict[str, list[str]] = {"allow": [], "packs": []}
-    for start in event.starts[:1]:
-        folder = f"{project_of(start, event.environ)}/{STATE_FOLDER}"
-        for name in SETTINGS:
-            chosen |= _guard_settings(read_whole(f"{folder}/{name}", LARGEST_SETTINGS))
+    project = project_of(event.starts[0], event.environ) if event.starts else None
+    for name in SETTINGS if project is not None else ():
+        chosen |= _guard_settings(read_whole(f"{project}/{STATE_FOLDER}/{name}", LARGEST_SETTINGS))
     cwd = event.text("cwd")
     return GuardRules(tuple(chosen["allow"]), frozenset(chosen["packs"]), cwd if cwd.startswith("/") else "")
 

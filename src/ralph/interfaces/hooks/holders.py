@@ -1,11 +1,12 @@
 """Who works on a project: runs of ``ralph``, beside which no loop of a session starts, and the process of this session."""
 # Importing pathlib alone would cost a hook a quarter of its start.
-# ruff: noqa: PTH118, PTH120, PTH121, PTH123
+# ruff: noqa: PTH118, PTH121, PTH123
 
 from __future__ import annotations
 
 import os
 
+from ralph.config.project_search import main_checkout, stranger_in
 from ralph.domain.holder import Owner, is_stale
 from ralph.interfaces.hooks.places import STATE_FOLDER
 
@@ -19,7 +20,9 @@ def run_under_way(project: str) -> str | None:
     import sqlite3
     from urllib.parse import quote
 
-    home = _main_checkout(project)
+    home = main_checkout(project) or project  # all worktrees share the record of the main checkout
+    if stranger_in(home, os.environ):
+        return None
     database = os.path.join(home, STATE_FOLDER, "ralph.db")
     try:
         connection = sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=1)
@@ -65,16 +68,6 @@ def _is_same(one: str, other: str) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return False
-
-
-def _main_checkout(project: str) -> str:
-    """All worktrees of a repository share the record of its main checkout."""
-    text = _read(os.path.join(project, ".git"))
-    folder = os.path.normpath(os.path.join(project, text.partition("gitdir:")[2].strip()))
-    worktrees = os.path.dirname(folder)
-    if text.startswith("gitdir:") and worktrees.endswith("/.git/worktrees"):
-        return os.path.dirname(os.path.dirname(worktrees))
-    return project
 
 
 def _fields_of(pid: int) -> list[str]:

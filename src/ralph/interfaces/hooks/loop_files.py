@@ -19,8 +19,9 @@ LARGEST_STATE = 1_000_000
 
 
 def loop_places(event: HookEvent) -> list[str]:
-    """Where a loop of this session may be kept; a new one goes to the first."""
-    return [os.path.join(project_of(start, event.environ), STATE_FILE) for start in event.starts]
+    """Where a loop of this session may be kept; a new one goes to the first. None in the project of another user."""
+    projects = (project_of(start, event.environ) for start in event.starts)
+    return [os.path.join(project, STATE_FILE) for project in projects if project is not None]
 
 
 def loop_file(event: HookEvent) -> str | None:

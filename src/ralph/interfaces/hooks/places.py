@@ -1,36 +1,41 @@
-"""Where a session's project is."""
+"""Where a session's project is, by the same rule as for ``ralph`` itself."""
 # Importing pathlib alone would cost a hook a quarter of its start.
-# ruff: noqa: PTH112, PTH118, PTH120
+# ruff: noqa: PTH118
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from ralph.config.project_search import STATE_FOLDER, climb, search, stranger_in, trusted_owners
 
-STATE_FOLDER = ".ralph"
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_of"]
+
 MARKER = ".ralph-active"
 """As in domain/plan/active_marker, which a mere look need not import."""
 
 
-def upwards(start: str) -> Iterator[str]:
-    folder, above = os.path.normpath(start), ""
-    while folder != above:
-        yield folder
-        folder, above = os.path.dirname(folder), folder
-
-
-def nearest_with(start: str, name: str) -> str | None:
-    """The nearest folder, from here upwards, that has an entry of this name."""
-    return next((folder for folder in upwards(start) if os.path.lexists(os.path.join(folder, name))), None)
-
-
-def project_of(start: str, environ: Mapping[str, str]) -> str:
-    """As ``ralph`` does: the nearest folder with ``.ralph/`` (the one in the home folder is no project), else the git top."""
-    home = os.path.normpath(environ.get("HOME") or "/")
-    for folder in upwards(start):
-        if os.path.isdir(os.path.join(folder, STATE_FOLDER)) and (folder == start or folder != home):
+def nearest_with(start: str, name: str, environ: Mapping[str, str]) -> str | None:
+    """The nearest folder of the project, from here upwards, that has an entry of this name; another user's does not count."""
+    owners = trusted_owners(environ)
+    for folder in climb(os.path.realpath(start), _home(environ)):
+        try:
+            owner = os.lstat(os.path.join(folder, name)).st_uid
+        except (OSError, ValueError):
+            continue
+        if owner in owners:
             return folder
-    return nearest_with(start, ".git") or start
+    return None
+
+
+def project_of(start: str, environ: Mapping[str, str]) -> str | None:
+    """As ``ralph`` finds it; None if another user owns it, for then nothing in it is obeyed."""
+    project = search(os.path.realpath(start), _home(environ))
+    return None if stranger_in(project, environ) else project
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    return os.path.realpath(environ.get("HOME") or "/")

@@ -61,7 +61,7 @@ def plan_verdict(event: HookEvent) -> PlanVerdict:
 def active_run(event: HookEvent) -> tuple[str, ActiveMarker] | None:
     """The project and marker of the run that this session belongs to."""
     for start in event.starts:
-        root = nearest_with(start, MARKER_FILE)
+        root = nearest_with(start, MARKER_FILE, event.environ)
         data = read_whole(f"{root}/{MARKER_FILE}", LARGEST_FILE) if root is not None else None
         marker = active_marker_from(data.decode(errors="replace")) if data is not None else None
         if root is not None and marker is not None and is_ours(marker, event.environ):

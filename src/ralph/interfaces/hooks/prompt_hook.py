@@ -38,8 +38,11 @@ def _start(event: HookEvent, arguments: str) -> Answer:
     if not event.starts:
         message = "the session has no working directory"
         raise ValueError(message)
+    project = project_of(event.starts[0], event.environ)
+    if project is None:
+        return block("ralph loop: the project belongs to another user; `ralph status` says more")
     path = loop_file(event)
-    run = run_under_way(project_of(event.starts[0], event.environ))
+    run = run_under_way(project)
     if reason := in_the_way(read_loop(path), event.session, run=run):
         return block(f"ralph loop: {reason}")
     now = strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime())

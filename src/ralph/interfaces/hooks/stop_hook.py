@@ -18,7 +18,7 @@ DEFAULT_CAP = 8
 
 def check_stop(event: HookEvent) -> Answer | None:
     """Most sessions have neither marker nor loop: for them, import nothing more."""
-    if any(nearest_with(start, MARKER) for start in event.starts):
+    if any(nearest_with(start, MARKER, event.environ) for start in event.starts):
         from ralph.interfaces.hooks.plan_stop import plan_verdict
 
         verdict = plan_verdict(event)

@@ -17,6 +17,7 @@ ALLOWED = (
     "ralph.domain.",
     "ralph.guard.",
     "ralph.interfaces.hooks.",
+    "ralph.config.project_search",
     "ralph.operations.atomic_files",
     "ralph.adapters.files",
 )

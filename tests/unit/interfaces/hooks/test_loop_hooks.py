@@ -144,6 +144,7 @@ def test_a_damaged_state_keeps_nobody_and_is_left_alone(project: Path, content: 
 
 def test_the_loop_is_the_projects_wherever_the_session_is(project: Path) -> None:
     (project / ".git").mkdir()
+    (project / ".git" / "HEAD").touch()
     below = project / "src"
     below.mkdir()
     prompt(below, "/ralph:loop Build it")
