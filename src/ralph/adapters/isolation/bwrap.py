@@ -18,14 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process
-from ralph.adapters.isolation.places import (
-    How,
-    Place,
-    host_sockets,
-    links_into_hidden,
-    make_protected,
-    places,
-)
+from ralph.adapters.isolation.place import How, Place
+from ralph.adapters.isolation.places import links_into_hidden, make_protected, places
 from ralph.adapters.isolation.programs import ask
 from ralph.adapters.isolation.proxy import AllowListProxy
 from ralph.adapters.isolation.sandbox import Site
@@ -177,8 +171,6 @@ class BwrapSandbox:
         self._barred |= {place.path for place in found if place.how is How.BARRED}
         for place in found:
             yield from _mount(place)
-        for socket in host_sockets(found):
-            yield from ("--ro-bind", "/dev/null", str(socket))
         hidden = [place.path for place in found if place.how is How.HIDDEN]
         states = (site.home.resolve() / name for name in self._needs.state)
         known = (command.cwd, site.workspace, site.state_folder, *states)

@@ -9,7 +9,8 @@ import os
 import shutil
 from dataclasses import replace
 
-from ralph.adapters.isolation.places import How, Place, project_places
+from ralph.adapters.isolation.place import How, Place
+from ralph.adapters.isolation.places import project_places
 from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
 from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name

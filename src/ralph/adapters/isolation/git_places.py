@@ -11,9 +11,10 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from ralph.adapters.files import read_plain, read_whole
+from ralph.adapters.files import is_true, read_plain, read_whole
 from ralph.errors import ConfigError
 
 MARKER = ".git"
@@ -49,7 +50,10 @@ class GitFolders:
 
 def git_folders(start: Path) -> GitFolders | None:
     """Of the repository that contains ``start``; None if there is none, or git could not tell either."""
-    top = next((folder for folder in (start, *start.parents) if _is_marked(folder)), None)
+    above = (
+        folder for folder in start.parents if is_true(partial(_is_marked, folder))
+    )  # others' may be private
+    top = start if _is_marked(start) else next(above, None)
     if top is None:
         return None
     marker = top / MARKER

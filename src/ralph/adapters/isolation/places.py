@@ -8,35 +8,17 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import IntEnum
 from functools import cache
 from pathlib import Path
 
 from ralph.adapters.files import is_true
 from ralph.adapters.isolation.git_places import git_places
+from ralph.adapters.isolation.place import How, Place, as_places, is_in
 from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.isolation.sockets import host_sockets
 from ralph.domain.agent.facts import AgentNeeds
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import ConfigError
-
-
-class How(IntEnum):
-    """If a path has two, the higher one wins."""
-
-    HIDDEN = 0  #: an empty, private folder
-    READABLE = 1
-    WRITABLE = 2
-    PROTECTED = 3  #: readable, inside something writable
-    MASKED = 4  #: an empty file in its place
-    BARRED = 5  #: does not exist, and cannot be created
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    path: Path
-    how: How
-
 
 _PRIVATE = ("/tmp", "/var/tmp", "/run")  # noqa: S108 they are replaced
 _HOMES = ("/root", "/home")
@@ -59,32 +41,41 @@ def places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tuple[Place,
     project = project_places(site, policy, needs)
     hidden = _hidden(home)
     writable = [place.path for place in project if place.how is How.WRITABLE]
-    found = [*_as(How.HIDDEN, hidden), *_as(How.MASKED, _readable_secrets())]
-    return _in_order((*found, *_as(How.READABLE, _tools(site, home, hidden, writable)), *project))
+    found = [*as_places(How.HIDDEN, hidden), *as_places(How.MASKED, _readable_secrets())]
+    tools = as_places(How.READABLE, _tools(site, home, hidden, writable))
+    visible = _in_order((*found, *tools, *project))
+    return _in_order((*visible, *as_places(How.MASKED, host_sockets(visible, site.workspace))))
 
 
 def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tuple[Place, ...]:
     """What belongs to the project, the agent and the lists in the settings: the same for every sandbox."""
     workspace, home = site.workspace.resolve(), site.home.resolve()
     _require_confinable(workspace, home, "the workspace")
-    found = _as(How.READABLE, (home / name for name in needs.readonly if (home / name).exists()))
-    writable = [workspace, *((home / name).resolve() for name in needs.state if (home / name).is_dir())]
-    found += _as(How.WRITABLE, writable)
+    found = as_places(
+        How.READABLE, (path for name in needs.readonly if is_true((path := home / name).exists))
+    )
+    writable = [
+        workspace,
+        *((home / name).resolve() for name in needs.state if is_true((home / name).is_dir)),
+    ]
+    found += as_places(How.WRITABLE, writable)
     for path in _listed(policy.writable, site, "sandbox.writable", writable):
         _require_confinable(path, home, f"sandbox.writable: {path}")
         found.append(Place(path, How.WRITABLE))
         writable.append(path)
-    found += _as(How.READABLE, _listed(policy.readonly, site, "sandbox.readonly", writable))
-    found += _as(How.PROTECTED, (path.resolve() for path in protected_paths(site, needs) if path.exists()))
+    found += as_places(How.READABLE, _listed(policy.readonly, site, "sandbox.readonly", writable))
+    found += as_places(
+        How.PROTECTED, (path.resolve() for path in protected_paths(site, needs) if path.exists())
+    )
     git = git_places(workspace)
-    if git.top is not None and not _is_in(home, git.top):
+    if git.top is not None and not is_in(home, git.top):
         found.append(Place(git.top, How.READABLE))  # or everything outside the workspace would look deleted
-    found += _as(How.WRITABLE, git.writable)
-    found += _as(How.PROTECTED, git.readonly)
-    found += _as(How.BARRED, git.barred)
-    found += _as(How.PROTECTED, _records(site, workspace))
-    found += _as(How.MASKED, _local_settings(site, workspace))
-    found += _as(How.WRITABLE, (_target(path, writable, str(path)) for path in site.writable))
+    found += as_places(How.WRITABLE, git.writable)
+    found += as_places(How.PROTECTED, git.readonly)
+    found += as_places(How.BARRED, git.barred)
+    found += as_places(How.PROTECTED, _records(site, workspace))
+    found += as_places(How.MASKED, _local_settings(site, workspace))
+    found += as_places(How.WRITABLE, (_target(path, writable, str(path)) for path in site.writable))
     return _in_order(found)
 
 
@@ -114,32 +105,9 @@ def links_into_hidden(paths: Iterable[Path], hidden: Iterable[Path]) -> Iterator
     for path in paths:
         for step in (*reversed(path.parents), path):
             place = step.parent.resolve() / step.name
-            if step.is_symlink() and place not in seen and any(_is_in(place, folder) for folder in covered):
+            if step.is_symlink() and place not in seen and any(is_in(place, folder) for folder in covered):
                 seen.add(place)
                 yield place, step.resolve()
-
-
-def host_sockets(visible: Iterable[Place]) -> Iterator[Path]:
-    """Sockets of this machine's services that would still be reachable: read access is enough to connect."""
-    covers = list(visible)
-    try:
-        lines = Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]
-    except OSError:
-        return
-    paths = {Path(fields[7]) for line in lines if len(fields := line.split(None, 7)) == 8}
-    for path in sorted(paths):
-        if path.is_absolute() and is_true(path.is_socket) and _how(path, covers) in (None, How.READABLE):
-            yield path
-
-
-def _as(how: How, paths: Iterable[Path]) -> list[Place]:
-    return [Place(path, how) for path in paths]
-
-
-def _how(path: Path, covers: Iterable[Place]) -> How | None:
-    """How the deepest place over ``path`` shows it; None: it is part of the read-only root."""
-    over = [place for place in covers if _is_in(path, place.path)]
-    return max(over, key=lambda place: len(place.path.parts)).how if over else None
 
 
 def _in_order(found: Iterable[Place]) -> tuple[Place, ...]:
@@ -215,8 +183,8 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
         if not candidate.is_absolute() or not is_true(candidate.exists):
             continue
         path = candidate.resolve()
-        is_hidden = any(_is_in(path, folder) for folder in hidden)
-        is_uncovering = any(_is_in(folder, path) for folder in hidden)
+        is_hidden = any(is_in(path, folder) for folder in hidden)
+        is_uncovering = any(is_in(folder, path) for folder in hidden)
         if is_hidden and not is_uncovering and not _is_redirectable(candidate, writable):
             yield path
 
@@ -248,7 +216,7 @@ def _listed(written: Iterable[str], site: Site, key: str, writable: Iterable[Pat
 def _target(path: Path, writable: Iterable[Path], what: str) -> Path:
     """Where it leads. Raises ConfigError if a link that an agent could have made leads out of what is writable."""
     folders, end = [*writable], path.resolve()
-    if _is_redirectable(path, folders) and not any(_is_in(end, folder) for folder in folders):
+    if _is_redirectable(path, folders) and not any(is_in(end, folder) for folder in folders):
         message = f"{what} leads to {end}, through a link where the agent may write"
         raise ConfigError(message, hint="remove the link, or give the real path")
     return end
@@ -266,10 +234,6 @@ def _is_redirectable(path: Path, writable: Iterable[Path]) -> bool:
 
 def _require_confinable(path: Path, home: Path, what: str) -> None:
     for folder, name in ((home, "your home folder"), (Path("/etc"), "the system's folders")):
-        if _is_in(folder, path):
+        if is_in(folder, path):
             message = f"{what} ({path}) contains {name}: a sandbox that can write there confines nothing"
             raise ConfigError(message, hint="work in a separate folder, or use --no-sandbox")
-
-
-def _is_in(path: Path, folder: Path) -> bool:
-    return path == folder or folder in path.parents

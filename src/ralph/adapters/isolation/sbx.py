@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from ralph.adapters.git import Git
-from ralph.adapters.isolation.places import How, project_places
+from ralph.adapters.isolation.place import How
+from ralph.adapters.isolation.places import project_places
 from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
 from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.agent.facts import AgentNeeds

@@ -9,7 +9,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.adapters.isolation.places import How, project_places
+from ralph.adapters.isolation.place import How
+from ralph.adapters.isolation.places import project_places
 from ralph.adapters.isolation.programs import ask
 from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.sandbox.allow_list import host_rules
