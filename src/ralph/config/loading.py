@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ralph.config.kinds import Reading
 from ralph.config.schema import SETTINGS, Settings
 from ralph.config.sources import (
+    DEFAULT,
     LOCAL_FILE,
     NOTHING,
     SETTINGS_FILE,
@@ -23,7 +24,7 @@ from ralph.config.sources import (
     stack,
 )  # fmt: skip
 from ralph.domain.text.reader import KeyPath, Problem, spell
-from ralph.domain.text.secret_names import redact
+from ralph.domain.text.secret_names import MASK, redact
 from ralph.errors import ConfigError
 
 
@@ -162,6 +163,35 @@ def effective(settings: Settings) -> dict[str, object]:
     values = SETTINGS.dump(settings)
     assert isinstance(values, dict)
     return values
+
+
+def recorded(loaded: Loaded) -> dict[str, object]:
+    """As JSON, for the record of a run: only the texts that the team shares, or that are ours, and no secrets of theirs.
+
+    `ralph resume` reads the others again where they are: in the user's own files, and in the environment.
+    """
+    given = {origin for _, _, origin in loaded.flags}
+
+    def kept(value: object, path: KeyPath) -> object:
+        if isinstance(value, dict):
+            return {key: kept(item, (*path, key)) for key, item in value.items()}
+        label = loaded.origin(path).label
+        is_shared = label in (DEFAULT.label, SETTINGS_FILE) or label in given
+        if is_shared and path[-2:-1] != ("environment",):
+            return value
+        return _without_texts(value)
+
+    values = redact(kept(effective(loaded.settings), ()))
+    assert isinstance(values, dict)
+    return values
+
+
+def _without_texts(value: object) -> object:
+    if isinstance(value, list):
+        return [_without_texts(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_texts(item) for key, item in value.items()}
+    return MASK if isinstance(value, str) and value else value
 
 
 def missing_for_run(settings: Settings) -> Problem | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ralph.adapters.processes.ladder import USUAL, Ladder
 from ralph.adapters.storage.run_files import RunRequest
-from ralph.config.loading import Loaded, effective
+from ralph.config.loading import Loaded, recorded
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import Settings
 from ralph.domain.loop.assignment import Assignment
@@ -156,7 +156,7 @@ class Launch:
             arguments=self.composition.arguments(),
             workspace=str(self.root.workspace),
             flags=self.loaded.flags,
-            settings=effective(self.loaded.settings),  # as `ralph resume` reads them again
+            settings=recorded(self.loaded),  # to tell at `ralph resume` what has changed since
         )
 
     def warnings(self) -> Iterator[str]:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.storage.run_files import RunRequest, load_request
-from ralph.config.loading import effective, load
+from ralph.config.loading import load, recorded
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.sources import Flag
+from ralph.domain.text.secret_names import MASK
 from ralph.domain.views.runs import RunView
 from ralph.errors import UsageError
 from ralph.operations.runs.choose import resumable_run
@@ -47,7 +48,7 @@ def prepare_resume(
     )
     if iterations is not None:  # not every profile has a setting that says so
         launch = replace(launch, maximum=iterations)
-    return Resumption(run, launch, tuple(_differences(request.settings, effective(loaded.settings))))
+    return Resumption(run, launch, tuple(_differences(request.settings, recorded(loaded))))
 
 
 def _require_resumable(run: RunView, request: RunRequest) -> None:
@@ -84,10 +85,11 @@ def _iteration_flag(request: RunRequest, iterations: int | None) -> list[Flag]:
 
 
 def _differences(before: Mapping[str, object], now: Mapping[str, object], path: str = "") -> Iterator[str]:
+    """Of what the record may keep: see ``recorded``."""
     for key in sorted({*before, *now}):
         name = f"{path}.{key}" if path else key
         old, new = before.get(key), now.get(key)
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             yield from _differences(old, new, name)
-        elif json.dumps(old) != json.dumps(new):
-            yield f"{name} was {json.dumps(old)}, is {json.dumps(new)}"
+        elif (was := json.dumps(old)) != (now_is := json.dumps(new)) and MASK not in was + now_is:
+            yield f"{name} was {was}, is {now_is}"
