@@ -23,6 +23,13 @@ PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 OTHERS = 0o077
 
 
+class NotPlain(OSError):
+    """A pipe or a device, which might never end."""
+
+    def __init__(self) -> None:
+        super().__init__(0, "it is not a plain file")
+
+
 def write_atomic(path: Path, content: str | bytes, *, mode: int | None = None) -> None:
     """Replace ``path`` with the content, durably, or leave it as it was.
 
@@ -172,7 +179,7 @@ def open_plain(path: Path | str, *, follow: bool = True, folder: int | None = No
         os.close(descriptor)
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(0, "it is a folder")
-        raise OSError(0, "it is not a plain file")
+        raise NotPlain
     return os.fdopen(descriptor, "rb")
 
 

@@ -16,7 +16,9 @@ from ralph.adapters.isolation.git_places import entries, included
 SOURCES = Path(ralph.__file__).parent
 OPENED = {
     "adapters/files.py": "the one place",
+    "adapters/beneath.py": "walks to where they are",
     "adapters/bus/message_bus.py": "locks and appends what it reads",
+    "config/project_search.py": "looks at a marker before any adapter is loaded",
     "adapters/signals/folder_watch.py": "watches folders, opens no file",
     "interfaces/hooks/session_files.py": "locks and writes what it reads",
 }

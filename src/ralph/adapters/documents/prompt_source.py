@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ralph.adapters.files import read_plain
+from ralph.adapters import beneath
+from ralph.adapters.files import NotPlain, read_plain
 from ralph.errors import ConfigError, UsageError
 
 MOST_BYTES = 100_000_000
@@ -13,15 +14,21 @@ LARGEST_ROLE_PROMPT = 200_000
 
 
 def read_prompt_file(path: Path) -> str:
-    """The whole file. Raises UsageError."""
+    """The whole file. Raises UsageError.
+
+    ``path`` was resolved when the user named it: a link that is there now is the agent's, and where it leads is not what
+    the user asked for.
+    """
     try:
-        # A pipe could be read only once, and might never end.
-        if path.exists() and not path.is_file() and not path.is_dir():
-            message = f"prompt file is not a regular file: {path}"
-            raise UsageError(
-                message, hint="it is read again for every iteration; use -f - to read standard input once"
-            )
-        text = read_plain(path, MOST_BYTES).decode("utf-8")
+        text = beneath.read_plain(path, MOST_BYTES).decode("utf-8")
+    except NotPlain:
+        message = f"prompt file is not a regular file: {path}"
+        raise UsageError(
+            message, hint="it is read again for every iteration; use -f - to read standard input once"
+        ) from None
+    except beneath.LinkInTheWay as error:
+        message = f"the prompt file {path} was replaced during the run: {error.strerror}"
+        raise UsageError(message, hint="put the file back, then resume the run") from None
     except FileNotFoundError:
         message = f"prompt file not found: {path}"
         raise UsageError(

@@ -51,6 +51,10 @@ class Prompt:
         assert self.text is not None
         return self.text
 
+    def settled(self) -> Prompt:
+        """As the user names it: a link leads to where it leads now, whatever becomes of it during the run."""
+        return self if self.file is None else Prompt(file=Path(os.path.realpath(self.file)))
+
 
 @dataclass(frozen=True, slots=True)
 class PromptComposition:
@@ -184,6 +188,7 @@ def prepare_run(
     settings = loaded.settings
     require_runnable(settings)
     kind = profile_of_run(profile)
+    prompt = prompt if resumes else prompt.settled()
     prompt.read()
     agents = chosen_agents(settings, root.workspace, environ=environ)
     require_scm(settings, root.workspace, environ)

@@ -78,6 +78,7 @@ def prepare_supervised(
         _require_folder_of_its_own(folder, root, environ)
     if prompt is not None:
         require_runnable(settings)
+        prompt = prompt if resumes else prompt.settled()
         prompt.read()
         agents = chosen_agents(settings, root.workspace, environ=environ)
     else:
