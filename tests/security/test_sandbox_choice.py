@@ -118,6 +118,7 @@ def test_each_kind_promises_only_what_it_keeps(stand_ins: StandIns) -> None:
             "network",
             "processes",
             "limits",
+            "kernel",
         ]
     assert "network: not confined" in choose(stand_ins, "container").guarantees.lines()
     assert "processes: not confined" in choose(stand_ins, "srt").guarantees.lines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,9 @@ FORGERIES = (
     "echo forged 1<> /proc/$$/fd/0",
     "truncate -s 0 /proc/self/fd/0",
     "chmod 777 /proc/self/fd/0; echo forged > /proc/self/fd/0",
-    """python3 -c 'import os; os.write(0, b"forged"); os.truncate(0, 0)'""",
-    """python3 -c 'import os; os.ftruncate(os.open("/dev/stdin", os.O_RDWR), 0)'""",
-    """python3 -c 'import fcntl; fcntl.fcntl(0, 1033, 0)'; echo forged > /proc/self/fd/0""",
+    f"""{sys.executable} -c 'import os; os.write(0, b"forged"); os.truncate(0, 0)'""",
+    f"""{sys.executable} -c 'import os; os.ftruncate(os.open("/dev/stdin", os.O_RDWR), 0)'""",
+    f"""{sys.executable} -c 'import fcntl; fcntl.fcntl(0, 1033, 0)'; echo forged > /proc/self/fd/0""",
     "ln -f /proc/self/fd/0 named; ln -L /proc/self/fd/0 named; echo forged > named",
     'p=$(readlink /proc/self/fd/0); echo forged > "$p"',
 )

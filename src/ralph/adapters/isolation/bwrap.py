@@ -23,6 +23,7 @@ from ralph.adapters.isolation.places import links_into_hidden, make_protected, p
 from ralph.adapters.isolation.programs import ask
 from ralph.adapters.isolation.proxy import AllowListProxy
 from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.isolation.seccomp import filter_here
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import HostRule, host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind
@@ -43,6 +44,7 @@ _PROC_MASKED = ("kcore", "keys", "key-users", "kallsyms", "latency_stats", "sche
 # The shell ignores both signals for all that follows; inside.py restores them for the agent. Otherwise the first
 # one would kill the sandbox, and the agent with it, before the agent could end in order.
 _UNINTERRUPTED = ("/bin/sh", "-c", 'trap "" INT TERM; exec "$@"', "ralph")
+_FILTERED = ("/bin/sh", "-c", 'trap "" INT TERM; filter=$1; shift; exec "$@" 9<"$filter"', "ralph")
 
 
 async def trouble(site: Site, runner: ProcessRunner) -> str:
@@ -71,7 +73,8 @@ class BwrapSandbox:
         self._proxy: AllowListProxy | None = None
         self._folder = Path()  # what processes inside need from us, while it is open
         self._barred: set[Path] = set()
-        places(site, policy, self._needs)  # finds problems in the settings before anything starts
+        found = places(site, policy, self._needs)  # finds problems in the settings before anything starts
+        self._filter = filter_here(place.path for place in found if place.how is How.WRITABLE)
 
     @property
     def guarantees(self) -> Guarantees:
@@ -84,6 +87,7 @@ class BwrapSandbox:
             network=network_promise(self._policy, self._rules),
             tree="ended with the run, even if ralph is killed",
             limits=self._limiter.promise,
+            kernel=self._filter.promise if self._filter is not None else "",
         )
 
     async def survey(self, runner: ProcessRunner) -> None:
@@ -97,6 +101,8 @@ class BwrapSandbox:
         self._limiter = await self._make_limiter(runner)
         self._folder = Path(tempfile.mkdtemp(prefix="ralph-"))  # short: a socket's path has 107 characters
         py_compile.compile(str(_INSIDE), cfile=str(self._folder / "inside.pyc"), doraise=True)
+        if self._filter is not None:
+            (self._folder / "filter").write_bytes(self._filter.program)
         if self._rules:
             socket = self._folder / "proxy.sock"
             log = self._site.network_log
@@ -113,12 +119,14 @@ class BwrapSandbox:
             self._program,
             *_NAMESPACES,
             *(("--disable-userns",) if self._can_disable_userns else ()),
+            *(("--seccomp", "9") if self._filter is not None else ()),
             *self._mounts(command),
             *("--chdir", str(cwd), "--setenv", "PWD", str(cwd)),
             "--",
             *self._first_program(),
         )
-        argv = self._limiter.wrap((*_UNINTERRUPTED, "env", *dropped, *arguments, *command.argv))
+        shell = (*_FILTERED, str(self._folder / "filter")) if self._filter is not None else _UNINTERRUPTED
+        argv = self._limiter.wrap((*shell, "env", *dropped, *arguments, *command.argv))
         return replace(command, argv=argv, environment=environment)
 
     def failure(self, exit_: Exit, stderr: str) -> str:

@@ -8,6 +8,7 @@ import io
 import os
 import shutil
 from dataclasses import replace
+from pathlib import PurePath
 
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.places import project_places
@@ -61,6 +62,7 @@ class ContainerSandbox:
             network="off" if self._policy.network is Network.OFF else "",
             tree="ended with the run; if ralph itself is killed, when the next run begins",
             limits=str(self._policy.limits),
+            kernel=f"the filter of {PurePath(self._program).name}",
         )
 
     async def survey(self, runner: ProcessRunner) -> None:

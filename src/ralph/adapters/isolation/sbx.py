@@ -76,6 +76,7 @@ class SbxSandbox:
             network=", ".join(("only what sbx allows", *self._allowed())) if self._network_is_on else "off",
             tree="ended with the run: the machine is stopped; if ralph itself is killed, when the next run begins",
             limits=f"{size_text(memory)} of memory" if memory is not None else "half of the machine's memory",
+            kernel="its own",
         )
 
     async def survey(self, runner: ProcessRunner) -> None:

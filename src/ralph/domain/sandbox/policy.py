@@ -55,11 +55,12 @@ class Guarantees:
     network: str = ""
     tree: str = ""
     limits: str = ""
+    kernel: str = ""
 
     def lines(self) -> tuple[str, ...]:
         """For `ralph doctor` and the head of a run."""
-        promises = (self.writes, self.secrets, self.network, self.tree, self.limits)
-        names = ("writes", "secrets", "network", "processes", "limits")
+        promises = (self.writes, self.secrets, self.network, self.tree, self.limits, self.kernel)
+        names = ("writes", "secrets", "network", "processes", "limits", "kernel")
         return tuple(
             f"{name}: {promise or 'not confined'}" for name, promise in zip(names, promises, strict=True)
         )
