@@ -2556,36 +2556,6 @@ def ralph_domain_text_strict_json():
         return BadJson(message, line, position - text.rfind("\n", 0, position))
     return locals()
 
-def ralph_guard_families_backup():
-    """Optional pack: backups."""
-
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]; words_in = _m["words_in"]
-
-    _BACKUP_TOOLS = {
-        "restic": words_in("forget prune unlock rebuild-index"),
-        "borg": words_in("delete prune compact recreate break-lock"),
-        "rclone": words_in("sync delete deletefile purge rmdir rmdirs move moveto cleanup dedupe"),
-        "velero": words_in("delete"),
-        "duplicity": words_in("remove-older-than remove-all-but-n-full cleanup"),
-        "kopia": words_in("delete expire"),
-        "tarsnap": words_in("nuke"),
-    }
-
-    def check_backup(call: Call) -> Danger | None:
-        verbs = _BACKUP_TOOLS.get(call.program)
-        if verbs is None or is_only_asking(call.arguments) or "-n" in call.arguments:
-            return None
-        words = command_words(call.arguments)
-        if destructive_word(words, verbs):
-            return Danger(
-                "backup",
-                f"{call.program} {' '.join(words[:2])} deletes backups or remote files",
-                "ask the user to do it",
-            )
-        return None
-    return locals()
-
 def ralph_guard_families_call():
     """One program call as the families see it (wrappers removed, words expanded), and rules on its options and operands."""
 
@@ -2627,8 +2597,8 @@ def ralph_guard_families_call():
         options: list[str]
         operands: list[str]
 
-        def has(self, short: str = "", long: str = "", *, shortest: int = 4) -> bool:
-            return has_flag(self.options, short, long, shortest=shortest)
+        def has(self, short: str = "", long: str = "") -> bool:
+            return has_flag(self.options, short, long)
 
         @property
         def verb(self) -> str:
@@ -2652,225 +2622,361 @@ def ralph_guard_families_call():
     return locals()
 
 def ralph_guard_families_catalogue():
-    """All families: those that are always on, and the packs that the user turns on."""
+    """All families: the core, which is always on, and those that the user may switch off with one word of ``guard.allow``."""
 
-    _m = _module("ralph.guard.families.backup"); check_backup = _m["check_backup"]
-    _m = _module("ralph.guard.families.cloud"); check_cloud = _m["check_cloud"]
+    _m = _module("ralph.guard.families.clients"); check_clients = _m["check_clients"]
     _m = _module("ralph.guard.families.containers"); check_containers = _m["check_containers"]
     _m = _module("ralph.guard.families.databases"); check_databases = _m["check_databases"]
     _m = _module("ralph.guard.families.files"); check_files = _m["check_files"]
     _m = _module("ralph.guard.families.git"); check_git = _m["check_git"]
     _m = _module("ralph.guard.families.other_vcs"); check_other_vcs = _m["check_other_vcs"]
     _m = _module("ralph.guard.families.permissions"); check_permissions = _m["check_permissions"]
-    _m = _module("ralph.guard.families.publish"); check_publish = _m["check_publish"]
     _m = _module("ralph.guard.families.remote"); check_remote = _m["check_remote"]
     _m = _module("ralph.guard.families.secrets"); check_secrets = _m["check_secrets"]
     _m = _module("ralph.guard.families.services"); check_services = _m["check_services"]
     _m = _module("ralph.guard.families.system"); check_system = _m["check_system"]
 
-    _ALWAYS = (
+    _CHECKS = (
         check_files,
         check_git,
         check_other_vcs,
         check_system,
         check_permissions,
         check_secrets,
-        check_databases,
+        check_clients,
     )
-    _CHECKS_OF_PACK = {
-        "backup": check_backup,
-        "cloud": check_cloud,
+    _CHECKS_OF_FAMILY = {
         "containers": check_containers,
-        "publish": check_publish,
+        "databases": check_databases,
         "remote": check_remote,
         "services": check_services,
     }
 
     def check_families(call: Call) -> Danger | None:
-        for check in _ALWAYS:
+        for check in _CHECKS:
             danger = check(call)
             if danger is not None:
                 return danger
-        for pack, check in _CHECKS_OF_PACK.items():
-            if call.rules.has_pack(pack):
-                danger = check(call)
-                if danger is not None:
-                    return danger
+        for family, check in _CHECKS_OF_FAMILY.items():
+            danger = None if call.rules.allows_family(family) else check(call)
+            if danger is not None:
+                return danger
         return None
     return locals()
 
-def ralph_guard_families_cloud():
-    """Optional pack: clouds and infrastructure as code."""
+def ralph_guard_families_clients():
+    """Clients of clouds, clusters, services, backups and registries. Each is a row: the verbs that destroy, and those of its pack only."""
 
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]; words_in = _m["words_in"]
-
-    _NOTHING = words_in("")
-    _CLOUD_TOOLS = {
-        "aws": words_in(
-            "put-secret-value update-secret unsubscribe create-invalidation stop-instances schedule-key-deletion leave-organization"
-        ),
-        "gcloud": words_in("disable"),
-        "az": words_in("untag"),
-        "terraform": words_in("destroy taint"),
-        "tofu": words_in("destroy taint"),
-        "terragrunt": words_in("destroy run-all"),
-        "pulumi": words_in("destroy"),
-        "gsutil": words_in("rm rb"),
-        "mc": words_in("rm rb"),
-        "fastly": words_in("activate"),
-        "apigeecli": _NOTHING,
-        "deck": words_in("reset sync"),
-        **dict.fromkeys(
-            words_in(
-                "doctl hcloud linode-cli heroku fly flyctl vercel netlify wrangler eksctl cdk serverless sls oci ibmcloud scw exo azcopy bq"
-                " cloudflared firebase supabase railway render ansible-galaxy nomad consul s3cmd s5cmd"
-            ),
-            _NOTHING,
-        ),
-    }
-    _SYNCS = ("--delete", "--delete-destination", "--remove", "-d", "--delete-destination=true")
-
-    def check_cloud(call: Call) -> Danger | None:
-        if call.program not in _CLOUD_TOOLS or is_only_asking(call.arguments):
-            return None
-        words = command_words(call.arguments)
-        verb = destructive_word(words, _CLOUD_TOOLS[call.program])
-        if verb:
-            return Danger(
-                "cloud",
-                f"{call.program} {' '.join(words[:3])} destroys or changes running resources",
-                "ask the user to do it",
-            )
-        syncs = {"sync", "rsync", "mirror"} & set(words + call.arguments[:3])
-        if syncs and any(word in _SYNCS for word in call.arguments):
-            return Danger("cloud", "this deletes whatever the source does not have", "sync without deleting")
-        if call.program in ("terraform", "tofu") and any(
-            word in ("-destroy", "--destroy") for word in call.arguments
-        ):
-            return Danger("cloud", "this destroys infrastructure", "show the user terraform plan -destroy")
-        return None
-    return locals()
-
-def ralph_guard_families_containers():
-    """Optional pack: containers and clusters."""
-
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; has_flag = _m["has_flag"]; is_only_asking = _m["is_only_asking"]; split_options = _m["split_options"]; words_in = _m["words_in"]
-
-    _ENGINES = words_in("docker podman nerdctl docker-compose podman-compose")
-    _CLUSTERS = words_in("kubectl oc helm k9s kind k3d minikube argocd flux istioctl velero")
-    _CLUSTER_VERBS = words_in("delete drain uninstall replace")
-
-    def check_containers(call: Call) -> Danger | None:
-        if call.program not in _ENGINES | _CLUSTERS or is_only_asking(call.arguments):
-            return None
-        words = command_words(call.arguments)
-        if call.program in _CLUSTERS:
-            verb = destructive_word(words[:3], _CLUSTER_VERBS)
-            return (
-                Danger("containers", f"{call.program} {verb} takes down what is running", "ask the user to do it")
-                if verb
-                else None
-            )
-        return _check_engine(call, words)
-
-    def _check_engine(call: Call, words: list[str]) -> Danger | None:
-        options, _ = split_options(call.arguments)
-        instead = "remove only what this project created, by name"
-        if "prune" in words:
-            return Danger(
-                "containers", "prune also deletes containers, images or volumes of other projects", instead
-            )
-        if words[:1] == ["volume"] and {"rm", "remove"} & set(words[1:2]):
-            return Danger("containers", "this deletes a volume with its data", "ask the user to do it")
-        removes = words[:1] in (["rm"], ["rmi"]) or words[:2] in (["container", "rm"], ["image", "rm"])
-        if removes and has_flag(options, "f", "force"):
-            return Danger("containers", "this removes containers or images by force", instead)
-        if words[:1] in (["stop"], ["kill"]) or words[:2] in (["container", "stop"], ["container", "kill"]):
-            return Danger("containers", "this stops what is running", instead)
-        if "down" in words[:2] and has_flag(options, "v", "volumes"):
-            return Danger(
-                "containers", "this deletes volumes with their data", "use docker compose down without -v"
-            )
-        return None
-    return locals()
-
-def ralph_guard_families_databases():
-    """Databases. Always on: dropping a table or database on a server, and anything that mentions production.
-
-The rest is everyday work on a local database, so it is an optional pack.
-"""
-
-    import re
+    from typing import NamedTuple
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); is_only_asking = _m["is_only_asking"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+
+    class _Client(NamedTuple):
+        family: str
+        destroys: frozenset[str]
+        """Besides the verbs that mean it everywhere: delete, destroy, purge …"""
+        strict: frozenset[str]
+        """Verbs that count only when the pack is on."""
+
+    _STOPS = "archive roll clear clean disable remove-secret reset cancel restore stop"
+    _ROWS = (
+        # family, programs, verbs that destroy, verbs of the pack
+        ("backup", "restic", "forget prune", "unlock rebuild-index"),
+        ("backup", "borg", "prune recreate", "compact break-lock"),
+        ("backup", "rclone", "purge deletefile", "sync rmdir rmdirs move moveto cleanup dedupe"),
+        ("backup", "duplicity", "remove-older-than remove-all-but-n-full", "cleanup"),
+        ("backup", "kopia tarsnap velero", "expire nuke", ""),
+        (
+            "cloud",
+            "aws",
+            "schedule-key-deletion leave-organization",
+            "put-secret-value update-secret stop-instances",
+        ),
+        ("cloud", "gcloud az", "", "disable untag"),
+        ("cloud", "terraform tofu terragrunt", "", "taint run-all"),
+        ("cloud", "heroku", "pg:reset", "restart"),
+        ("cloud", "railway deck fastly", "down reset", "sync activate"),
+        (
+            "cloud",
+            "pulumi cdk serverless sls eksctl nomad consul cloudflared supabase firebase wrangler cf",
+            "",
+            "",
+        ),
+        (
+            "cloud",
+            "gsutil mc azcopy bq s3cmd s5cmd oci ibmcloud scw exo doctl hcloud linode-cli vultr-cli yc",
+            "",
+            "",
+        ),
+        ("cloud", "fly flyctl vercel netlify render apigeecli upctl", "", ""),
+        ("containers", "helm argocd flux istioctl", "", ""),
+        ("containers", "kind k3d minikube k9s", "", "delete"),
+        ("services", "gh glab vault op doppler", "", "archive disable cancel reset stop"),
+        ("services", "rabbitmqctl rabbitmqadmin", "reset purge_queue", "clear_permissions stop_app force_boot"),
+        (
+            "services",
+            "kafka-topics kafka-consumer-groups kafka-acls kafka-configs pulsar-admin nats etcdctl",
+            "",
+            _STOPS,
+        ),
+        (
+            "services",
+            "stripe auth0 okta twilio sendgrid mailgun postmark sentry-cli launchdarkly ldcli flipt",
+            "",
+            _STOPS,
+        ),
+        (
+            "services",
+            "elastic opensearch-cli algolia meilisearch newrelic datadog-ci splunk pd amtool logcli",
+            "",
+            _STOPS,
+        ),
+        ("services", "circleci gitlab-runner jenkins-cli knife chef puppet grafana-cli unleash", "", _STOPS),
+        ("services", "gitlab-rake gitlab-backup", "", "gitlab:backup:restore restore"),
+        ("publish", "npm pnpm yarn bun", "", "publish unpublish deprecate"),
+        ("publish", "cargo gem twine pod goreleaser", "", "publish yank push upload trunk release"),
+        ("publish", "poetry uv hatch flit pdm dotnet docker mix", "", "publish push hex.publish"),
+        ("publish", "mvn mvnw", "", "deploy release:perform release:prepare"),
+        ("publish", "gradle gradlew", "", "publish uploadArchives publishToMavenCentral"),
+        ("publish", "pip pip3 pipx snap brew", "", "uninstall remove rm autoremove"),
+        ("publish", "apt apt-get aptitude yum dnf zypper", "", "remove purge erase autoremove"),
+        ("publish", "pacman dpkg", "", "-R -Rs -Rns -Rdd -r -P --remove --purge"),
+    )
+    _CLIENTS = {
+        program: _Client(family, words_in(destroys), words_in(strict))
+        for family, programs, destroys, strict in _ROWS
+        for program in programs.split()
+    }
+    _EFFECTS = {
+        "backup": "deletes backups or remote files",
+        "cloud": "destroys or changes running resources",
+        "containers": "takes down what is running",
+        "services": "deletes or disables something",
+        "publish": "publishes or removes software, which cannot be undone",
+    }
+    _OWN_NOTES = words_in("cache alias extension run label")
+    """Of ``gh``: what is made again, or concerns the user's own tool only."""
+    _SYNCS = words_in("sync rsync mirror")
+    _SYNC_DELETES = words_in("--delete --delete-destination --remove -d --delete-destination=true")
+    _STRICT_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
+    _PUBLISH_TASK = LazyPattern(r"(?::?[\w-]+:)?publish\w*")
+    _LOCAL_ENDPOINT = LazyPattern(r"https?://(?:localhost|127\.0\.0\.1|localstack|minio)\b.*")
+
+    def check_clients(call: Call) -> Danger | None:
+        client = _CLIENTS.get(call.program)
+        if client is None or call.rules.allows_family(client.family) or is_only_asking(call.arguments):
+            return None
+        arguments = call.arguments
+        if _LOCAL_ENDPOINT.fullmatch(value_of_option(arguments, ("--endpoint-url",)) or ""):
+            return None
+        words = command_words(arguments)
+        if _destroys(call, client, words):
+            shown = " ".join(words[:3])
+            return Danger(
+                client.family, f"{call.program} {shown} {_EFFECTS[client.family]}", "ask the user to do it"
+            )
+        if client.family == "cloud":
+            if _SYNCS & {*words, *arguments[:3]} and _SYNC_DELETES & set(arguments):
+                return Danger("cloud", "this deletes whatever the source does not have", "sync without deleting")
+            if {"-destroy", "--destroy"} & set(arguments) and words[:1] != ["plan"]:
+                return Danger("cloud", "this destroys infrastructure", "show the user terraform plan -destroy")
+        return None
+
+    def _destroys(call: Call, client: _Client, words: list[str]) -> bool:
+        is_strict = call.rules.has_pack(client.family)
+        if client.family == "publish":
+            said = {*words[:3], *call.arguments[:3]}
+            is_task = call.program.startswith("gradle") and any(map(_PUBLISH_TASK.fullmatch, words))
+            return is_strict and (bool(client.strict & said) or is_task)
+        if call.program in ("kind", "k3d", "minikube", "k9s"):
+            return is_strict and bool(client.strict & set(words))
+        if call.program == "restic" and "-n" in call.arguments:
+            return False
+        verbs = client.destroys | client.strict if is_strict else client.destroys
+        if call.program in ("gh", "glab") and words[:1] and words[0] in _OWN_NOTES and not is_strict:
+            return False
+        if call.program.startswith("kafka-") and "--delete" in call.arguments:
+            return True
+        if (value_of_option(call.arguments, ("-X", "--method")) or "").upper() == "DELETE":
+            return True
+        has_flag = is_strict and client.family == "services" and any(map(_STRICT_FLAGS.fullmatch, call.arguments))
+        return has_flag or bool(destructive_word(words, verbs))
+    return locals()
+
+def ralph_guard_families_containers():
+    """Containers and clusters. By default: volumes, everything at once, what runs in a cluster. The pack: any removal by force."""
+
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]; INPUT = _m["INPUT"]
+    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; has_flag = _m["has_flag"]; is_only_asking = _m["is_only_asking"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.places"); is_throwaway = _m["is_throwaway"]
+
+    ENGINES = words_in("docker podman nerdctl docker-compose podman-compose")
+    _CLUSTERS = words_in("kubectl oc")
+    _CLUSTER_VERBS = words_in("delete drain")
+    _MADE_AGAIN = words_in("pod pods po job jobs event events")
+    """What a cluster makes again, or made for one purpose: may be deleted by name."""
+    _PRUNED_CACHES = words_in("image images builder buildx network")
+    _BY_NAME = "remove only what this project created, by name"
+
+    def check_containers(call: Call) -> Danger | None:
+        if call.program not in ENGINES | _CLUSTERS or is_only_asking(call.arguments):
+            return None
+        words = command_words(call.arguments)
+        if call.program in ENGINES:
+            what, instead = _engine_danger(call, words)
+        else:
+            what, instead = _cluster_danger(call, words), "ask the user to do it"
+        return Danger("containers", what, instead) if what else None
+
+    def _cluster_danger(call: Call, words: list[str]) -> str:
+        is_strict = call.rules.has_pack("containers")
+        options, _ = split_options(call.arguments)
+        verb = destructive_word(words[:2], _CLUSTER_VERBS | {"replace"} if is_strict else _CLUSTER_VERBS)
+        if not verb and "replace" in words[:1] and has_flag(options, long="force"):
+            verb = "replace --force"
+        if not verb:
+            return ""
+        everything = has_flag(options, long="all") or has_flag(options, "A", "all-namespaces")
+        kind = words[words.index(verb) + 1 :][:1] if verb in words else []
+        is_one = bool(kind) and kind[0].partition("/")[0] in _MADE_AGAIN and not everything
+        places = (
+            value_of_option(call.arguments, ("--context", "--kube-context")),
+            value_of_option(call.arguments, ("-n", "--namespace")),
+        )
+        is_local = any(place and is_throwaway(place) for place in (*places, *words[1:3]))
+        if not is_strict and verb == "delete" and (is_one or is_local):
+            return ""
+        return f"{call.program} {verb} takes down what is running"
+
+    def _engine_danger(call: Call, words: list[str]) -> tuple[str, str]:
+        options, operands = split_options(call.arguments)
+        is_strict = call.rules.has_pack("containers")
+        what = words[0] if words else ""
+        verb = words[1] if what in words_in("container image volume system network service stack") else what
+        names = [operand for operand in operands[1:] if operand not in (what, verb)]
+        if "prune" in words[:3] and (is_strict or what not in _PRUNED_CACHES):
+            return "prune also deletes containers, images or volumes of other projects", _BY_NAME
+        if what == "volume" and verb in ("rm", "remove") and not all(map(is_throwaway, names)):
+            return "this deletes a volume with its data", "ask the user to do it"
+        if (what == "system" and verb == "reset") or (what in ("stack", "service") and verb in ("rm", "remove")):
+            return "this takes down what is running", "ask the user to do it"
+        removes = verb in ("rm", "rmi", "remove") and what not in ("volume", "network")
+        at_once = any(EVERYTHING in name or INPUT in name for name in names)
+        if (removes and has_flag(options, "f", "force")) or verb in ("stop", "kill"):
+            if is_strict:
+                return "this stops or removes containers or images by force", _BY_NAME
+            if at_once:
+                return "this stops or removes the containers of every project", _BY_NAME
+        if "down" in words[:4] and has_flag(options, "v", "volumes"):
+            named = [
+                value_of_option(call.arguments, names) for names in (("-f", "--file"), ("-p", "--project-name"))
+            ]
+            if is_strict or not any(name and is_throwaway(name) for name in named):
+                return "this deletes volumes with their data", "use docker compose down without -v"
+        return "", ""
+    return locals()
+
+def ralph_guard_families_databases():
+    """Databases on a server: dropping, emptying, resetting by a migration tool. A database in a file is the project's own.
+
+A name that says test is enough to be left alone, one that says production to be watched. The pack also covers databases in
+files, single indexes and steps back in migrations.
+"""
+
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; is_only_asking = _m["is_only_asking"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.places"); is_throwaway = _m["is_throwaway"]
 
     _CLIENTS = words_in(
         "psql mysql mariadb sqlite3 sqlcmd duckdb cockroach clickhouse-client cqlsh mongosh mongo redis-cli usql pgcli mycli bq snowsql"
         " influx valkey-cli neo4j cypher-shell"
     )
-    _SQL = LazyPattern(
-        r"(?is)\bdrop\s+(?:table|database|schema|index|view|user|role|keyspace|collection)\b|\btruncate\s+(?:table\s+)?\w"
-        r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$|\balter\s+table\s+\S+\s+drop\b"
+    _LOSS = LazyPattern(
+        r"(?is)\bdrop\s+(?:table|database|schema|keyspace|collection|owned)\b|\btruncate\s+(?:table\s+)?\w|\bflush(?:all|db)\b"
+        r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$"
+        r"|dropDatabase\s*\(|\.drop\s*\(|\.(?:deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?\)"
     )
-    _DOCUMENT = LazyPattern(
-        r"(?i)\.(?:drop|dropDatabase|deleteMany|remove|dropIndexes)\s*\(|\bflush(?:all|db)\b|\bconfig\s+resetstat|\bdebug\s+segfault"
+    _STRICT_LOSS = LazyPattern(
+        r"(?is)\bdrop\s+(?:index|view|user|role)\b|\balter\s+table\s+\S+\s+drop\b|\.(?:deleteMany|remove|dropIndexes)\s*\("
+        r"|\bconfig\s+resetstat|\bdebug\s+segfault"
     )
-    _MIGRATION = LazyPattern(
-        r"(?i)db:(?:drop|reset|purge|truncate\S*|migrate:reset|schema:load)|migrate:(?:fresh|reset|rollback)|db:wipe"
-    )
-    _WHOLE = LazyPattern(
-        r"(?i)\bdrop\s+(?:table|database|schema|keyspace)\b|\btruncate\s+(?:table\s+)?\w|\bflushall\b|dropDatabase\s*\("
-    )
+    _RESETS = {
+        **dict.fromkeys(("rails", "rake"), r"\bdb:(?:drop|reset|purge|truncate\w*|migrate:reset)"),
+        "artisan": r"migrate:(?:fresh|reset)|db:wipe",
+        "console": r"doctrine:(?:database|schema):drop",
+        "prisma": r"migrate reset|db push .*--force-reset",
+        **dict.fromkeys(("manage.py", "django-admin"), r"(?:^| )(?:flush|reset_db)\b|\bmigrate \w+ zero\b"),
+        **dict.fromkeys(("alembic", "flask"), r"\bdowngrade (?:.* )?base\b"),
+        "knex": r"migrate:rollback .*--all",
+        **dict.fromkeys(("sequelize", "sequelize-cli"), r"db:drop|undo:all"),
+        **dict.fromkeys(("typeorm", "typeorm-ts-node-commonjs", "mikro-orm"), r"schema:(?:drop|fresh)"),
+        "mix": r"ecto\.(?:drop|reset)",
+        "dotnet": r"ef database drop",
+        "flyway": r"\bclean\b",
+        "liquibase": r"drop-?all",
+        **dict.fromkeys(("dbmate", "migrate"), r"(?:^| )drop\b|(?:^| )down\b.* -all"),
+        "goose": r"\breset\b|down-to 0",
+        **dict.fromkeys(("sqlx", "diesel"), r"database (?:drop|reset)"),
+        "sea-orm-cli": r"migrate (?:fresh|reset|refresh)",
+        "atlas": r"schema clean",
+        "supabase": r"db reset",
+        "mongorestore": r"--drop\b",
+        "mysqladmin": r"\bdrop\b",
+        "dropdb": r"",
+    }
+    """Tools, and what of their words empties or drops a database."""
+    _STRICT_RESETS = {
+        **dict.fromkeys(("rails", "rake"), r"db:(?:schema:load|rollback)"),
+        "artisan": r"migrate:rollback",
+        "mysqladmin": r"shutdown",
+        "dropuser": r"",
+    }
+    _PATTERNS = {
+        text: LazyPattern(f"(?i){text}") for table in (_RESETS, _STRICT_RESETS) for text in table.values()
+    }
     _WITH_HOST = _CLIENTS | {"dropdb", "dropuser", "mysqladmin"}
     """Their -h names a host."""
     _LOCAL = words_in("sqlite3 duckdb")
-    """Databases in a file: the project's own."""
     _PRODUCTION = LazyPattern(r"(?i)\bprod(?:uction)?\b")
     _BACKUP_FIRST = "take a backup and ask the user; a SELECT shows what would be lost"
 
     def check_databases(call: Call) -> Danger | None:
-        danger = _check_database(call)
-        if danger is None or call.rules.has_pack("databases"):
-            return danger
-        is_whole = _WHOLE.search(_said(call)) or call.program == "dropdb"
-        is_whole = is_whole or (call.program == "mysqladmin" and "drop" in call.arguments)
-        if call.program not in _LOCAL and is_whole:
-            return danger
-        said = [*call.arguments, *(value for name, value in call.environment.items() if name.endswith("ENV"))]
-        return danger if any(_PRODUCTION.search(word) for word in said) else None
-
-    def _said(call: Call) -> str:
-        return "\n".join([" ".join(call.arguments), *call.arguments, call.input_text])
-
-    def _check_database(call: Call) -> Danger | None:
-        words = call.arguments
-        if is_only_asking([word for word in words if word != "-h" or call.program not in _WITH_HOST]):
+        tool, words = _tool_of(call)
+        if tool not in _CLIENTS and tool not in _RESETS and tool not in _STRICT_RESETS:
             return None
-        if call.program in ("dropdb", "dropuser"):
-            return Danger("databases", f"{call.program} deletes a database or account", _BACKUP_FIRST)
-        if call.program in _CLIENTS and (_SQL.search(_said(call)) or _DOCUMENT.search(_said(call))):
-            return Danger("databases", "this deletes data", _BACKUP_FIRST)
-        if call.program == "mysqladmin" and ({"drop", "shutdown"} & set(words)):
-            return Danger("databases", "mysqladmin deletes or stops the database", _BACKUP_FIRST)
-        if (
-            call.program in ("rails", "rake", "artisan", "mix", "bin/rails")
-            or "artisan" in words
-            or "rails" in words
-        ) and any(_MIGRATION.search(word) or word in ("ecto.drop", "ecto.reset") for word in words):
-            return Danger("databases", "this empties the database", _BACKUP_FIRST)
-        if call.program in ("prisma", "npx", "bunx", "pnpm") and re.search(
-            r"migrate reset|db push .*--force-reset", " ".join(words)
-        ):
-            return Danger("databases", "this empties the database", _BACKUP_FIRST)
-        if {"flush", "sqlflush", "reset_db"} & set(words[:2]) and any(
-            word.endswith("manage.py") for word in (call.program, *words)
-        ):
-            return Danger("databases", "this empties the database", _BACKUP_FIRST)
+        if is_only_asking([word for word in words if word != "-h" or tool not in _WITH_HOST]):
+            return None
+        settings = [
+            value for name, value in call.environment.items() if name.endswith(("ENV", "URL", "DATABASE"))
+        ]
+        named = [*words, *settings]
+        is_production = any(map(_PRODUCTION.search, named))
+        is_strict = call.rules.has_pack("databases") or is_production
+        if not is_production and any(is_throwaway(word) for word in named if " " not in word):
+            return None
+        if tool in _CLIENTS:
+            if tool in _LOCAL and not is_strict:
+                return None
+            said = "\n".join([" ".join(words), *words, call.input_text])
+            loses = _LOSS.search(said) or (is_strict and _STRICT_LOSS.search(said))
+            return Danger("databases", "this deletes data", _BACKUP_FIRST) if loses else None
+        tables = (_RESETS, _STRICT_RESETS) if is_strict else (_RESETS,)
+        line = " ".join(words)
+        if any(tool in table and _PATTERNS[table[tool]].search(line) for table in tables):
+            return Danger("databases", f"{tool} empties or drops a database", _BACKUP_FIRST)
         return None
+
+    def _tool_of(call: Call) -> tuple[str, list[str]]:
+        """``python manage.py``, ``php artisan`` and ``python -m alembic`` are manage.py, artisan and alembic."""
+        words = call.arguments
+        if call.program not in _RESETS and (call.program == "php" or call.program.startswith("py")):
+            at = 1 if words[:1] == ["-m"] else 0
+            return (base_name(words[at]), words[at + 1 :]) if words[at:] else ("", [])
+        return call.program, words
     return locals()
 
 def ralph_guard_families_files():
@@ -2949,8 +3055,8 @@ def ralph_guard_families_files():
             return any(option.startswith("-r") for option in lowered), any(
                 option.startswith("-fo") for option in lowered
             )
-        is_recursive = has_flag(options, "r", "recursive", shortest=1) or has_flag(options, "R")
-        is_forced = has_flag(options, "f", "force", shortest=1) or any(
+        is_recursive = has_flag(options, "r", "recursive") or has_flag(options, "R")
+        is_forced = has_flag(options, "f", "force") or any(
             option == "-FR" or option == "-RF" for option in options
         )
         return is_recursive, is_forced or call.program == "srm"
@@ -3208,7 +3314,7 @@ def ralph_guard_families_git():
         return any(option.startswith("--force") for option in forced) or has_flag(forced, "f", "force")
 
     def _deletes_on_remote(words: Words) -> bool:
-        return words.has("d", "delete", shortest=3) or any(
+        return words.has("d", "delete") or any(
             operand.startswith(":") and len(operand) > 1 for operand in words.operands
         )
 
@@ -3224,7 +3330,7 @@ def ralph_guard_families_git():
         return _is_strict(words) and not any(option in ("--continue", "--skip") for option in words.options)
 
     def _aborts(words: Words) -> bool:
-        return words.has(long="abort", shortest=2)
+        return words.has(long="abort")
 
     # --- the rules -------------------------------------------------------------------------------------------------
 
@@ -3239,7 +3345,7 @@ def ralph_guard_families_git():
     _PUSH = (
         Rule(_forces_push, "git push --force can overwrite other people's commits", _PUSH_GENTLY),
         Rule(
-            lambda words: words.has(long="mirror", shortest=3) or words.has(long="prune"),
+            lambda words: words.has(long="mirror") or words.has(long="prune"),
             "git push --mirror or --prune deletes branches on the remote",
             _PUSH_GENTLY,
         ),
@@ -3262,12 +3368,12 @@ def ralph_guard_families_git():
     _RULES: dict[str, tuple[Rule, ...]] = {
         "reset": (
             Rule(
-                lambda words: words.has(long="hard", shortest=2),
+                lambda words: words.has(long="hard"),
                 "git reset --hard discards uncommitted changes",
                 _COMMIT_FIRST,
             ),
             Rule(
-                lambda words: words.has(long="merge", shortest=2),
+                lambda words: words.has(long="merge"),
                 "git reset --merge discards uncommitted changes",
                 _COMMIT_FIRST,
             ),
@@ -3305,9 +3411,7 @@ def ralph_guard_families_git():
         "send-pack": _PUSH,
         "branch": (
             Rule(
-                lambda words: (
-                    words.has("D") or (words.has("d", "delete", shortest=3) and words.has("f", "force"))
-                ),
+                lambda words: words.has("D") or (words.has("d", "delete") and words.has("f", "force")),
                 "git branch -D can lose commits that are nowhere else",
                 _SAFE_DELETE,
             ),
@@ -3325,7 +3429,7 @@ def ralph_guard_families_git():
             ),
         ),
         "tag": (
-            Rule(lambda words: words.has("d", "delete", shortest=3), "git tag -d deletes a tag", _LEAVE_IT),
+            Rule(lambda words: words.has("d", "delete"), "git tag -d deletes a tag", _LEAVE_IT),
             Rule(
                 lambda words: words.has("f", "force") and words.operands,
                 "git tag --force moves a tag",
@@ -3486,101 +3590,32 @@ def ralph_guard_families_permissions():
         return None
     return locals()
 
-def ralph_guard_families_publish():
-    """Optional pack: publishing packages, and removing installed software."""
-
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); is_only_asking = _m["is_only_asking"]; split_options = _m["split_options"]; words_in = _m["words_in"]
-
-    _PUBLISHERS = {
-        **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words_in("publish unpublish deprecate")),
-        "cargo": words_in("publish yank"),
-        "gem": words_in("push yank"),
-        "twine": words_in("upload"),
-        **dict.fromkeys(("poetry", "uv", "hatch", "flit", "pdm"), words_in("publish")),
-        **dict.fromkeys(("mvn", "mvnw"), words_in("deploy release:perform release:prepare")),
-        **dict.fromkeys(("gradle", "gradlew"), words_in("publish uploadArchives publishToMavenCentral")),
-        "dotnet": words_in("push"),
-        "docker": words_in("push"),
-        "helm": words_in("push"),
-        "pod": words_in("trunk"),
-        "mix": words_in("hex.publish"),
-        "goreleaser": words_in("release"),
-    }
-    _REMOVERS = {
-        **dict.fromkeys(("pip", "pip3", "pipx"), words_in("uninstall")),
-        **dict.fromkeys(("apt", "apt-get", "aptitude"), words_in("remove purge autoremove")),
-        **dict.fromkeys(("yum", "dnf", "zypper"), words_in("remove erase autoremove")),
-        "pacman": words_in("-R -Rs -Rns -Rdd"),
-        "dpkg": words_in("-r -P --remove --purge"),
-        "brew": words_in("uninstall remove rm autoremove"),
-        "snap": words_in("remove"),
-    }
-    _PUBLISH_TASK = LazyPattern(r"(?::?[\w-]+:)?publish\w*")
-
-    def check_publish(call: Call) -> Danger | None:
-        if is_only_asking(call.arguments):
-            return None
-        _, operands = split_options(call.arguments)
-        verbs = _PUBLISHERS.get(call.program)
-        if verbs and (
-            verbs & set(operands[:3])
-            or (call.program.startswith("gradle") and any(_PUBLISH_TASK.fullmatch(word) for word in operands))
-        ):
-            return Danger(
-                "publish",
-                f"{call.program} {operands[0]} publishes, which cannot be undone",
-                "ask the user to release it",
-            )
-        removes = _REMOVERS.get(call.program)
-        if removes and removes & set(call.arguments[:3]):
-            return Danger(
-                "publish",
-                f"{call.program} removes installed software",
-                "use an environment that belongs to the project",
-            )
-        return None
-    return locals()
-
 def ralph_guard_families_remote():
-    """Optional pack: other machines. What ssh runs there is judged like a command here."""
+    """Optional pack: files on other machines. What ssh runs there is judged by default, like a command here."""
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
 
-    _SYSTEM_TARGET = LazyPattern(
-        r"[^:]+:/(?:$|etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?$|[^:]+:/$"
-    )
+    _SYSTEM_TARGET = LazyPattern(r"[^:]+:/(?:(?:etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?)?")
+    _VALUED = ("-P", "-i", "-o", "-F", "-e", "--rsh", "-l", "-J", "-S", "-c", "--exclude", "--include")
 
     def check_remote(call: Call) -> Danger | None:
-        options, operands = split_options(
-            call.arguments,
-            ("-P", "-i", "-o", "-F", "-e", "--rsh", "-l", "-J", "-S", "-c", "--exclude", "--include"),
-        )
-        if (
-            call.program == "rsync"
-            and not has_flag(
-                [option for option in options if option[:2] != "--" or option == "--dry-run"], "n", "dry-run"
-            )
-            and any(option.startswith(("--del", "--remove-source-files")) for option in options)
-        ):
-            return Danger(
-                "remote", "rsync deletes files on one side", "run it with --dry-run first and show the user"
-            )
-        if call.program == "scp" and operands and _SYSTEM_TARGET.fullmatch(operands[-1]):
-            return Danger(
-                "remote",
-                "this overwrites system files on another machine",
-                "copy to a home directory on that machine",
-            )
-        if call.program == "ssh-add" and has_flag(options, "d") | has_flag(options, "D"):
+        if not call.rules.has_pack("remote"):
+            return None
+        options, operands = split_options(call.arguments, _VALUED)
+        short = [option for option in options if option[:2] != "--" or option == "--dry-run"]
+        if call.program == "rsync" and not has_flag(short, "n", "dry-run"):
+            if any(option.startswith(("--del", "--remove-source-files")) for option in options):
+                what = "rsync deletes files on one side"
+                return Danger("remote", what, "run it with --dry-run first and show the user")
+        elif call.program == "scp" and operands and _SYSTEM_TARGET.fullmatch(operands[-1]):
+            what = "this overwrites system files on another machine"
+            return Danger("remote", what, "copy to a home directory on that machine")
+        elif call.program == "ssh-add" and (has_flag(options, "d") or has_flag(options, "D")):
             return Danger("remote", "this removes keys from the user's ssh agent", "leave them as they are")
-        if call.program == "ssh-keygen" and has_flag(options, "R"):
+        elif call.program == "ssh-keygen" and has_flag(options, "R"):
             return Danger("remote", "this removes a known host", "leave it as it is")
-        if call.program == "ssh" and any("rm /etc" in word or "rm -f /etc" in word for word in operands):
-            return Danger("remote", "this removes system files on another machine", "ask the user to do it")
         return None
     return locals()
 
@@ -3685,26 +3720,16 @@ def ralph_guard_families_secrets():
     return locals()
 
 def ralph_guard_families_services():
-    """Optional pack: services with an API or a command-line client, from monitoring to payments."""
+    """Services behind HTTP. By default: deleting on a public host. The pack: any deletion, stopping services, client code."""
 
     import re
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); is_only_asking = _m["is_only_asking"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.places"); is_public_host = _m["is_public_host"]
 
     _HTTP_CLIENTS = words_in("curl wget http https xh xhs httpie")
-    _SERVICE_TOOLS = words_in(
-        "gh glab vault op doppler kafka-topics kafka-consumer-groups kafka-acls kafka-configs rabbitmqctl rabbitmqadmin nats circleci"
-        " gitlab-runner flipt ldcli split unleash datadog-ci newrelic pd splunk stripe braintree square algolia meilisearch sentry-cli"
-        " auth0 okta twilio sendgrid mailgun postmark launchdarkly jenkins-cli java pulsar-admin etcdctl chef knife puppet haproxy nginx"
-        " traefik promtool amtool grafana-cli logcli elastic opensearch-cli gitlab-rake gitlab-backup"
-    )
-    _SERVICE_VERBS = words_in(
-        "archive roll clear clean forget_cluster_node clear_permissions delete_user delete_vhost disable remove-secret reset cancel"
-        " delete_queue purge_queue stop_app force_boot gitlab:backup:restore restore stop"
-    )
-    _SERVICE_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
     _PATHS = LazyPattern(
         r"_delete_by_query|delete_series|doDelete|/_close\b|delete-batch|/_forcemerge|mutation\W.{0,300}\bdelete\w*|/kill\b|clean_tombstones"
     )
@@ -3720,50 +3745,33 @@ def ralph_guard_families_services():
             return None
         if call.program in _HTTP_CLIENTS:
             return _check_request(call)
-        if call.program in _SERVICE_TOOLS:
-            return _check_tool(call)
-        if call.program in ("nsupdate",) or (
-            call.program == "dig" and "axfr" in [word.lower() for word in words]
-        ):
-            return Danger("services", "this changes or copies a DNS zone", _ASK)
-        if call.program == "socat" and re.search(r"(?m)^\s*(?:disable|shutdown|del)\b", call.input_text):
-            return Danger("services", "this takes servers out of service", _ASK)
-        if call.program in ("service", "systemctl", "rc-service") and {"stop", "disable", "mask"} & set(words):
-            return Danger("services", "this stops a service", _ASK)
-        if call.program == "rm" and any(word.startswith("/etc/") for word in words):
-            return Danger("services", "this removes a service's settings", _ASK)
-        if _CLIENT_CODE.search(" ".join((call.program, *words))) and call.program not in _TEXT_SHOWERS:
-            return Danger("services", "this deletes a service's data", _ASK)
-        return None
+        if not call.rules.has_pack("services"):
+            return None
+        what = ""
+        if call.program == "nsupdate" or (call.program == "dig" and "axfr" in map(str.lower, words)):
+            what = "this changes or copies a DNS zone"
+        elif call.program == "socat" and re.search(r"(?m)^\s*(?:disable|shutdown|del)\b", call.input_text):
+            what = "this takes servers out of service"
+        elif call.program in ("service", "systemctl", "rc-service") and {"stop", "disable", "mask"} & set(words):
+            what = "this stops a service"
+        elif call.program in ("haproxy", "nginx", "traefik") and {"-st", "-sf", "stop", "quit"} & set(words):
+            what = f"this stops {call.program}"
+        elif call.program == "rm" and any(word.startswith("/etc/") for word in words):
+            what = "this removes a service's settings"
+        elif call.program not in _TEXT_SHOWERS and _CLIENT_CODE.search(" ".join((call.program, *words))):
+            what = "this deletes a service's data"
+        return Danger("services", what, _ASK) if what else None
 
     def _check_request(call: Call) -> Danger | None:
         words = call.arguments
         method = value_of_option(words, ("-X", "--request", "--method")) or next(
             (word for word in words[:2] if word.isupper()), ""
         )
-        if method.upper() == "DELETE":
+        is_strict = call.rules.has_pack("services")
+        if method.upper() == "DELETE" and (is_strict or any(map(is_public_host, words))):
             return Danger("services", "this deletes something through an API", _ASK)
-        if any(_PATHS.search(word) for word in words):
+        if is_strict and any(_PATHS.search(word) for word in words):
             return Danger("services", "this deletes or closes something through an API", _ASK)
-        return None
-
-    def _check_tool(call: Call) -> Danger | None:
-        arguments = call.arguments
-        if call.program == "java" and not any("jenkins-cli" in word for word in arguments):
-            return None
-        if call.program in ("haproxy", "nginx", "traefik"):
-            stops = any(word in ("-st", "-sf", "stop", "quit") for word in arguments)
-            return Danger("services", f"this stops {call.program}", _ASK) if stops else None
-        method = value_of_option(arguments, ("-X", "--method"))
-        if method is not None and method.upper() == "DELETE":
-            return Danger("services", "this deletes something through an API", _ASK)
-        words = (
-            command_words(arguments)
-            if call.program != "java"
-            else [word for word in arguments if not word.startswith("-")]
-        )
-        if destructive_word(words, _SERVICE_VERBS) or any(_SERVICE_FLAGS.fullmatch(word) for word in arguments):
-            return Danger("services", f"{call.program} {' '.join(words[:3])} deletes or disables something", _ASK)
         return None
     return locals()
 
@@ -3980,7 +3988,7 @@ def ralph_guard_guard():
 
     _m = _module("ralph.guard.judgement"); ALLOWED = _m["ALLOWED"]; DEFAULT_RULES = _m["DEFAULT_RULES"]; Danger = _m["Danger"]; blocked = _m["blocked"]
     _m = _module("ralph.guard.limits"); MAX_COMMAND_CHARS = _m["MAX_COMMAND_CHARS"]; TOO_DEEP = _m["TOO_DEEP"]; TooComplex = _m["TooComplex"]
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]; INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.programs.handlers"); start_program = _m["start_program"]
     _m = _module("ralph.guard.script_walk"); walk_script = _m["walk_script"]
     _m = _module("ralph.guard.shell.scope"); Scope = _m["Scope"]
@@ -4001,6 +4009,7 @@ def ralph_guard_guard():
             command.translate(_DASHES)
             .replace(UNKNOWN, "\ufffd")
             .replace(INPUT, "\ufffd")
+            .replace(EVERYTHING, "\ufffd")
             .replace("\r\n", "\n")
             .replace("\0", "")
         )
@@ -4054,20 +4063,24 @@ def ralph_guard_judgement():
         return Judgement(GuardDecision.BLOCK, f"{danger.what}. Instead: {danger.instead}.", danger.family)
 
     PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
-    """Optional families; ``all`` turns on every one."""
+    """Families that the user may make stricter (``guard.packs``; ``all``: every one) or switch off (``guard.allow``)."""
 
     class GuardRules(NamedTuple):
         """What the user chose."""
 
         allow: tuple[str, ...] = ()
-        """Commands that are always allowed: the exact text, or a pattern with ``*`` for one simple command."""
+        """Commands that are always allowed: the exact text, a pattern with ``*`` for one simple command, or one of ``PACKS``."""
         packs: frozenset[str] = frozenset()
-        """Optional families that are on."""
+        """Families that are to be strict."""
         cwd: str = ""
         """The absolute working directory, if known: absolute paths below it count as the project's own."""
 
         def has_pack(self, pack: str) -> bool:
             return pack in self.packs or "all" in self.packs
+
+        def allows_family(self, family: str) -> bool:
+            """Switched off by its name alone."""
+            return family in self.allow
 
     DEFAULT_RULES = GuardRules()
     return locals()
@@ -4150,6 +4163,8 @@ def ralph_guard_marks():
     """Text that only the running shell knows."""
     INPUT = "\ue001"
     """What xargs or parallel inserts: anything at all."""
+    EVERYTHING = "\ue002"
+    """Before what a listing names: ``docker ps`` all containers, ``pgrep NAME`` all processes of that name."""
 
     TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
 
@@ -4222,8 +4237,8 @@ def ralph_guard_options():
         name, equals, _ = word.partition("=")
         return bool(equals) and name.replace("_", "a").isalnum()
 
-    def has_flag(options: list[str], short: str = "", long: str = "", *, shortest: int = 4) -> bool:
-        """Whether a flag is given: ``-f`` alone or among others (``-df``), ``--force`` or an abbreviation (``--forc``).
+    def has_flag(options: list[str], short: str = "", long: str = "") -> bool:
+        """Whether a flag is given: ``-f`` alone or among others (``-df``), ``--force`` or any abbreviation (``--fo``).
 
     The last of ``--force`` and ``--no-force`` decides, as in git and in GNU programs.
     """
@@ -4231,9 +4246,11 @@ def ralph_guard_options():
         for option in options:
             if option.startswith("--"):
                 name = option[2:].partition("=")[0].lower()
-                if long and len(name) >= min(shortest, len(long)) and long.startswith(name):
+                if not long or not name:
+                    continue
+                if long.startswith(name):
                     given = True
-                elif long and name.startswith("no-") and long.startswith(name[3:]) and len(name) > 5:
+                elif name.startswith("no-") and long.startswith(name[3:]) and len(name) > 5:
                     given = False
             elif short and short in option[1:]:
                 given = True
@@ -4253,7 +4270,7 @@ def ralph_guard_options():
 
     _VERB = LazyPattern(
         r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
-        r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_](?:delete|destroy|remove|purge)"
+        r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_:](?:delete|destroy|remove|purge)"
     )
     _GLOBAL_VALUED = words_in(
         "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
@@ -4277,9 +4294,9 @@ def ralph_guard_options():
         return words
 
     def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
-        """The first destructive verb, or nothing."""
+        """The first destructive verb, or nothing. A word with a dot or slash is a name."""
         for word in words[:5]:
-            if word in more or _VERB.fullmatch(word.lower()):
+            if word in more or (not {*"./"} & {*word} and _VERB.fullmatch(word.lower())):
                 return word
         return ""
 
@@ -4450,6 +4467,25 @@ def ralph_guard_places():
     def is_secret_file(path: str) -> bool:
         """A file that holds keys or passwords, by its name."""
         return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
+
+    _THROWAWAY = LazyPattern(
+        r"(?i)(?:.*[^a-z])?(?:tests?|testing|tmp|temp|ci|e2e|scratch|fixtures?|throwaway|ephemeral|localstack|minikube|k3d|kind-\w.*|docker-desktop)"
+        r"(?:[^a-z].*)?"
+    )
+
+    def is_throwaway(name: str) -> bool:
+        """The name of a database, volume or cluster says that it was made for a test."""
+        return len(name) < 1_000 and bool(_THROWAWAY.fullmatch(name))
+
+    _HOST = LazyPattern(r"(?:\w+://)?(?:[^@/\s]*@)?([\w.-]+)(?::\d+)?(?:[/?#:].*)?")
+    _PRIVATE_HOST = LazyPattern(
+        r"localhost|.*\.(?:local|localhost|test|internal|lan)|127\..*|10\..*|192\.168\..*|172\.(?:1[6-9]|2\d|3[01])\..*|0\.0\.0\.0|[^.]*"
+    )
+
+    def is_public_host(word: str) -> bool:
+        """A URL or host name of a machine elsewhere: one with a dot that no private network uses."""
+        found = _HOST.fullmatch(word)
+        return found is not None and "://" in word[:9] and not _PRIVATE_HOST.fullmatch(found[1])
     return locals()
 
 def ralph_guard_program_lists():
@@ -4639,8 +4675,8 @@ def ralph_guard_programs_carriers():
                 options, _ = split_options(words[number + 1 :])
                 if any(UNKNOWN in option for option in options):
                     return True
-                recursive = has_flag(options, "r", "recursive", shortest=1) or has_flag(options, "R")
-                return recursive and has_flag(options, "f", "force", shortest=1)
+                recursive = has_flag(options, "r", "recursive") or has_flag(options, "R")
+                return recursive and has_flag(options, "f", "force")
         return False
 
     def _start_each(walk: Walk, start: Start, command: list[str], cwd: str) -> None:
@@ -5543,11 +5579,15 @@ def ralph_guard_programs_text_runners():
 
     import shlex
 
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; split_words = _m["split_words"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.programs.wrappers"); wrapped_command = _m["wrapped_command"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
+    _m = _module("ralph.guard.shell.scope"); Scope = _m["Scope"]
 
     _SSH_VALUED = tuple(words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"))
+
+    _KEY_ADDED = LazyPattern(r">>\s*\S*\.ssh/authorized_keys")
 
     def start_su(walk: Walk, start: Start) -> None:
         """``su -c``, ``flock FILE -c``, ``script -c``: a text for a shell among the options."""
@@ -5572,12 +5612,14 @@ def ralph_guard_programs_text_runners():
             walk.start(walk, start.with_words(wrapped))
 
     def start_ssh(walk: Walk, start: Start) -> None:
+        """What it runs on another machine is judged like a command here."""
         walk.ask_families(start)
-        if not walk.rules.has_pack("remote"):
+        if walk.rules.allows_family("remote"):
             return
         words = words_after_options(start.words[1:], _SSH_VALUED)
-        if words[1:]:
-            walk_text(walk, " ".join(words[1:]), start.scope.copy())
+        text = " ".join(words[1:]) or start.feed.text or ""
+        # Adding a key there is how people log in, and there is no other way to write it.
+        walk_text(walk, _KEY_ADDED.sub("", text), Scope())
 
     def start_cmd(walk: Walk, start: Start) -> None:
         """``cmd /c …``."""
@@ -6285,7 +6327,7 @@ def ralph_guard_shell_output():
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.limits"); MAX_PRINTED_CHARS = _m["MAX_PRINTED_CHARS"]
-    _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]; TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
     _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
 
@@ -6329,6 +6371,9 @@ def ralph_guard_shell_output():
             return operands[-1]
         if program == "whoami":
             return "user"
+        if program in ("docker", "podman", "nerdctl") and {"ps", "ls", "images"} & set(operands[:2]):
+            is_chosen = any(word.startswith(("-f", "--filter", "-n", "-l")) for word in arguments)
+            return None if is_chosen else f"{EVERYTHING}{program}"
         if program in ("true", ":"):
             return ""
         return None
@@ -8047,17 +8092,15 @@ _MODULES = {
     "ralph.domain.tasks.circles": ralph_domain_tasks_circles,
     "ralph.domain.text.reader": ralph_domain_text_reader,
     "ralph.domain.text.strict_json": ralph_domain_text_strict_json,
-    "ralph.guard.families.backup": ralph_guard_families_backup,
     "ralph.guard.families.call": ralph_guard_families_call,
     "ralph.guard.families.catalogue": ralph_guard_families_catalogue,
-    "ralph.guard.families.cloud": ralph_guard_families_cloud,
+    "ralph.guard.families.clients": ralph_guard_families_clients,
     "ralph.guard.families.containers": ralph_guard_families_containers,
     "ralph.guard.families.databases": ralph_guard_families_databases,
     "ralph.guard.families.files": ralph_guard_families_files,
     "ralph.guard.families.git": ralph_guard_families_git,
     "ralph.guard.families.other_vcs": ralph_guard_families_other_vcs,
     "ralph.guard.families.permissions": ralph_guard_families_permissions,
-    "ralph.guard.families.publish": ralph_guard_families_publish,
     "ralph.guard.families.remote": ralph_guard_families_remote,
     "ralph.guard.families.secrets": ralph_guard_families_secrets,
     "ralph.guard.families.services": ralph_guard_families_services,

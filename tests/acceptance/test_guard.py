@@ -85,9 +85,18 @@ def test_settings_allow_commands_and_choose_packs(project: Project) -> None:
     assert guard(project, "git clean -fdx").returncode == 0
     assert guard(project, "git push --force origin mine/topic").returncode == 0
     assert guard(project, "git push --force origin main").returncode == 1
-    assert guard(project, "terraform destroy").returncode == 1
+    assert guard(project, "terraform taint x").returncode == 1
     assert guard(project, "npm publish").returncode == 0
     assert guard(project, "--pack", "publish", "npm publish").returncode == 1
+
+
+def test_one_word_of_the_settings_allows_a_family(project: Project) -> None:
+    assert guard(project, "terraform destroy").returncode == 1
+
+    project.settings(guard={"allow": ["cloud"]})
+
+    assert guard(project, "terraform destroy").returncode == 0
+    assert guard(project, "kubectl delete namespace production").returncode == 1
 
 
 def test_wrong_settings_are_named_and_nothing_is_allowed(project: Project) -> None:

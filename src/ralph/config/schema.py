@@ -198,10 +198,13 @@ class GuardSettings:
     allow: tuple[str, ...] = setting(
         STRINGS,
         (),
-        "Commands that are always allowed: an exact command line, or one simple command in which `*` matches any text.",
+        "What is always allowed: an exact command line, one simple command in which `*` matches any text, or a family by its"
+        " name (`cloud`, `databases` …: see docs/guard.md).",
     )
     packs: tuple[str, ...] = setting(
-        ListOf(Choice(*PACKS, "all"), of="strings"), (), "Optional families to turn on; `all`: every one."
+        ListOf(Choice(*PACKS, "all"), of="strings"),
+        (),
+        "Families of dangers to be strict about; `all`: every one.",
     )
 
 

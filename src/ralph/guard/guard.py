@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralph.guard.judgement import ALLOWED, DEFAULT_RULES, Danger, GuardRules, Judgement, blocked
 from ralph.guard.limits import MAX_COMMAND_CHARS, TOO_DEEP, TooComplex
-from ralph.guard.marks import INPUT, UNKNOWN
+from ralph.guard.marks import EVERYTHING, INPUT, UNKNOWN
 from ralph.guard.programs.handlers import start_program
 from ralph.guard.script_walk import walk_script
 from ralph.guard.shell.scope import Scope
@@ -26,6 +26,7 @@ def judge(command: str, rules: GuardRules = DEFAULT_RULES) -> Judgement:
         command.translate(_DASHES)
         .replace(UNKNOWN, "\ufffd")
         .replace(INPUT, "\ufffd")
+        .replace(EVERYTHING, "\ufffd")
         .replace("\r\n", "\n")
         .replace("\0", "")
     )

@@ -37,21 +37,25 @@ def blocked(danger: Danger) -> Judgement:
 
 
 PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
-"""Optional families; ``all`` turns on every one."""
+"""Families that the user may make stricter (``guard.packs``; ``all``: every one) or switch off (``guard.allow``)."""
 
 
 class GuardRules(NamedTuple):
     """What the user chose."""
 
     allow: tuple[str, ...] = ()
-    """Commands that are always allowed: the exact text, or a pattern with ``*`` for one simple command."""
+    """Commands that are always allowed: the exact text, a pattern with ``*`` for one simple command, or one of ``PACKS``."""
     packs: frozenset[str] = frozenset()
-    """Optional families that are on."""
+    """Families that are to be strict."""
     cwd: str = ""
     """The absolute working directory, if known: absolute paths below it count as the project's own."""
 
     def has_pack(self, pack: str) -> bool:
         return pack in self.packs or "all" in self.packs
+
+    def allows_family(self, family: str) -> bool:
+        """Switched off by its name alone."""
+        return family in self.allow
 
 
 DEFAULT_RULES = GuardRules()

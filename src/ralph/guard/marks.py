@@ -6,6 +6,8 @@ UNKNOWN = "\ue000"
 """Text that only the running shell knows."""
 INPUT = "\ue001"
 """What xargs or parallel inserts: anything at all."""
+EVERYTHING = "\ue002"
+"""Before what a listing names: ``docker ps`` all containers, ``pgrep NAME`` all processes of that name."""
 
 TEMPORARY_FOLDER = "/tmp"  # noqa: S108 (what commands say, not a file of ours)
 

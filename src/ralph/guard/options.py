@@ -68,8 +68,8 @@ def is_assignment(word: str) -> bool:
     return bool(equals) and name.replace("_", "a").isalnum()
 
 
-def has_flag(options: list[str], short: str = "", long: str = "", *, shortest: int = 4) -> bool:
-    """Whether a flag is given: ``-f`` alone or among others (``-df``), ``--force`` or an abbreviation (``--forc``).
+def has_flag(options: list[str], short: str = "", long: str = "") -> bool:
+    """Whether a flag is given: ``-f`` alone or among others (``-df``), ``--force`` or any abbreviation (``--fo``).
 
     The last of ``--force`` and ``--no-force`` decides, as in git and in GNU programs.
     """
@@ -77,9 +77,11 @@ def has_flag(options: list[str], short: str = "", long: str = "", *, shortest: i
     for option in options:
         if option.startswith("--"):
             name = option[2:].partition("=")[0].lower()
-            if long and len(name) >= min(shortest, len(long)) and long.startswith(name):
+            if not long or not name:
+                continue
+            if long.startswith(name):
                 given = True
-            elif long and name.startswith("no-") and long.startswith(name[3:]) and len(name) > 5:
+            elif name.startswith("no-") and long.startswith(name[3:]) and len(name) > 5:
                 given = False
         elif short and short in option[1:]:
             given = True
@@ -101,7 +103,7 @@ def value_of_option(words: list[str], names: Collection[str]) -> str | None:
 
 _VERB = LazyPattern(
     r"(?:batch-)?(?:delete|destroy|remove|purge|terminate|drop|prune|wipe|erase|deregister|revoke|unregister|uninstall)(?:[-_:].*)?"
-    r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_](?:delete|destroy|remove|purge)"
+    r"|rm|rb|rmi|del|rmdir|deletefile|.*[-_:](?:delete|destroy|remove|purge)"
 )
 _GLOBAL_VALUED = words_in(
     "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
@@ -127,9 +129,9 @@ def command_words(arguments: list[str]) -> list[str]:
 
 
 def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> str:
-    """The first destructive verb, or nothing."""
+    """The first destructive verb, or nothing. A word with a dot or slash is a name."""
     for word in words[:5]:
-        if word in more or _VERB.fullmatch(word.lower()):
+        if word in more or (not {*"./"} & {*word} and _VERB.fullmatch(word.lower())):
             return word
     return ""
 

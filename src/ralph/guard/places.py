@@ -178,3 +178,26 @@ _SECRET_FILES = LazyPattern(
 def is_secret_file(path: str) -> bool:
     """A file that holds keys or passwords, by its name."""
     return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
+
+
+_THROWAWAY = LazyPattern(
+    r"(?i)(?:.*[^a-z])?(?:tests?|testing|tmp|temp|ci|e2e|scratch|fixtures?|throwaway|ephemeral|localstack|minikube|k3d|kind-\w.*|docker-desktop)"
+    r"(?:[^a-z].*)?"
+)
+
+
+def is_throwaway(name: str) -> bool:
+    """The name of a database, volume or cluster says that it was made for a test."""
+    return len(name) < 1_000 and bool(_THROWAWAY.fullmatch(name))
+
+
+_HOST = LazyPattern(r"(?:\w+://)?(?:[^@/\s]*@)?([\w.-]+)(?::\d+)?(?:[/?#:].*)?")
+_PRIVATE_HOST = LazyPattern(
+    r"localhost|.*\.(?:local|localhost|test|internal|lan)|127\..*|10\..*|192\.168\..*|172\.(?:1[6-9]|2\d|3[01])\..*|0\.0\.0\.0|[^.]*"
+)
+
+
+def is_public_host(word: str) -> bool:
+    """A URL or host name of a machine elsewhere: one with a dot that no private network uses."""
+    found = _HOST.fullmatch(word)
+    return found is not None and "://" in word[:9] and not _PRIVATE_HOST.fullmatch(found[1])

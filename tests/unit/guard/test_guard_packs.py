@@ -1,4 +1,4 @@
-"""Optional packs: off by default, each blocks its own family and nothing else of it."""
+"""Families that the user may switch off with one word, or make stricter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from ralph.guard.guard import judge
 from ralph.guard.judgement import PACKS, GuardRules
 
-DANGEROUS = {
+DESTRUCTIVE = {
     "backup": [
         "restic forget latest --prune",
         "borg prune repo",
@@ -27,22 +27,44 @@ DANGEROUS = {
     "containers": [
         "docker system prune -af",
         "docker volume rm data",
-        "docker rm -f web",
         "docker compose down -v",
+        "docker rm -f $(docker ps -aq)",
         "kubectl delete namespace prod",
         "kubectl drain node",
         "helm uninstall app",
     ],
     "databases": [
-        "dropuser app",
         "psql -c 'DELETE FROM t'",
         "mysql -e 'UPDATE t SET a = 1'",
         "mongosh --eval 'db.users.deleteMany({})'",
         "rails db:reset",
         "php artisan migrate:fresh",
         "python manage.py flush",
-        "echo 'drop table t;' | sqlite3 x.db",
     ],
+    "publish": [],
+    "remote": ["ssh host 'rm -rf /srv'", "ssh -p 22 host git reset --hard"],
+    "services": [
+        "curl -X DELETE https://api.example.com/x",
+        "gh repo delete a/b --yes",
+        "vault kv destroy secret/x",
+        "kafka-topics --delete --topic x",
+        "stripe products delete p",
+    ],
+    "strict": [],
+}
+"""Blocked unless the user allows the family."""
+
+STRICT = {
+    "backup": ["rclone sync a remote:b", "restic unlock"],
+    "cloud": ["aws ec2 stop-instances --instance-ids i-1", "terraform taint x"],
+    "containers": [
+        "docker rm -f web",
+        "docker stop web",
+        "docker image prune -f",
+        "kubectl delete pod x",
+        "kind delete cluster",
+    ],
+    "databases": ["dropuser app", "rails db:rollback", "echo 'drop table t;' | sqlite3 x.db"],
     "publish": [
         "npm publish",
         "cargo publish",
@@ -53,21 +75,12 @@ DANGEROUS = {
         "pip uninstall -y x",
         "apt-get remove git",
     ],
-    "remote": [
-        "ssh host 'rm -rf /srv'",
-        "ssh -p 22 host git reset --hard",
-        "scp x host:/etc/passwd",
-        "rsync -a --delete a/ host:b/",
-        "ssh-add -D",
-    ],
+    "remote": ["scp x host:/etc/passwd", "rsync -a --delete a/ host:b/", "ssh-add -D"],
     "services": [
-        "curl -X DELETE https://api.example.com/x",
-        "gh repo delete a/b --yes",
-        "vault kv destroy secret/x",
-        "kafka-topics --delete --topic x",
-        "stripe products delete p",
+        "curl -X DELETE http://localhost/x",
         "systemctl stop nginx",
         "curl -XPOST localhost:9200/x/_delete_by_query",
+        "gh pr merge 3 --delete-branch",
     ],
     "strict": [
         "git push origin main",
@@ -76,6 +89,8 @@ DANGEROUS = {
         "git commit --amend",
     ],
 }
+"""Blocked only when the pack is on."""
+
 HARMLESS = {
     "backup": ["restic snapshots", "borg list repo", "rclone ls remote:"],
     "cloud": [
@@ -98,6 +113,7 @@ HARMLESS = {
         "psql -c 'DELETE FROM t WHERE id = 3'",
         "redis-cli GET x",
         "rails db:migrate",
+        "sqlite3 test.db 'DROP TABLE IF EXISTS foo; CREATE TABLE foo(id int)'",
     ],
     "publish": ["npm publish --dry-run", "npm run build", "cargo build", "pip install x", "mvn test"],
     "remote": ["ssh host uptime", "scp x host:/tmp/", "rsync -an --delete a/ b/", "rsync -a a/ b/"],
@@ -116,9 +132,17 @@ def rules(*packs: str) -> GuardRules:
     return GuardRules(packs=frozenset(packs))
 
 
+@pytest.mark.parametrize("family", PACKS)
+def test_what_destroys_is_blocked_until_the_user_allows_the_family_by_its_name(family: str) -> None:
+    for command in DESTRUCTIVE[family]:
+        assert judge(command).is_blocked, command
+        assert not judge(command, GuardRules(allow=(family,))).is_blocked, command
+        assert judge(command, rules("all")).is_blocked, command
+
+
 @pytest.mark.parametrize("pack", PACKS)
-def test_a_pack_blocks_only_when_it_is_chosen(pack: str) -> None:
-    for command in DANGEROUS[pack]:
+def test_a_pack_blocks_more_when_it_is_chosen(pack: str) -> None:
+    for command in STRICT[pack]:
         assert not judge(command).is_blocked, command
         assert judge(command, rules(pack)).is_blocked, command
         assert judge(command, rules("all")).is_blocked, command
@@ -127,3 +151,14 @@ def test_a_pack_blocks_only_when_it_is_chosen(pack: str) -> None:
 @pytest.mark.parametrize("pack", PACKS)
 def test_a_pack_leaves_everyday_commands_alone(pack: str) -> None:
     assert [command for command in HARMLESS[pack] if judge(command, rules(pack)).is_blocked] == []
+
+
+def test_one_word_allows_one_family_and_no_other() -> None:
+    cloud = GuardRules(allow=("cloud",))
+
+    assert not judge("terraform destroy && make", cloud).is_blocked
+    assert judge("terraform destroy && rm -rf /", cloud).is_blocked
+    assert judge("kubectl delete ns prod", cloud).is_blocked
+    assert judge("git reset --hard", GuardRules(allow=("git", "files"))).is_blocked, (
+        "the core cannot be named"
+    )

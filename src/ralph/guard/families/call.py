@@ -43,8 +43,8 @@ class Words(NamedTuple):
     options: list[str]
     operands: list[str]
 
-    def has(self, short: str = "", long: str = "", *, shortest: int = 4) -> bool:
-        return has_flag(self.options, short, long, shortest=shortest)
+    def has(self, short: str = "", long: str = "") -> bool:
+        return has_flag(self.options, short, long)
 
     @property
     def verb(self) -> str:

@@ -1,80 +1,102 @@
-"""Databases. Always on: dropping a table or database on a server, and anything that mentions production.
+"""Databases on a server: dropping, emptying, resetting by a migration tool. A database in a file is the project's own.
 
-The rest is everyday work on a local database, so it is an optional pack.
+A name that says test is enough to be left alone, one that says production to be watched. The pack also covers databases in
+files, single indexes and steps back in migrations.
 """
 
 from __future__ import annotations
 
-import re
-
 from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
-from ralph.guard.options import is_only_asking, words_in
+from ralph.guard.options import base_name, is_only_asking, words_in
+from ralph.guard.places import is_throwaway
 
 _CLIENTS = words_in(
     "psql mysql mariadb sqlite3 sqlcmd duckdb cockroach clickhouse-client cqlsh mongosh mongo redis-cli usql pgcli mycli bq snowsql"
     " influx valkey-cli neo4j cypher-shell"
 )
-_SQL = LazyPattern(
-    r"(?is)\bdrop\s+(?:table|database|schema|index|view|user|role|keyspace|collection)\b|\btruncate\s+(?:table\s+)?\w"
-    r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$|\balter\s+table\s+\S+\s+drop\b"
+_LOSS = LazyPattern(
+    r"(?is)\bdrop\s+(?:table|database|schema|keyspace|collection|owned)\b|\btruncate\s+(?:table\s+)?\w|\bflush(?:all|db)\b"
+    r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$"
+    r"|dropDatabase\s*\(|\.drop\s*\(|\.(?:deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?\)"
 )
-_DOCUMENT = LazyPattern(
-    r"(?i)\.(?:drop|dropDatabase|deleteMany|remove|dropIndexes)\s*\(|\bflush(?:all|db)\b|\bconfig\s+resetstat|\bdebug\s+segfault"
+_STRICT_LOSS = LazyPattern(
+    r"(?is)\bdrop\s+(?:index|view|user|role)\b|\balter\s+table\s+\S+\s+drop\b|\.(?:deleteMany|remove|dropIndexes)\s*\("
+    r"|\bconfig\s+resetstat|\bdebug\s+segfault"
 )
-_MIGRATION = LazyPattern(
-    r"(?i)db:(?:drop|reset|purge|truncate\S*|migrate:reset|schema:load)|migrate:(?:fresh|reset|rollback)|db:wipe"
-)
-_WHOLE = LazyPattern(
-    r"(?i)\bdrop\s+(?:table|database|schema|keyspace)\b|\btruncate\s+(?:table\s+)?\w|\bflushall\b|dropDatabase\s*\("
-)
+_RESETS = {
+    **dict.fromkeys(("rails", "rake"), r"\bdb:(?:drop|reset|purge|truncate\w*|migrate:reset)"),
+    "artisan": r"migrate:(?:fresh|reset)|db:wipe",
+    "console": r"doctrine:(?:database|schema):drop",
+    "prisma": r"migrate reset|db push .*--force-reset",
+    **dict.fromkeys(("manage.py", "django-admin"), r"(?:^| )(?:flush|reset_db)\b|\bmigrate \w+ zero\b"),
+    **dict.fromkeys(("alembic", "flask"), r"\bdowngrade (?:.* )?base\b"),
+    "knex": r"migrate:rollback .*--all",
+    **dict.fromkeys(("sequelize", "sequelize-cli"), r"db:drop|undo:all"),
+    **dict.fromkeys(("typeorm", "typeorm-ts-node-commonjs", "mikro-orm"), r"schema:(?:drop|fresh)"),
+    "mix": r"ecto\.(?:drop|reset)",
+    "dotnet": r"ef database drop",
+    "flyway": r"\bclean\b",
+    "liquibase": r"drop-?all",
+    **dict.fromkeys(("dbmate", "migrate"), r"(?:^| )drop\b|(?:^| )down\b.* -all"),
+    "goose": r"\breset\b|down-to 0",
+    **dict.fromkeys(("sqlx", "diesel"), r"database (?:drop|reset)"),
+    "sea-orm-cli": r"migrate (?:fresh|reset|refresh)",
+    "atlas": r"schema clean",
+    "supabase": r"db reset",
+    "mongorestore": r"--drop\b",
+    "mysqladmin": r"\bdrop\b",
+    "dropdb": r"",
+}
+"""Tools, and what of their words empties or drops a database."""
+_STRICT_RESETS = {
+    **dict.fromkeys(("rails", "rake"), r"db:(?:schema:load|rollback)"),
+    "artisan": r"migrate:rollback",
+    "mysqladmin": r"shutdown",
+    "dropuser": r"",
+}
+_PATTERNS = {
+    text: LazyPattern(f"(?i){text}") for table in (_RESETS, _STRICT_RESETS) for text in table.values()
+}
 _WITH_HOST = _CLIENTS | {"dropdb", "dropuser", "mysqladmin"}
 """Their -h names a host."""
 _LOCAL = words_in("sqlite3 duckdb")
-"""Databases in a file: the project's own."""
 _PRODUCTION = LazyPattern(r"(?i)\bprod(?:uction)?\b")
 _BACKUP_FIRST = "take a backup and ask the user; a SELECT shows what would be lost"
 
 
 def check_databases(call: Call) -> Danger | None:
-    danger = _check_database(call)
-    if danger is None or call.rules.has_pack("databases"):
-        return danger
-    is_whole = _WHOLE.search(_said(call)) or call.program == "dropdb"
-    is_whole = is_whole or (call.program == "mysqladmin" and "drop" in call.arguments)
-    if call.program not in _LOCAL and is_whole:
-        return danger
-    said = [*call.arguments, *(value for name, value in call.environment.items() if name.endswith("ENV"))]
-    return danger if any(_PRODUCTION.search(word) for word in said) else None
-
-
-def _said(call: Call) -> str:
-    return "\n".join([" ".join(call.arguments), *call.arguments, call.input_text])
-
-
-def _check_database(call: Call) -> Danger | None:
-    words = call.arguments
-    if is_only_asking([word for word in words if word != "-h" or call.program not in _WITH_HOST]):
+    tool, words = _tool_of(call)
+    if tool not in _CLIENTS and tool not in _RESETS and tool not in _STRICT_RESETS:
         return None
-    if call.program in ("dropdb", "dropuser"):
-        return Danger("databases", f"{call.program} deletes a database or account", _BACKUP_FIRST)
-    if call.program in _CLIENTS and (_SQL.search(_said(call)) or _DOCUMENT.search(_said(call))):
-        return Danger("databases", "this deletes data", _BACKUP_FIRST)
-    if call.program == "mysqladmin" and ({"drop", "shutdown"} & set(words)):
-        return Danger("databases", "mysqladmin deletes or stops the database", _BACKUP_FIRST)
-    if (
-        call.program in ("rails", "rake", "artisan", "mix", "bin/rails")
-        or "artisan" in words
-        or "rails" in words
-    ) and any(_MIGRATION.search(word) or word in ("ecto.drop", "ecto.reset") for word in words):
-        return Danger("databases", "this empties the database", _BACKUP_FIRST)
-    if call.program in ("prisma", "npx", "bunx", "pnpm") and re.search(
-        r"migrate reset|db push .*--force-reset", " ".join(words)
-    ):
-        return Danger("databases", "this empties the database", _BACKUP_FIRST)
-    if {"flush", "sqlflush", "reset_db"} & set(words[:2]) and any(
-        word.endswith("manage.py") for word in (call.program, *words)
-    ):
-        return Danger("databases", "this empties the database", _BACKUP_FIRST)
+    if is_only_asking([word for word in words if word != "-h" or tool not in _WITH_HOST]):
+        return None
+    settings = [
+        value for name, value in call.environment.items() if name.endswith(("ENV", "URL", "DATABASE"))
+    ]
+    named = [*words, *settings]
+    is_production = any(map(_PRODUCTION.search, named))
+    is_strict = call.rules.has_pack("databases") or is_production
+    if not is_production and any(is_throwaway(word) for word in named if " " not in word):
+        return None
+    if tool in _CLIENTS:
+        if tool in _LOCAL and not is_strict:
+            return None
+        said = "\n".join([" ".join(words), *words, call.input_text])
+        loses = _LOSS.search(said) or (is_strict and _STRICT_LOSS.search(said))
+        return Danger("databases", "this deletes data", _BACKUP_FIRST) if loses else None
+    tables = (_RESETS, _STRICT_RESETS) if is_strict else (_RESETS,)
+    line = " ".join(words)
+    if any(tool in table and _PATTERNS[table[tool]].search(line) for table in tables):
+        return Danger("databases", f"{tool} empties or drops a database", _BACKUP_FIRST)
     return None
+
+
+def _tool_of(call: Call) -> tuple[str, list[str]]:
+    """``python manage.py``, ``php artisan`` and ``python -m alembic`` are manage.py, artisan and alembic."""
+    words = call.arguments
+    if call.program not in _RESETS and (call.program == "php" or call.program.startswith("py")):
+        at = 1 if words[:1] == ["-m"] else 0
+        return (base_name(words[at]), words[at + 1 :]) if words[at:] else ("", [])
+    return call.program, words

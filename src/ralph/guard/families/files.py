@@ -82,8 +82,8 @@ def _removal_flags(call: Call, options: list[str]) -> tuple[bool, bool]:
         return any(option.startswith("-r") for option in lowered), any(
             option.startswith("-fo") for option in lowered
         )
-    is_recursive = has_flag(options, "r", "recursive", shortest=1) or has_flag(options, "R")
-    is_forced = has_flag(options, "f", "force", shortest=1) or any(
+    is_recursive = has_flag(options, "r", "recursive") or has_flag(options, "R")
+    is_forced = has_flag(options, "f", "force") or any(
         option == "-FR" or option == "-RF" for option in options
     )
     return is_recursive, is_forced or call.program == "srm"

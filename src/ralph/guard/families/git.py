@@ -135,7 +135,7 @@ def _forces_push(words: Words) -> bool:
 
 
 def _deletes_on_remote(words: Words) -> bool:
-    return words.has("d", "delete", shortest=3) or any(
+    return words.has("d", "delete") or any(
         operand.startswith(":") and len(operand) > 1 for operand in words.operands
     )
 
@@ -155,7 +155,7 @@ def _starts_rebase(words: Words) -> bool:
 
 
 def _aborts(words: Words) -> bool:
-    return words.has(long="abort", shortest=2)
+    return words.has(long="abort")
 
 
 # --- the rules -------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ _LEAVE_TO_GC = "leave it to git gc"
 _PUSH = (
     Rule(_forces_push, "git push --force can overwrite other people's commits", _PUSH_GENTLY),
     Rule(
-        lambda words: words.has(long="mirror", shortest=3) or words.has(long="prune"),
+        lambda words: words.has(long="mirror") or words.has(long="prune"),
         "git push --mirror or --prune deletes branches on the remote",
         _PUSH_GENTLY,
     ),
@@ -194,12 +194,12 @@ _REWRITE = (
 _RULES: dict[str, tuple[Rule, ...]] = {
     "reset": (
         Rule(
-            lambda words: words.has(long="hard", shortest=2),
+            lambda words: words.has(long="hard"),
             "git reset --hard discards uncommitted changes",
             _COMMIT_FIRST,
         ),
         Rule(
-            lambda words: words.has(long="merge", shortest=2),
+            lambda words: words.has(long="merge"),
             "git reset --merge discards uncommitted changes",
             _COMMIT_FIRST,
         ),
@@ -237,9 +237,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "send-pack": _PUSH,
     "branch": (
         Rule(
-            lambda words: (
-                words.has("D") or (words.has("d", "delete", shortest=3) and words.has("f", "force"))
-            ),
+            lambda words: words.has("D") or (words.has("d", "delete") and words.has("f", "force")),
             "git branch -D can lose commits that are nowhere else",
             _SAFE_DELETE,
         ),
@@ -257,7 +255,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "tag": (
-        Rule(lambda words: words.has("d", "delete", shortest=3), "git tag -d deletes a tag", _LEAVE_IT),
+        Rule(lambda words: words.has("d", "delete"), "git tag -d deletes a tag", _LEAVE_IT),
         Rule(
             lambda words: words.has("f", "force") and words.operands,
             "git tag --force moves a tag",

@@ -1,4 +1,4 @@
-"""Optional pack: services with an API or a command-line client, from monitoring to payments."""
+"""Services behind HTTP. By default: deleting on a public host. The pack: any deletion, stopping services, client code."""
 
 from __future__ import annotations
 
@@ -7,20 +7,10 @@ import re
 from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
-from ralph.guard.options import command_words, destructive_word, is_only_asking, value_of_option, words_in
+from ralph.guard.options import is_only_asking, value_of_option, words_in
+from ralph.guard.places import is_public_host
 
 _HTTP_CLIENTS = words_in("curl wget http https xh xhs httpie")
-_SERVICE_TOOLS = words_in(
-    "gh glab vault op doppler kafka-topics kafka-consumer-groups kafka-acls kafka-configs rabbitmqctl rabbitmqadmin nats circleci"
-    " gitlab-runner flipt ldcli split unleash datadog-ci newrelic pd splunk stripe braintree square algolia meilisearch sentry-cli"
-    " auth0 okta twilio sendgrid mailgun postmark launchdarkly jenkins-cli java pulsar-admin etcdctl chef knife puppet haproxy nginx"
-    " traefik promtool amtool grafana-cli logcli elastic opensearch-cli gitlab-rake gitlab-backup"
-)
-_SERVICE_VERBS = words_in(
-    "archive roll clear clean forget_cluster_node clear_permissions delete_user delete_vhost disable remove-secret reset cancel"
-    " delete_queue purge_queue stop_app force_boot gitlab:backup:restore restore stop"
-)
-_SERVICE_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
 _PATHS = LazyPattern(
     r"_delete_by_query|delete_series|doDelete|/_close\b|delete-batch|/_forcemerge|mutation\W.{0,300}\bdelete\w*|/kill\b|clean_tombstones"
 )
@@ -37,21 +27,22 @@ def check_services(call: Call) -> Danger | None:
         return None
     if call.program in _HTTP_CLIENTS:
         return _check_request(call)
-    if call.program in _SERVICE_TOOLS:
-        return _check_tool(call)
-    if call.program in ("nsupdate",) or (
-        call.program == "dig" and "axfr" in [word.lower() for word in words]
-    ):
-        return Danger("services", "this changes or copies a DNS zone", _ASK)
-    if call.program == "socat" and re.search(r"(?m)^\s*(?:disable|shutdown|del)\b", call.input_text):
-        return Danger("services", "this takes servers out of service", _ASK)
-    if call.program in ("service", "systemctl", "rc-service") and {"stop", "disable", "mask"} & set(words):
-        return Danger("services", "this stops a service", _ASK)
-    if call.program == "rm" and any(word.startswith("/etc/") for word in words):
-        return Danger("services", "this removes a service's settings", _ASK)
-    if _CLIENT_CODE.search(" ".join((call.program, *words))) and call.program not in _TEXT_SHOWERS:
-        return Danger("services", "this deletes a service's data", _ASK)
-    return None
+    if not call.rules.has_pack("services"):
+        return None
+    what = ""
+    if call.program == "nsupdate" or (call.program == "dig" and "axfr" in map(str.lower, words)):
+        what = "this changes or copies a DNS zone"
+    elif call.program == "socat" and re.search(r"(?m)^\s*(?:disable|shutdown|del)\b", call.input_text):
+        what = "this takes servers out of service"
+    elif call.program in ("service", "systemctl", "rc-service") and {"stop", "disable", "mask"} & set(words):
+        what = "this stops a service"
+    elif call.program in ("haproxy", "nginx", "traefik") and {"-st", "-sf", "stop", "quit"} & set(words):
+        what = f"this stops {call.program}"
+    elif call.program == "rm" and any(word.startswith("/etc/") for word in words):
+        what = "this removes a service's settings"
+    elif call.program not in _TEXT_SHOWERS and _CLIENT_CODE.search(" ".join((call.program, *words))):
+        what = "this deletes a service's data"
+    return Danger("services", what, _ASK) if what else None
 
 
 def _check_request(call: Call) -> Danger | None:
@@ -59,28 +50,9 @@ def _check_request(call: Call) -> Danger | None:
     method = value_of_option(words, ("-X", "--request", "--method")) or next(
         (word for word in words[:2] if word.isupper()), ""
     )
-    if method.upper() == "DELETE":
+    is_strict = call.rules.has_pack("services")
+    if method.upper() == "DELETE" and (is_strict or any(map(is_public_host, words))):
         return Danger("services", "this deletes something through an API", _ASK)
-    if any(_PATHS.search(word) for word in words):
+    if is_strict and any(_PATHS.search(word) for word in words):
         return Danger("services", "this deletes or closes something through an API", _ASK)
-    return None
-
-
-def _check_tool(call: Call) -> Danger | None:
-    arguments = call.arguments
-    if call.program == "java" and not any("jenkins-cli" in word for word in arguments):
-        return None
-    if call.program in ("haproxy", "nginx", "traefik"):
-        stops = any(word in ("-st", "-sf", "stop", "quit") for word in arguments)
-        return Danger("services", f"this stops {call.program}", _ASK) if stops else None
-    method = value_of_option(arguments, ("-X", "--method"))
-    if method is not None and method.upper() == "DELETE":
-        return Danger("services", "this deletes something through an API", _ASK)
-    words = (
-        command_words(arguments)
-        if call.program != "java"
-        else [word for word in arguments if not word.startswith("-")]
-    )
-    if destructive_word(words, _SERVICE_VERBS) or any(_SERVICE_FLAGS.fullmatch(word) for word in arguments):
-        return Danger("services", f"{call.program} {' '.join(words[:3])} deletes or disables something", _ASK)
     return None

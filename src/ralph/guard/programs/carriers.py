@@ -99,8 +99,8 @@ def _removes_trees(words: list[str]) -> bool:
             options, _ = split_options(words[number + 1 :])
             if any(UNKNOWN in option for option in options):
                 return True
-            recursive = has_flag(options, "r", "recursive", shortest=1) or has_flag(options, "R")
-            return recursive and has_flag(options, "f", "force", shortest=1)
+            recursive = has_flag(options, "r", "recursive") or has_flag(options, "R")
+            return recursive and has_flag(options, "f", "force")
     return False
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import shlex
 
+from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.options import base_name, has_flag, split_options, split_words, words_after_options, words_in
 from ralph.guard.programs.wrappers import wrapped_command
 from ralph.guard.script_walk import walk_text
+from ralph.guard.shell.scope import Scope
 from ralph.guard.walk import Start, Walk
 
 _SSH_VALUED = tuple(words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"))
+
+_KEY_ADDED = LazyPattern(r">>\s*\S*\.ssh/authorized_keys")
 
 
 def start_su(walk: Walk, start: Start) -> None:
@@ -37,12 +41,14 @@ def start_watch(walk: Walk, start: Start) -> None:
 
 
 def start_ssh(walk: Walk, start: Start) -> None:
+    """What it runs on another machine is judged like a command here."""
     walk.ask_families(start)
-    if not walk.rules.has_pack("remote"):
+    if walk.rules.allows_family("remote"):
         return
     words = words_after_options(start.words[1:], _SSH_VALUED)
-    if words[1:]:
-        walk_text(walk, " ".join(words[1:]), start.scope.copy())
+    text = " ".join(words[1:]) or start.feed.text or ""
+    # Adding a key there is how people log in, and there is no other way to write it.
+    walk_text(walk, _KEY_ADDED.sub("", text), Scope())
 
 
 def start_cmd(walk: Walk, start: Start) -> None:

@@ -8,7 +8,7 @@ import re
 
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.limits import MAX_PRINTED_CHARS
-from ralph.guard.marks import TEMPORARY_FOLDER, UNKNOWN
+from ralph.guard.marks import EVERYTHING, TEMPORARY_FOLDER, UNKNOWN
 from ralph.guard.options import base_name, split_options
 from ralph.guard.shell.escapes import decode_escapes
 from ralph.guard.shell.scope import Scope
@@ -55,6 +55,9 @@ def _answer(program: str, arguments: list[str]) -> str | None:
         return operands[-1]
     if program == "whoami":
         return "user"
+    if program in ("docker", "podman", "nerdctl") and {"ps", "ls", "images"} & set(operands[:2]):
+        is_chosen = any(word.startswith(("-f", "--filter", "-n", "-l")) for word in arguments)
+        return None if is_chosen else f"{EVERYTHING}{program}"
     if program in ("true", ":"):
         return ""
     return None

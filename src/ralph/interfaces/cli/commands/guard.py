@@ -37,7 +37,7 @@ MAX_LINE_BYTES = 4_000_000
     "packs",
     multiple=True,
     type=click.Choice([*PACKS, "all"]),
-    help="Also turn on this optional family; may be given more than once.",
+    help="Be strict about this family of dangers; may be given more than once.",
 )
 @click.option(
     "--cwd",

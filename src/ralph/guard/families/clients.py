@@ -1,0 +1,145 @@
+"""Clients of clouds, clusters, services, backups and registries. Each is a row: the verbs that destroy, and those of its pack only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ralph.guard.families.call import Call
+from ralph.guard.judgement import Danger
+from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.options import command_words, destructive_word, is_only_asking, value_of_option, words_in
+
+
+class _Client(NamedTuple):
+    family: str
+    destroys: frozenset[str]
+    """Besides the verbs that mean it everywhere: delete, destroy, purge …"""
+    strict: frozenset[str]
+    """Verbs that count only when the pack is on."""
+
+
+_STOPS = "archive roll clear clean disable remove-secret reset cancel restore stop"
+_ROWS = (
+    # family, programs, verbs that destroy, verbs of the pack
+    ("backup", "restic", "forget prune", "unlock rebuild-index"),
+    ("backup", "borg", "prune recreate", "compact break-lock"),
+    ("backup", "rclone", "purge deletefile", "sync rmdir rmdirs move moveto cleanup dedupe"),
+    ("backup", "duplicity", "remove-older-than remove-all-but-n-full", "cleanup"),
+    ("backup", "kopia tarsnap velero", "expire nuke", ""),
+    (
+        "cloud",
+        "aws",
+        "schedule-key-deletion leave-organization",
+        "put-secret-value update-secret stop-instances",
+    ),
+    ("cloud", "gcloud az", "", "disable untag"),
+    ("cloud", "terraform tofu terragrunt", "", "taint run-all"),
+    ("cloud", "heroku", "pg:reset", "restart"),
+    ("cloud", "railway deck fastly", "down reset", "sync activate"),
+    (
+        "cloud",
+        "pulumi cdk serverless sls eksctl nomad consul cloudflared supabase firebase wrangler cf",
+        "",
+        "",
+    ),
+    (
+        "cloud",
+        "gsutil mc azcopy bq s3cmd s5cmd oci ibmcloud scw exo doctl hcloud linode-cli vultr-cli yc",
+        "",
+        "",
+    ),
+    ("cloud", "fly flyctl vercel netlify render apigeecli upctl", "", ""),
+    ("containers", "helm argocd flux istioctl", "", ""),
+    ("containers", "kind k3d minikube k9s", "", "delete"),
+    ("services", "gh glab vault op doppler", "", "archive disable cancel reset stop"),
+    ("services", "rabbitmqctl rabbitmqadmin", "reset purge_queue", "clear_permissions stop_app force_boot"),
+    (
+        "services",
+        "kafka-topics kafka-consumer-groups kafka-acls kafka-configs pulsar-admin nats etcdctl",
+        "",
+        _STOPS,
+    ),
+    (
+        "services",
+        "stripe auth0 okta twilio sendgrid mailgun postmark sentry-cli launchdarkly ldcli flipt",
+        "",
+        _STOPS,
+    ),
+    (
+        "services",
+        "elastic opensearch-cli algolia meilisearch newrelic datadog-ci splunk pd amtool logcli",
+        "",
+        _STOPS,
+    ),
+    ("services", "circleci gitlab-runner jenkins-cli knife chef puppet grafana-cli unleash", "", _STOPS),
+    ("services", "gitlab-rake gitlab-backup", "", "gitlab:backup:restore restore"),
+    ("publish", "npm pnpm yarn bun", "", "publish unpublish deprecate"),
+    ("publish", "cargo gem twine pod goreleaser", "", "publish yank push upload trunk release"),
+    ("publish", "poetry uv hatch flit pdm dotnet docker mix", "", "publish push hex.publish"),
+    ("publish", "mvn mvnw", "", "deploy release:perform release:prepare"),
+    ("publish", "gradle gradlew", "", "publish uploadArchives publishToMavenCentral"),
+    ("publish", "pip pip3 pipx snap brew", "", "uninstall remove rm autoremove"),
+    ("publish", "apt apt-get aptitude yum dnf zypper", "", "remove purge erase autoremove"),
+    ("publish", "pacman dpkg", "", "-R -Rs -Rns -Rdd -r -P --remove --purge"),
+)
+_CLIENTS = {
+    program: _Client(family, words_in(destroys), words_in(strict))
+    for family, programs, destroys, strict in _ROWS
+    for program in programs.split()
+}
+_EFFECTS = {
+    "backup": "deletes backups or remote files",
+    "cloud": "destroys or changes running resources",
+    "containers": "takes down what is running",
+    "services": "deletes or disables something",
+    "publish": "publishes or removes software, which cannot be undone",
+}
+_OWN_NOTES = words_in("cache alias extension run label")
+"""Of ``gh``: what is made again, or concerns the user's own tool only."""
+_SYNCS = words_in("sync rsync mirror")
+_SYNC_DELETES = words_in("--delete --delete-destination --remove -d --delete-destination=true")
+_STRICT_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
+_PUBLISH_TASK = LazyPattern(r"(?::?[\w-]+:)?publish\w*")
+_LOCAL_ENDPOINT = LazyPattern(r"https?://(?:localhost|127\.0\.0\.1|localstack|minio)\b.*")
+
+
+def check_clients(call: Call) -> Danger | None:
+    client = _CLIENTS.get(call.program)
+    if client is None or call.rules.allows_family(client.family) or is_only_asking(call.arguments):
+        return None
+    arguments = call.arguments
+    if _LOCAL_ENDPOINT.fullmatch(value_of_option(arguments, ("--endpoint-url",)) or ""):
+        return None
+    words = command_words(arguments)
+    if _destroys(call, client, words):
+        shown = " ".join(words[:3])
+        return Danger(
+            client.family, f"{call.program} {shown} {_EFFECTS[client.family]}", "ask the user to do it"
+        )
+    if client.family == "cloud":
+        if _SYNCS & {*words, *arguments[:3]} and _SYNC_DELETES & set(arguments):
+            return Danger("cloud", "this deletes whatever the source does not have", "sync without deleting")
+        if {"-destroy", "--destroy"} & set(arguments) and words[:1] != ["plan"]:
+            return Danger("cloud", "this destroys infrastructure", "show the user terraform plan -destroy")
+    return None
+
+
+def _destroys(call: Call, client: _Client, words: list[str]) -> bool:
+    is_strict = call.rules.has_pack(client.family)
+    if client.family == "publish":
+        said = {*words[:3], *call.arguments[:3]}
+        is_task = call.program.startswith("gradle") and any(map(_PUBLISH_TASK.fullmatch, words))
+        return is_strict and (bool(client.strict & said) or is_task)
+    if call.program in ("kind", "k3d", "minikube", "k9s"):
+        return is_strict and bool(client.strict & set(words))
+    if call.program == "restic" and "-n" in call.arguments:
+        return False
+    verbs = client.destroys | client.strict if is_strict else client.destroys
+    if call.program in ("gh", "glab") and words[:1] and words[0] in _OWN_NOTES and not is_strict:
+        return False
+    if call.program.startswith("kafka-") and "--delete" in call.arguments:
+        return True
+    if (value_of_option(call.arguments, ("-X", "--method")) or "").upper() == "DELETE":
+        return True
+    has_flag = is_strict and client.family == "services" and any(map(_STRICT_FLAGS.fullmatch, call.arguments))
+    return has_flag or bool(destructive_word(words, verbs))
