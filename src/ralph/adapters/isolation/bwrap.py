@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from ralph.adapters.files import read_whole
 from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process
+from ralph.adapters.isolation.machine import GIT_SETTINGS
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.places import links_into_hidden, make_protected, places
 from ralph.adapters.isolation.programs import ask
@@ -26,13 +28,16 @@ from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.isolation.seccomp import filter_here
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import HostRule, host_rules
+from ralph.domain.sandbox.git_secrets import without_secrets
 from ralph.domain.sandbox.kind import Network, SandboxKind
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
 
 PROXY_PORT = 3128
+_LARGEST_SETTINGS = 1_000_000
 _FIRST_FREE_PORT = 1024  # listening below needs a capability
 _OURS = "/run/ralph"
+_EMPTY = "empty"  # a device would be refused, and some tools take that for an error
 _INSIDE = Path(__file__).with_name("inside.py")
 _PROBE = Timeouts(total=20.0)
 _NAMESPACES = (
@@ -72,6 +77,7 @@ class BwrapSandbox:
         self._rules = _allowed(policy, host_rules(self._needs.hosts, self._environ_of_agent()))
         self._proxy: AllowListProxy | None = None
         self._folder = Path()  # what processes inside need from us, while it is open
+        self._stand_ins: dict[Path, Path] = {}  # shown instead of a file
         self._barred: set[Path] = set()
         found = places(site, policy, self._needs)  # finds problems in the settings before anything starts
         self._filter = filter_here(place.path for place in found if place.how is How.WRITABLE)
@@ -103,6 +109,8 @@ class BwrapSandbox:
         py_compile.compile(str(_INSIDE), cfile=str(self._folder / "inside.pyc"), doraise=True)
         if self._filter is not None:
             (self._folder / "filter").write_bytes(self._filter.program)
+        (self._folder / _EMPTY).touch()
+        self._stand_ins = dict(_git_settings(self._site.home, self._folder))
         if self._rules:
             socket = self._folder / "proxy.sock"
             log = self._site.network_log
@@ -178,7 +186,8 @@ class BwrapSandbox:
                 yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
         self._barred |= {place.path for place in found if place.how is How.BARRED}
         for place in found:
-            yield from _mount(place)
+            shown = self._stand_ins.get(place.real, place.source)
+            yield from _mount(replace(place, source=shown), self._folder / _EMPTY)
         hidden = [place.path for place in found if place.how is How.HIDDEN]
         states = (site.home.resolve() / name for name in self._needs.state)
         known = (command.cwd, site.workspace, site.state_folder, *states)
@@ -208,6 +217,17 @@ class BwrapSandbox:
         yield "--"
 
 
+def _git_settings(home: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Copies in ``folder`` of those that hold passwords or tokens, without them."""
+    for number, name in enumerate(GIT_SETTINGS):
+        path, copy = (home / name).resolve(), folder / f"git{number}"
+        text = os.fsdecode(read_whole(path, _LARGEST_SETTINGS) or b"")
+        shown = without_secrets(text)
+        if shown != text:
+            copy.write_bytes(os.fsencode(shown))
+            yield path, copy
+
+
 def network_promise(policy: SandboxPolicy, rules: tuple[HostRule, ...]) -> str:
     if not rules:
         return "off" if policy.network is Network.OFF else "off: nothing is on the allow-list"
@@ -226,19 +246,19 @@ def _local_ports(rules: tuple[HostRule, ...]) -> list[int]:
     return sorted(port for port in local if port is not None and port >= _FIRST_FREE_PORT)
 
 
-def _mount(place: Place) -> tuple[str, ...]:
-    path = str(place.path)
+def _mount(place: Place, empty: Path) -> tuple[str, ...]:
+    path, real = str(place.path), str(place.real)
     match place.how:
         case How.WRITABLE:
-            return ("--bind", path, path)
+            return ("--bind", real, path)
         case How.HIDDEN:
             return ("--tmpfs", path)
         case How.BARRED:
             return ("--tmpfs", path, "--remount-ro", path)
         case How.MASKED:
-            return ("--tmpfs", path) if place.path.is_dir() else ("--ro-bind", "/dev/null", path)
+            return ("--tmpfs", path) if place.path.is_dir() else ("--ro-bind", str(empty), path)
         case _:
-            return ("--ro-bind", path, path)
+            return ("--ro-bind", real, path)
 
 
 async def _try(program: str, runner: ProcessRunner) -> tuple[bool, str]:

@@ -143,7 +143,7 @@ def _program(site: Site) -> str | None:
 
 def _mount(place: Place) -> str:
     """As a line of CSV: a path may contain a comma."""
-    source = "/dev/null" if place.how is How.MASKED else str(place.path)
+    source = "/dev/null" if place.how is How.MASKED else str(place.real)
     fields = ["type=bind", f"source={source}", f"target={place.path}"]
     if place.how is not How.WRITABLE:
         fields.append("readonly")

@@ -21,19 +21,36 @@ class How(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
+    """``source``: what is seen there, if it is something else."""
+
     path: Path
     how: How
+    source: Path | None = None
+
+    @property
+    def real(self) -> Path:
+        return self.source or self.path
 
 
 def as_places(how: How, paths: Iterable[Path]) -> list[Place]:
     return [Place(path, how) for path in paths]
 
 
-def how_of(path: Path, covers: Iterable[Place]) -> How | None:
-    """How the deepest place over ``path`` shows it; None: it is part of the read-only root."""
+def deepest(path: Path, covers: Iterable[Place]) -> Place | None:
+    """The place that shows ``path``; None: it is part of the read-only root."""
     over = [place for place in covers if is_in(path, place.path)]
-    return max(over, key=lambda place: len(place.path.parts)).how if over else None
+    return max(over, key=lambda place: len(place.path.parts), default=None)
 
 
 def is_in(path: Path, folder: Path) -> bool:
     return path == folder or folder in path.parents
+
+
+def is_redirectable(path: Path, writable: Iterable[Path]) -> bool:
+    """Whether anyone who may write to ``writable`` decides where ``path`` leads."""
+    folders = {*writable}
+    for step in (path, *path.parents):
+        real = step.parent.resolve()
+        if real in folders or not folders.isdisjoint(real.parents):
+            return True
+    return False

@@ -12,16 +12,23 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ralph.adapters.isolation.place import How, Place, how_of
+from ralph.adapters.isolation.place import How, Place, deepest, is_in
 
 _TABLE = Path("/proc/net/unix")
-_VISIBLE = frozenset({None, How.READABLE, How.WRITABLE, How.PROTECTED})
+_VISIBLE = frozenset({How.READABLE, How.WRITABLE, How.PROTECTED})
 
 
 def host_sockets(visible: Iterable[Place], workspace: Path) -> Iterator[Path]:
-    """Those that processes inside opened are not among them: they have a network of their own."""
+    """Where they are seen. Those that processes inside opened are not among them: they have a network of their own."""
     covers = list(visible)
-    yield from (path for path in sorted(_open_sockets(workspace)) if how_of(path, covers) in _VISIBLE)
+    for path in sorted(_open_sockets(workspace)):
+        if deepest(path, covers) is None:
+            yield path
+        for place in covers:
+            if place.how in _VISIBLE and is_in(path, place.real):
+                seen = place.path / path.relative_to(place.real)
+                if deepest(seen, covers) == place:
+                    yield seen
 
 
 def _open_sockets(workspace: Path) -> set[Path]:
