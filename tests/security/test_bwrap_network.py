@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -144,3 +147,76 @@ def test_the_address_that_a_users_environment_names_is_allowed(sandboxed: Sandbo
     sandboxed.environ["ANTHROPIC_BASE_URL"] = url
     sandboxed.programs = ("claude",)
     assert sandboxed.python(FETCH, url + "/v1", policy=SandboxPolicy()).startswith("hello /v1")
+
+
+# --- this machine, by whichever address ---------------------------------------------------------------------
+
+
+def own_addresses() -> list[str]:
+    """Other than loopback, which no name reaches anyway."""
+    listed = subprocess.run(["ip", "-o", "address"], capture_output=True, text=True, check=False).stdout
+    found = re.findall(r"inet6? ([0-9a-f.:]+)/\d+ .*scope global", listed)
+    return found or [""]
+
+
+class _Server(ThreadingHTTPServer):
+    address_family = socket.AF_INET6
+
+    def server_bind(self) -> None:
+        self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+
+@pytest.fixture(params=own_addresses())
+def own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+    """An address of this machine, to which every name resolves, and the port of a service that listens everywhere."""
+    if not request.param:
+        pytest.skip("this machine has no address but loopback")
+    look_up = socket.getaddrinfo
+
+    def resolve(host: str, port: int, *arguments: object, **options: object) -> object:
+        named = request.param if "." in host and not host[0].isdigit() else host
+        return look_up(named, port, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with _Server(("::", 0), _Hello) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield request.param, server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
+
+
+@pytest.mark.parametrize("rule", ["service.example:*", "*.example:*", "*:*"])
+def test_a_name_does_not_lead_to_this_machine(sandboxed: Sandboxed, own: tuple[str, int], rule: str) -> None:
+    policy = allowing(rule.replace("*.example", "*.service.example"))
+    host = "a.service.example" if rule.startswith("*.") else "service.example"
+    output = sandboxed.python(
+        BY_PROXY, f"CONNECT {host}:{own[1]} HTTP/1.1\\r\\n\\r\\n", "\n\n", policy=policy
+    )
+    assert "403 Forbidden" in output
+    assert "leads to this machine" in output
+    output = sandboxed.python(FETCH, f"http://{host}:{own[1]}/x", policy=policy)
+    assert output.startswith("refused:")
+
+
+def test_nor_do_addresses_that_a_wide_rule_covers(sandboxed: Sandboxed, own: tuple[str, int]) -> None:
+    address, port = own
+    forms = [address] if ":" in address else [address, f"::ffff:{address}", f"64:ff9b::{address}"]
+    for form in forms:
+        request = f"CONNECT {bracketed(form)}:{port} HTTP/1.1\\r\\n\\r\\n"
+        output = sandboxed.python(BY_PROXY, request, "\n\n", policy=allowing("*:*"))
+        assert "200" not in output.partition("\n")[0], form
+
+
+def test_the_address_itself_does_because_the_user_wrote_it(
+    sandboxed: Sandboxed, own: tuple[str, int]
+) -> None:
+    address, port = own
+    url = f"http://{bracketed(address)}:{port}/x"
+    output = sandboxed.python(FETCH, url, policy=allowing(f"{bracketed(address)}:{port}"))
+    assert output.startswith("hello /x")

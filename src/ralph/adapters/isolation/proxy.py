@@ -1,7 +1,7 @@
 """The only way out of a namespace: a small proxy that lets through what is on the allow-list.
 
 Speaks ``CONNECT`` and plain HTTP on a unix socket. Names are resolved here, outside, and a name on the list does not
-open addresses out of its rule's reach: this machine, a cloud's metadata service.
+open addresses out of its rule's reach: this machine, whichever of its addresses, or a cloud's metadata service.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ralph.adapters.files import open_own
-from ralph.domain.sandbox.allow_list import HostRule, Reach, is_within_reach, matching_rule, normal_host
+from ralph.domain.sandbox.allow_list import (
+    HostRule,
+    Reach,
+    is_within_reach,
+    matching_rule,
+    meant_address,
+    normal_host,
+)
 
 _LONGEST_HEAD = 65536
 _CHUNK = 65536
@@ -23,6 +30,7 @@ _HEAD_SECONDS = 30.0
 _CONNECT_SECONDS = 30.0
 _MOST_CONNECTIONS = 100  # each costs us two open files: an agent must not use them all up
 _MOST_REPORTED = 100
+_DISCARD = 9  # any port will do
 
 
 class Denied(Exception):
@@ -116,19 +124,19 @@ class AllowListProxy:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = dict.fromkeys(str(entry[4][0]) for entry in found)
-        reachable = [address for address in addresses if is_within_reach(address, rule.reach)]
-        if not reachable:
-            where = "this machine" if rule.reach is Reach.INTERNAL else "a local network"
-            message = f"leads to {where}, which its rule ({rule}) does not reach"
-            raise Denied(message)
+        is_anywhere = rule.reach is Reach.ANYWHERE
         # The address that was judged, not the name: that could resolve differently a moment later.
         failure: OSError | TimeoutError | None = None
-        for address in reachable:
+        for address in (each for each in addresses if is_within_reach(each, rule.reach)):
             try:
-                return await asyncio.wait_for(asyncio.open_connection(address, port), _CONNECT_SECONDS)
+                if is_anywhere or not _is_own(address):
+                    return await asyncio.wait_for(asyncio.open_connection(address, port), _CONNECT_SECONDS)
             except (OSError, TimeoutError) as error:
                 failure = error
-        assert failure is not None
+        if failure is None:
+            where = "this machine" if rule.reach is Reach.INTERNAL else "this machine or a local network"
+            message = f"leads to {where}, which its rule ({rule}) does not reach"
+            raise Denied(message)
         raise failure
 
     def _report(self, name: str, why: str) -> None:
@@ -147,6 +155,17 @@ class AllowListProxy:
         # A connection matters more than its record.
         with contextlib.suppress(OSError), open(open_own(self._log), "ab") as file:  # noqa: PTH123 a descriptor
             file.write(f"{at} {verdict} {name}\n".encode())
+
+
+def _is_own(address: str) -> bool:
+    """Whether this machine has the address: then it would be the sender's too. Nothing is sent."""
+    for each in {address, meant_address(address)}:
+        family = socket.AF_INET6 if ":" in each else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as ours:
+            ours.connect((each, _DISCARD))
+            if meant_address(ours.getsockname()[0]) == meant_address(each):
+                return True
+    return False
 
 
 def _parse(head: bytes) -> tuple[str, str, str, list[str]]:

@@ -124,6 +124,12 @@ def is_within_reach(address: str, reach: Reach) -> bool:
     return parsed.is_global if reach is Reach.PUBLIC else True
 
 
+def meant_address(address: str) -> str:
+    """In one form for each: an IPv6 address may be the long name of an IPv4 one."""
+    parsed = _address(address.partition("%")[0])
+    return address if parsed is None else str(_embedded(parsed) or parsed)
+
+
 def _embedded(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """The IPv4 address in an IPv6 one."""
     if isinstance(address, ipaddress.IPv4Address):

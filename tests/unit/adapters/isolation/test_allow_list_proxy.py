@@ -87,7 +87,9 @@ def test_a_wide_rule_does_not_lead_to_this_machine(tmp_path: Path) -> None:
         assert refused.startswith(b"HTTP/1.1 403 ")
 
     (report,) = with_proxy(["*"], work, log)
-    assert report.startswith("the sandbox refused a connection to localhost:443: it leads to a local network")
+    assert report.startswith(
+        "the sandbox refused a connection to localhost:443: it leads to this machine or a local network"
+    )
     assert log.read_text().endswith(" denied localhost:443\n")
 
 
