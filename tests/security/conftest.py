@@ -18,6 +18,7 @@ import pytest
 from ralph.adapters.isolation.bwrap import BwrapSandbox, trouble
 from ralph.adapters.isolation.runner import IsolatedRunner, keep_open
 from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.schema import Settings
@@ -61,6 +62,7 @@ class Sandboxed:
             needs=needs_of(Settings(), self.programs),
             writable=writable,
             network_log=network_log,
+            own=OwnPrograms(self.environ, (self.workspace,)),
             report=self.reports.append,
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.schema import Settings
 from ralph.wiring.agents import needs_of
@@ -44,7 +45,8 @@ class StandIns:
     def site(self, *programs: str) -> Site:
         agents = programs or ("claude",)
         needs = needs_of(Settings(), agents)
-        return Site(self.workspace, self.workspace / ".ralph", agents, "run-1", self.environ, needs)
+        own = OwnPrograms(self.environ, (self.workspace,))
+        return Site(self.workspace, self.workspace / ".ralph", agents, "run-1", self.environ, needs, own=own)
 
     def runner(self) -> PosixProcessRunner:
         return PosixProcessRunner(run_id="run-1", base_environment=self.environ)

@@ -9,6 +9,7 @@ import pytest
 
 from ralph.adapters.isolation.bwrap import BwrapSandbox, trouble
 from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.kind import Network
 from ralph.domain.sandbox.policy import SandboxPolicy
@@ -177,7 +178,8 @@ def test_a_sandbox_that_cannot_be_made_is_no_failure_of_the_agent(
 
 def trouble_with(sandboxed: Sandboxed, path: str) -> str:
     environ = {**sandboxed.environ, "PATH": path}
-    site = Site(sandboxed.workspace, sandboxed.workspace / ".ralph", ("sh",), "t", environ)
+    own = OwnPrograms(environ, (sandboxed.workspace,))
+    site = Site(sandboxed.workspace, sandboxed.workspace / ".ralph", ("sh",), "t", environ, own=own)
     return asyncio.run(trouble(site, sandboxed.runner()))
 
 

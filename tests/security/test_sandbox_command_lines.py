@@ -71,10 +71,13 @@ def test_sbx_makes_a_machine_once_and_enters_it(stand_ins: StandIns) -> None:
     assert allowed[6].endswith(",*.example.com")
     assert secret == ["sbx", "secret", "set", name, "anthropic"]
     assert entered[:5] == ["sbx", "exec", "--interactive", "--workdir", workspace]
-    assert entered[-3:] == [name, "claude", "-p"]
-    variables = entered[5:-3][1::2]
-    assert "EXTRA" in variables
-    assert not {"PATH", "HOME", "ANTHROPIC_API_KEY"} & set(variables)
+    place = entered.index(name)
+    assert entered[place + 1 : place + 3] == ["/bin/sh", "-c"]
+    assert entered[-2:] == ["claude", "-p"]
+    unpacked, variables = entered[-3].split(), entered[5:place][1::2]
+    assert {*variables} == {f"RALPH_INSIDE_{name}" for name in unpacked} | {"RALPH_RUN_ID", "RALPH_SPAWN_ID"}
+    assert "EXTRA" in unpacked
+    assert not {"PATH", "HOME", "ANTHROPIC_API_KEY"} & set(unpacked)
     assert stopped == ["sbx", "stop", name]
 
 
@@ -96,9 +99,9 @@ def test_sbx_takes_the_users_git_identity_inside(stand_ins: StandIns) -> None:
     run_in(sandbox, stand_ins, Command(("claude", "-p"), stand_ins.workspace))
 
     (entered,) = (call for call in stand_ins.calls() if call["argv"][1] == "exec")  # type: ignore[index]
-    assert "GIT_AUTHOR_NAME" in entered["argv"]  # type: ignore[operator]
-    assert entered["env"]["GIT_COMMITTER_NAME"] == "Who Commits"  # type: ignore[index]
-    assert "GIT_AUTHOR_EMAIL" not in entered["argv"]  # type: ignore[operator]
+    assert "RALPH_INSIDE_GIT_AUTHOR_NAME" in entered["argv"]  # type: ignore[operator]
+    assert entered["env"]["RALPH_INSIDE_GIT_COMMITTER_NAME"] == "Who Commits"  # type: ignore[index]
+    assert "RALPH_INSIDE_GIT_AUTHOR_EMAIL" not in entered["argv"]  # type: ignore[operator]
 
 
 def test_sbx_gets_keys_by_a_pipe_and_never_on_a_command_line(stand_ins: StandIns) -> None:
@@ -206,7 +209,8 @@ def test_a_container_is_made_kept_and_entered(stand_ins: StandIns, own_home: Pat
         *("agents:1", "/bin/sh", "-c", "while :; do sleep 86400 & wait; done"),
     ]
     assert entered[:3] == ["docker", "exec", f"--workdir={workspace}"]
-    assert without_flags(entered[3:], "--env=") == [name, "claude", "-p", "--flag"]
+    inside = without_flags(entered[3:], "--env=")
+    assert (inside[:3], inside[-3:]) == ([name, "/bin/sh", "-c"], ["claude", "-p", "--flag"])
     assert cleaned == ["docker", "exec", name, "/bin/sh", "-c", "kill -9 -1"]
     assert stopped == ["docker", "stop", "--time=2", name]
 
@@ -271,7 +275,8 @@ def test_srt_gets_its_settings_in_a_file_and_the_command_as_one_string(
     (call,) = stand_ins.calls()
     argv = list(call["argv"])  # type: ignore[call-overload]
     assert argv[:2] == ["srt", "--settings"]
-    assert argv[3:] == ["-c", "echo 'a b' '$HOME' --settings -c"]
+    assert argv[3] == "-c"
+    assert argv[4].endswith(" echo 'a b' '$HOME' --settings -c")
     assert "SOME_TOKEN" not in call["env"]  # type: ignore[operator]
     assert not Path(argv[2]).exists(), "it is taken away with the run"
 

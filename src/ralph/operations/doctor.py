@@ -9,10 +9,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from ralph.adapters.agents.registry import facts_of
 from ralph.adapters.isolation.choice import troubles
 from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.agent_names import PLAIN, named_agents
@@ -41,12 +43,15 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
     if system.health is Health.BAD:  # asking means running programs
         return (system, _disk(root), _python(), *_settings(found, settings))
     environment = {**environ, **settings.agent.environment}
-    runner = PosixProcessRunner(
-        run_id=f"doctor-{os.getpid()}", base_environment=environment, ladder=QUICK, linger=0.2
-    )
-    asking = Interviewer(runner, root.workspace, environment, asyncio.Semaphore(_QUESTIONS_AT_ONCE))
+    make = partial(PosixProcessRunner, run_id=f"doctor-{os.getpid()}", ladder=QUICK, linger=0.2)
+    seats = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
+    asking = Interviewer(make(base_environment=environment), root.workspace, environment, seats)
+    own = OwnPrograms(environ, (root.workspace, root.state))
+    ours = make(base_environment=own.environment, find=own.find)
     agents, sandboxes, git = await asyncio.gather(
-        _agents(settings, asking), _sandboxes(settings, root, asking), _git(settings, root, asking)
+        _agents(settings, asking),
+        _sandboxes(settings, root, own, ours),
+        _git(settings, root, own, replace(asking, runner=ours)),
     )
     return (*agents, *sandboxes, git, system, _disk(root), _python(), *_settings(found, settings))
 
@@ -111,18 +116,19 @@ def _may_work(finding: Finding) -> bool:
 # --- the machine ---
 
 
-async def _sandboxes(settings: Settings, root: Root, asking: Interviewer) -> tuple[Finding, ...]:
+async def _sandboxes(
+    settings: Settings, root: Root, own: OwnPrograms, runner: PosixProcessRunner
+) -> tuple[Finding, ...]:
     site = Site(
         workspace=root.workspace,
         state_folder=root.state / STATE_FOLDER,
         programs=(),
         run_id=f"doctor-{os.getpid()}",
-        environ=asking.environ,
+        environ=own.environment,
+        own=own,
     )
     try:
-        found = await asyncio.wait_for(
-            troubles(site, policy_of(settings.sandbox), asking.runner), PROBE_SECONDS
-        )
+        found = await asyncio.wait_for(troubles(site, policy_of(settings.sandbox), runner), PROBE_SECONDS)
     except TimeoutError:
         text = f"no answer within {PROBE_SECONDS:.0f} s"
         return (Finding(Area.SANDBOXES, "sandboxes", Health.DOUBTFUL, text),)
@@ -138,9 +144,9 @@ async def _sandboxes(settings: Settings, root: Root, asking: Interviewer) -> tup
     )
 
 
-async def _git(settings: Settings, root: Root, asking: Interviewer) -> Finding:
+async def _git(settings: Settings, root: Root, own: OwnPrograms, asking: Interviewer) -> Finding:
     is_needed = settings.scm is not None and bool(settings.scm.tasks)
-    if asking.which("git") is None:
+    if own.find("git") is None:
         health = Health.BAD if is_needed else Health.DOUBTFUL
         return Finding(Area.SYSTEM, "git", health, "not installed", ("install git",), needed=is_needed)
     answer = await asking.ask(*own_git("--version"))

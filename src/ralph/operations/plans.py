@@ -297,9 +297,11 @@ async def _commit(root: Path, paths: Sequence[str], name: str) -> str:
 def _repository(root: Path) -> Iterator[GitPlanRepository]:
     import tempfile
 
+    from ralph.adapters.own_programs import OwnPrograms
     from ralph.adapters.processes.runner import PosixProcessRunner
     from ralph.adapters.workspace.plan_repository import GitPlanRepository
 
-    runner = PosixProcessRunner(run_id="plan-archive", base_environment=os.environ)
+    own = OwnPrograms(reach=(root,))
+    runner = PosixProcessRunner(run_id="plan-archive", base_environment=own.environment, find=own.find)
     with tempfile.TemporaryDirectory(prefix="ralph-") as aside:
         yield GitPlanRepository(root, runner, aside=Path(aside))

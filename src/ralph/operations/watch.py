@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ralph.adapters.files import read_plain
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
@@ -140,7 +141,9 @@ def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
     """What changed in a run's directory; in the project's repository once a task's worktree was merged and removed."""
     path = Path(root)
     is_gone = state_folder is not None and not path.is_dir()
-    runner = PosixProcessRunner(run_id="", base_environment=os.environ)
+    reach = (path, *((state_folder.parent,) if state_folder is not None else ()))
+    own = OwnPrograms(reach=reach)
+    runner = PosixProcessRunner(run_id="", base_environment=own.environment, find=own.find)
     return GitChanges(state_folder.parent if is_gone and state_folder else path, runner, has_tree=not is_gone)
 
 

@@ -3,9 +3,9 @@ settings say so, and whose: a repository brings settings along."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.domain.proof.policy import ProofPolicy
 from ralph.domain.proof.strength import Proof
 from ralph.wiring.launch import Launch
@@ -38,7 +38,8 @@ def proof_policy(launch: Launch, *, has_commands: bool) -> ProofPolicy | None:
     if not has_commands:
         return None
     settings = launch.settings
-    strength = settings.proof if shutil.which("git") is not None else Proof.TRUSTING
+    own = OwnPrograms(reach=(launch.root.workspace, launch.root.state))
+    strength = settings.proof if own.find("git") is not None else Proof.TRUSTING
     return ProofPolicy(str(strength), str(settings.tests), tuple(settings.allow_test_changes))
 
 

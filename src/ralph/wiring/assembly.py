@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,13 @@ from ralph.engine.prompts.advisers import InterruptionAdviser, SteeringAdviser, 
 from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
 from ralph.wiring.announcement import proof_policy
-from ralph.wiring.confinement import agent_environment, open_runners, redactor_for
+from ralph.wiring.confinement import (
+    agent_environment,
+    asks_for_sandbox,
+    open_runners,
+    own_programs_of,
+    redactor_for,
+)
 from ralph.wiring.judges import LEFT, program_files_of
 from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.launch import Driven, Launch
@@ -58,6 +65,7 @@ async def open_run(
     parent_id = launch.parent_id or environ.get("RALPH_RUN_ID", "")
     environment = agent_environment(launch, run_id, parent_id=parent_id, environ=environ)
     redactor = redactor_for(launch, environment)
+    own = own_programs_of(launch, environ)
     with open_record(
         launch,
         run_id,
@@ -73,9 +81,14 @@ async def open_run(
             return clock.monotonic() - began
 
         meter = Meter(launch.budget(), record.state.spend, warn=complain, seconds=seconds)
-        outside = PosixProcessRunner(run_id=run_id, base_environment=environ, redactor=redactor)
+        outside = partial(PosixProcessRunner, run_id=run_id, redactor=redactor)
+        notifies = (
+            outside(base_environment=own.environment, find=own.find)
+            if asks_for_sandbox(launch)
+            else outside(base_environment=environ)
+        )
         async with AsyncExitStack() as stack:
-            notifying = _notifying(launch, outside, run_id, complain)
+            notifying = _notifying(launch, notifies, run_id, complain)
             if notifying is not None:
                 stack.push_async_callback(notifying.finish)
             publish = Recorder(
@@ -91,6 +104,7 @@ async def open_run(
                         run_id,
                         run_folder=record.folder,
                         watcher=record.watcher,
+                        own=own,
                         environment=environ,
                         agent_environment=environment,
                         redactor=redactor,

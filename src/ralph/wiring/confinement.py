@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph.adapters.own_programs import OwnPrograms
+from ralph.adapters.processes.environment import clean_environment
 from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import Watcher
@@ -32,24 +34,29 @@ class Confinement:
     notes: tuple[str, ...] = ()
     tidy: Callable[[], None] = lambda: None  # clears up what an agent leaves for those outside to trip over
 
-    def around(self, runner: ProcessRunner) -> ProcessRunner:
+    def around(self, runner: ProcessRunner, environment: Mapping[str, str]) -> ProcessRunner:
+        """``runner``: starts what sets up the sandbox. ``environment``: of the processes inside."""
         if self.sandbox is None:
             return runner
         from ralph.adapters.isolation.runner import IsolatedRunner
 
-        return IsolatedRunner(runner, self.sandbox, tidy=self.tidy)
+        inside = clean_environment(environment)
+        return IsolatedRunner(runner, self.sandbox, environment=inside, tidy=self.tidy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Runners:
-    """``checks`` run what the agent may have written, in the sandbox if there is one; ``outside`` runs our own git.
+    """``checks`` run what the agent may have written, in the sandbox if there is one; ``outside`` runs our own git, and
+    ``commands`` what the user wants to run outside (scm).
 
-    ``agent_environment`` is what agents get, ``environment`` our own.
+    ``agent_environment`` is what agents get, ``environment`` what ralph was started with; ``own``: our own programs.
     """
 
     checks: ProcessRunner
     agents: ProcessRunner
     outside: ProcessRunner
+    commands: ProcessRunner
+    own: OwnPrograms
     confinement: Confinement
     environment: Mapping[str, str]
     agent_environment: Mapping[str, str]
@@ -78,6 +85,26 @@ def redactor_for(launch: Launch, environment: Mapping[str, str]) -> Redactor:
     return Redactor(secrets_in(environment).union(*defined))
 
 
+def own_programs_of(launch: Launch, environ: Mapping[str, str]) -> OwnPrograms:
+    """Ours, found where neither the project nor its agent, confined or not, keeps anything."""
+    settings, home = launch.settings, Path(environ.get("HOME") or "/nonexistent")
+    needs = needs_of(settings, (*launch.agents.programs, *launch.programs))
+    root, listed = launch.root, map(Path, settings.sandbox.writable)
+    written = (home.joinpath(*path.parts[1:]) if path.parts[:1] == ("~",) else path for path in listed)
+    return OwnPrograms(
+        environ,
+        (
+            *(root.workspace, root.state, launch.state_folder, *launch.writable),
+            *(root.workspace / path for path in written),
+            *(home / name for name in needs.state),
+        ),
+    )
+
+
+def asks_for_sandbox(launch: Launch) -> bool:
+    return (launch.settings.sandbox.kind or launch.profile.sandbox) != SandboxKind.NONE
+
+
 @asynccontextmanager
 async def open_runners(
     launch: Launch,
@@ -85,6 +112,7 @@ async def open_runners(
     *,
     run_folder: Path,
     watcher: Watcher,
+    own: OwnPrograms,
     environment: Mapping[str, str],
     agent_environment: Mapping[str, str],
     redactor: Redactor,
@@ -97,20 +125,39 @@ async def open_runners(
     Raises AgentUnavailable if the sandbox that was asked for is not there.
     """
     make = partial(PosixProcessRunner, run_id=run_id, redactor=redactor)
-    own = YieldingRunner(make(base_environment=environment), control)
+    ours = partial(make, base_environment=own.environment, find=own.find)
+    setting_up = YieldingRunner(ours(), control)
     confinement = await confinement_of(
-        launch, own, run_id=run_id, run_folder=run_folder, environment=agent_environment, report=report
+        launch,
+        setting_up,
+        run_id=run_id,
+        run_folder=run_folder,
+        own=own,
+        environment=agent_environment,
+        report=report,
     )
     # What runs the agent, or its work, is kept: nothing of it may outlive its end.
-    agents = make(base_environment=agent_environment, ladder=launch.ladder, exempt=exempt, watcher=watcher)
-    checks = make(base_environment=environment, watcher=watcher)
-    async with open_sandbox(confinement, own):
+    kept = partial(make, ladder=launch.ladder, exempt=exempt, watcher=watcher)
+    if confinement.sandbox is None:
+        agents: ProcessRunner = kept(base_environment=agent_environment)
+        checks: ProcessRunner = make(base_environment=environment, watcher=watcher)
+        outside = YieldingRunner(make(base_environment=environment, find=own.find), control)
+        commands = YieldingRunner(make(base_environment=environment), control)
+    else:
+        agents = confinement.around(kept(base_environment=own.environment, find=own.find), agent_environment)
+        checks = (
+            confinement.around(ours(watcher=watcher), environment)
+            if launch.settings.sandbox_checks
+            else make(base_environment=environment, watcher=watcher)
+        )
+        outside = commands = YieldingRunner(_wary(confinement, ours, own), control)
+    async with open_sandbox(confinement, setting_up):
         yield Runners(
-            checks=confinement.around(checks) if launch.settings.sandbox_checks else checks,
-            agents=confinement.around(agents),
-            outside=own
-            if confinement.sandbox is None
-            else YieldingRunner(_wary(confinement, make, environment), control),
+            checks=checks,
+            agents=agents,
+            outside=outside,
+            commands=commands,
+            own=own,
             confinement=confinement,
             environment=environment,
             agent_environment=agent_environment,
@@ -118,15 +165,12 @@ async def open_runners(
         )
 
 
-def _wary(
-    confinement: Confinement, make: Callable[..., ProcessRunner], environment: Mapping[str, str]
-) -> ProcessRunner:
+def _wary(confinement: Confinement, ours: Callable[..., ProcessRunner], own: OwnPrograms) -> ProcessRunner:
     from ralph.adapters.isolation.outside import safe_git_variables
     from ralph.adapters.isolation.runner import WaryRunner
 
-    return WaryRunner(
-        make(base_environment={**environment, **safe_git_variables(environment)}), confinement.tidy
-    )
+    environment = {**own.environment, **safe_git_variables(own.environment)}
+    return WaryRunner(ours(base_environment=environment), confinement.tidy)
 
 
 async def confinement_of(
@@ -135,6 +179,7 @@ async def confinement_of(
     *,
     run_id: str,
     run_folder: Path,
+    own: OwnPrograms,
     environment: Mapping[str, str],
     report: Callable[[str], None],
 ) -> Confinement:
@@ -165,6 +210,7 @@ async def confinement_of(
         ),
         writable=launch.writable,
         network_log=run_folder / "network.log",
+        own=own,
         report=report,
     )
     chosen = await choose_sandbox(asked, site, policy_of(settings.sandbox), runner)

@@ -188,11 +188,12 @@ class Kit:
 
         run_id, sandbox = self.record.run_id, self.launch.settings.sandbox
         sandbox = replace(sandbox, readonly=(*sandbox.readonly, *map(str, reads)))
-        own = PosixProcessRunner(
+        ours = PosixProcessRunner(
             run_id=run_id,
-            base_environment=runners.environment,
+            base_environment=runners.own.environment,
             redactor=runners.redactor,
             watcher=self.record.watcher,
+            find=runners.own.find,
         )
         confinement = await confinement_of(
             replace(
@@ -201,14 +202,15 @@ class Kit:
                 settings=replace(self.launch.settings, sandbox=sandbox),
                 writable=tuple(writes),
             ),
-            own,
+            ours,
             run_id=run_id,
             run_folder=self.record.folder,
+            own=runners.own,
             environment=runners.agent_environment,
             report=self.warn,
         )
-        async with open_sandbox(confinement, own):
-            yield confinement.around(own)
+        async with open_sandbox(confinement, ours):
+            yield confinement.around(ours, runners.environment)
 
     def scm(self, agent: Agent, *, completion: str) -> ScmAction | None:
         """What the settings want to happen with proven changes; ``prepare`` it before the first session."""
@@ -221,7 +223,7 @@ class Kit:
             scm.command,
             scm.tasks,
             agent=agent,
-            runner=self.runners.outside,
+            runner=self.runners.commands,
             journal=self.record.journal,
             root=self.workspace,
             memory=self.record.folder / "untracked_before.json",

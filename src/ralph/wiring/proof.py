@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -150,7 +149,7 @@ def _provable(kit: Kit, required: Sequence[RequiredCommand]) -> tuple[RequiredCo
     commands = tuple(required) or tuple(guardrail.required for guardrail in kit.launch.guardrails)
     if not commands or kit.launch.settings.proof == Proof.TRUSTING:
         return ()
-    if shutil.which("git") is None:
+    if kit.runners.own.find("git") is None:
         kit.complain(
             "git is not installed: claims are proven by the guardrails alone, as with --proof trusting"
         )

@@ -13,7 +13,7 @@ import py_compile
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.places import links_into_hidden, make_protected, places
 from ralph.adapters.isolation.programs import ask
 from ralph.adapters.isolation.proxy import AllowListProxy
-from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.isolation.sandbox import Site, carry
 from ralph.adapters.isolation.seccomp import filter_here
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import HostRule, host_rules
@@ -54,7 +54,7 @@ _FILTERED = ("/bin/sh", "-c", 'trap "" INT TERM; filter=$1; shift; exec "$@" 9<"
 
 async def trouble(site: Site, runner: ProcessRunner) -> str:
     """Why it cannot be used here; empty if it can."""
-    program = shutil.which("bwrap", path=site.path)
+    program = site.own.find("bwrap")
     if sys.platform != "linux":
         return "bubblewrap is for Linux"
     if program is None:
@@ -71,10 +71,10 @@ class BwrapSandbox:
         self._site = site
         self._policy = policy
         self._needs = site.needs
-        self._program = shutil.which("bwrap", path=site.path) or "bwrap"
+        self._program = site.own.find("bwrap") or "bwrap"
         self._can_disable_userns: bool | None = None  # not known yet
         self._limiter = per_process(policy.limits, is_root=os.geteuid() == 0)
-        self._rules = _allowed(policy, host_rules(self._needs.hosts, self._environ_of_agent()))
+        self._rules = _allowed(policy, host_rules(self._needs.hosts, self._let_in()))
         self._proxy: AllowListProxy | None = None
         self._folder = Path()  # what processes inside need from us, while it is open
         self._stand_ins: dict[Path, Path] = {}  # shown instead of a file
@@ -117,11 +117,9 @@ class BwrapSandbox:
             self._proxy = AllowListProxy(socket, self._rules, denied=self._site.report, log=log)
             await self._proxy.start()
 
-    def wrap(self, command: Command) -> Command:
+    def wrap(self, command: Command, environ: Mapping[str, str] | None = None) -> Command:
         make_protected(self._site.home, self._needs)
-        environment = {**command.environment, **self._added()}
-        kept = self._kept() | environment.keys()
-        dropped = [argument for name in sorted(self._site.environ.keys() - kept) for argument in ("-u", name)]
+        dropped = [argument for name in sorted(self._site.outer_variables()) for argument in ("-u", name)]
         cwd = command.cwd.resolve()
         arguments = (
             self._program,
@@ -129,13 +127,15 @@ class BwrapSandbox:
             *(("--disable-userns",) if self._can_disable_userns else ()),
             *(("--seccomp", "9") if self._filter is not None else ()),
             *self._mounts(command),
-            *("--chdir", str(cwd), "--setenv", "PWD", str(cwd)),
+            *("--chdir", str(cwd)),
             "--",
             *self._first_program(),
         )
+        env = self._site.own.find("env") or "/usr/bin/env"
         shell = (*_FILTERED, str(self._folder / "filter")) if self._filter is not None else _UNINTERRUPTED
-        argv = self._limiter.wrap((*shell, "env", *dropped, *arguments, *command.argv))
-        return replace(command, argv=argv, environment=environment)
+        argv = self._limiter.wrap((*shell, env, *dropped, *arguments, *command.argv))
+        inside = {**self._let_in(environ), **command.environment, **self._added(), "PWD": str(cwd)}
+        return replace(command, argv=argv, environment=carry(inside))
 
     def failure(self, exit_: Exit, stderr: str) -> str:
         if exit_.ending is Ending.EXITED and exit_.code == 1 and stderr.startswith("bwrap: "):
@@ -158,14 +158,11 @@ class BwrapSandbox:
         self._limiter.close()
 
     async def _make_limiter(self, runner: ProcessRunner) -> Limiter:
-        return await limiter_for(self._policy.limits, f"ralph-{self._site.run_id}", runner)
+        name = f"ralph-{self._site.run_id}"
+        return await limiter_for(self._policy.limits, name, runner, self._site.own)
 
-    def _kept(self) -> frozenset[str]:
-        return self._site.kept_variables((*self._needs.env, *self._policy.env))
-
-    def _environ_of_agent(self) -> dict[str, str]:
-        kept = self._kept()
-        return {name: value for name, value in self._site.environ.items() if name in kept}
+    def _let_in(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+        return self._site.let_in(environ, (*self._needs.env, *self._policy.env))
 
     def _added(self) -> dict[str, str]:
         added = {"IS_SANDBOX": "1", "RALPH_SANDBOX": self.kind.value, "TMPDIR": "/tmp"}  # noqa: S108 its own

@@ -6,14 +6,14 @@ import csv
 import hashlib
 import io
 import os
-import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
 
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.places import project_places
 from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
-from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.isolation.sandbox import Site, carry
 from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner
@@ -33,7 +33,7 @@ async def trouble(site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> s
     code, _, complaint = await ask(runner, program, "info")
     if code != 0:
         why = complaint.splitlines()[-1] if complaint else f"`info` ended with {code}"
-        return f"{program} does not work: {why}"
+        return f"{PurePath(program).name} does not work: {why}"
     if not policy.image:
         return "no image: set sandbox.image to one that contains the agent"
     return ""
@@ -93,13 +93,15 @@ class ContainerSandbox:
             timeouts=PATIENT,
         )
 
-    def wrap(self, command: Command) -> Command:
-        names = variables_inside(self._site, (*self._needs.env, *self._policy.env), command)
-        environment = {**command.environment, "RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
-        variables = [f"--env={name}" for name in sorted({*names, "RALPH_SANDBOX", "IS_SANDBOX"})]
+    def wrap(self, command: Command, environ: Mapping[str, str] | None = None) -> Command:
+        inside = variables_inside(self._site, (*self._needs.env, *self._policy.env), command, environ)
+        inside |= {"RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
+        environment = carry(inside)
+        variables = [f"--env={name}" for name in sorted({*environment, "RALPH_RUN_ID", "RALPH_SPAWN_ID"})]
         stdin = ("--interactive",) if command.stdin is not None else ()
         cwd = f"--workdir={command.cwd.resolve()}"
-        argv = (self._program, "exec", *stdin, cwd, *variables, self.name, *argv_inside(self._site, command))
+        entered = argv_inside(self._site, command, inside)
+        argv = (self._program, "exec", *stdin, cwd, *variables, self.name, *entered)
         return replace(command, argv=argv, environment=environment)
 
     def failure(self, exit_: Exit, stderr: str) -> str:
@@ -138,7 +140,7 @@ class ContainerSandbox:
 
 
 def _program(site: Site) -> str | None:
-    return next((name for name in _PROGRAMS if shutil.which(name, path=site.path)), None)
+    return next(filter(None, map(site.own.find, _PROGRAMS)), None)
 
 
 def _mount(place: Place) -> str:

@@ -21,11 +21,14 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import NoReturn
 
 _CHUNK = 65536
 _LOOPBACK = "127.0.0.1"
 _CANNOT_EXECUTE, _NOT_FOUND = 126, 127
+_CARRIED = "RALPH_INSIDE_"  # as in domain/sandbox/own_environment.py
+_MARKS = ("RALPH_RUN_ID", "RALPH_SPAWN_ID")  # by which ralph knows what it started
 
 
 def main(arguments: list[str]) -> int:
@@ -47,21 +50,29 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     try:
-        become(command)
+        become(command, carried(os.environ))
     except OSError as error:
         sys.stderr.write(f"cannot run {command[0]} in the sandbox: {error.strerror}\n")
         return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_EXECUTE
 
 
-def become(command: list[str]) -> NoReturn:
-    """Like ``os.execvp``, but skips folders on PATH that may not be searched."""
+def carried(environment: Mapping[str, str]) -> dict[str, str]:
+    """The agent's own variables. Outside they had other names, so that no program there took them for its own."""
+    own = {name[len(_CARRIED) :]: value for name, value in environment.items() if name.startswith(_CARRIED)}
+    return own | {name: environment[name] for name in _MARKS if name in environment}
+
+
+def become(command: list[str], environment: dict[str, str]) -> NoReturn:
+    """Like ``os.execvpe``, but skips folders on PATH that may not be searched."""
     name = command[0]
-    places = [name] if os.sep in name else [os.path.join(folder, name) for folder in os.get_exec_path()]  # noqa: PTH118
+    places = [name]
+    if os.sep not in name:
+        places = [os.path.join(folder, name) for folder in os.get_exec_path(environment)]  # noqa: PTH118
     refused: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     for place in places:
         if os.path.exists(place):  # noqa: PTH110
             try:
-                os.execv(place, command)  # noqa: S606 the command is what we are for
+                os.execve(place, command, environment)  # noqa: S606 the command is what we are for
             except PermissionError as error:
                 refused = error
     raise refused

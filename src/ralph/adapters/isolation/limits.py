@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.domain.sandbox.policy import Limits, size_text
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 
@@ -67,13 +67,13 @@ def control_group(folder: Path, promise: str, *, inside: Limits = Limits()) -> L
     return Limiter(promise, inside, ("/bin/sh", "-c", join, "ralph", str(folder)), folder)
 
 
-async def limiter_for(limits: Limits, name: str, runner: ProcessRunner) -> Limiter:
-    group = (await _systemd_scope(limits, runner) or _control_group(limits, name)) if limits else None
+async def limiter_for(limits: Limits, name: str, runner: ProcessRunner, own: OwnPrograms) -> Limiter:
+    group = (await _systemd_scope(limits, runner, own) or _control_group(limits, name)) if limits else None
     return group or per_process(limits, is_root=os.geteuid() == 0)
 
 
-async def _systemd_scope(limits: Limits, runner: ProcessRunner) -> Limiter | None:
-    program = shutil.which("systemd-run")
+async def _systemd_scope(limits: Limits, runner: ProcessRunner, own: OwnPrograms) -> Limiter | None:
+    program = own.find("systemd-run")
     if program is None or not _has_systemd():
         return None
     whose = () if os.geteuid() == 0 else ("--user",)

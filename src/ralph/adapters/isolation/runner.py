@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -40,12 +40,19 @@ async def keep_open(sandbox: Sandbox, runner: ProcessRunner) -> AsyncIterator[Sa
 class IsolatedRunner:
     """Runs processes in a sandbox, which must be open; several runners may share it.
 
-    ``tidy`` removes what a process left behind for programs outside.
+    ``inner`` starts the programs that set it up, with our own environment; ``environment`` is that of the processes inside,
+    as far as the sandbox lets it in. ``tidy`` removes what a process left behind for programs outside.
     """
 
     def __init__(
-        self, inner: ProcessRunner, sandbox: Sandbox, *, tidy: Callable[[], None] = lambda: None
+        self,
+        inner: ProcessRunner,
+        sandbox: Sandbox,
+        *,
+        environment: Mapping[str, str] | None = None,
+        tidy: Callable[[], None] = lambda: None,
     ) -> None:
+        self._environment = environment
         self._inner = inner
         self._sandbox = sandbox
         self._tidy = tidy
@@ -65,7 +72,7 @@ class IsolatedRunner:
         exit_ = Exit(Ending.STOPPED, None, 0.0)
         try:
             options["on_stderr"] = keep_stderr
-            exit_ = await self._inner.run(self._sandbox.wrap(command), **options)
+            exit_ = await self._inner.run(self._sandbox.wrap(command, self._environment), **options)
         finally:
             self._under_way -= 1
             if not self._under_way:

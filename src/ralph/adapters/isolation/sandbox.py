@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.domain.agent.facts import AgentNeeds
 from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.sandbox.own_environment import CARRIED
 from ralph.domain.sandbox.policy import Guarantees
 from ralph.engine.ports import Command, Exit, ProcessRunner
 
@@ -20,6 +22,8 @@ _KEPT = (
     "RALPH_ITERATION", "RALPH_MAX_ITERATIONS", "RALPH_RUN_ID", "RALPH_SPAWN_ID", "REQUESTS_CA_BUNDLE", "SHELL",
     "SHLVL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TZ", "USER", "VIRTUAL_ENV",
 )  # fmt: skip
+MARKS = frozenset({"PWD", "RALPH_RUN_ID", "RALPH_SPAWN_ID"})
+"""What the runner gives to each process by itself."""
 
 
 class Sandbox(Protocol):
@@ -39,8 +43,11 @@ class Sandbox(Protocol):
         """Set up what outlives single processes. ``runner`` is the one without a sandbox."""
         ...
 
-    def wrap(self, command: Command) -> Command:
-        """The same command, inside."""
+    def wrap(self, command: Command, environ: Mapping[str, str] | None = None) -> Command:
+        """The same command, inside, with what may go there of ``environ`` (default: the site's).
+
+        Outside, the programs that set up the sandbox run with our environment, and the command's variables are ``carried``.
+        """
         ...
 
     def failure(self, exit_: Exit, stderr: str) -> str:
@@ -56,7 +63,7 @@ class Sandbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a sandboxed run takes place. ``environ`` is the whole environment that the runner gives to processes."""
+    """Where a sandboxed run takes place. ``environ`` is the agent's whole environment, ``own`` our own programs."""
 
     workspace: Path
     state_folder: Path  # .ralph, of the workspace or of the main checkout
@@ -67,6 +74,7 @@ class Site:
     explicit: frozenset[str] = frozenset()  # variables that settings gave to the agent: always kept
     writable: tuple[Path, ...] = ()  # besides the workspace: the task folder
     network_log: Path | None = None
+    own: OwnPrograms = field(default_factory=OwnPrograms)
     report: Callable[[str], None] = field(default=lambda _: None)  # messages to the user during the run
 
     @property
@@ -77,15 +85,27 @@ class Site:
     def path(self) -> str:
         return self.environ.get("PATH") or "/usr/local/bin:/usr/bin:/bin"
 
-    def kept_variables(self, patterns: Iterable[str]) -> frozenset[str]:
-        return kept_variables(self.environ, patterns) | self.explicit
+    def let_in(self, environ: Mapping[str, str] | None, patterns: Iterable[str]) -> dict[str, str]:
+        """What a process inside gets of ``environ`` (default: the agent's)."""
+        given = self.environ if environ is None else environ
+        kept = kept_variables(given, patterns) | (self.explicit & given.keys())
+        return {name: given[name] for name in kept}
+
+    def outer_variables(self) -> set[str]:
+        """Names in the environment of the programs outside that no sandboxed process may see in theirs."""
+        return {*self.own.environment, *self.environ} - MARKS
+
+
+def carry(variables: Mapping[str, str]) -> dict[str, str]:
+    """Under names that mean nothing to the programs that set up a sandbox: these run outside, and LD_PRELOAD, say, is meant
+    for the agent. Never on a command line, which everyone can read."""
+    return {f"{CARRIED}{name}": value for name, value in variables.items()}
 
 
 def kept_variables(environ: Mapping[str, str], patterns: Iterable[str] = ()) -> frozenset[str]:
     """The names in ``environ`` that a sandboxed process gets. A pattern may have one ``*``.
 
-    All others are dropped before the sandbox is set up: its first process shows its initial environment to every
-    other process inside.
+    All others never come near it: the first process in a sandbox shows its initial environment to every other.
     """
     wanted = (*_KEPT, *patterns)
     return frozenset(name for name in environ if any(_matches(name, pattern) for pattern in wanted))

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -18,7 +17,7 @@ from ralph.adapters.git import Git
 from ralph.adapters.isolation.place import How
 from ralph.adapters.isolation.places import project_places
 from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
-from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.isolation.sandbox import Site, carry
 from ralph.domain.agent.facts import AgentNeeds
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import host_rules
@@ -40,9 +39,10 @@ _SERVICES = {
 
 async def trouble(site: Site, runner: ProcessRunner) -> str:
     """Why it cannot be used here; empty if it can."""
-    if shutil.which("sbx", path=site.path) is None:
+    program = site.own.find("sbx")
+    if program is None:
         return "sbx is not installed (Docker Sandboxes)"
-    code, _, complaint = await ask(runner, "sbx", "ls", "--json")
+    code, _, complaint = await ask(runner, program, "ls", "--json")
     if code != 0:
         return f"sbx does not work: {complaint.splitlines()[-1] if complaint else code}; try `sbx login`"
     return ""
@@ -54,6 +54,7 @@ class SbxSandbox:
     def __init__(self, site: Site, policy: SandboxPolicy) -> None:
         self._site = site
         self._policy = policy
+        self._program = site.own.find("sbx") or "sbx"
         agent = PurePath(site.programs[0]).name
         self._template = agent if agent in _TEMPLATES else _PLAIN_TEMPLATE
         # Logged in through sbx, and with its own folders inside: only its variables matter here.
@@ -83,30 +84,31 @@ class SbxSandbox:
         return  # the same everywhere
 
     async def open(self, runner: ProcessRunner) -> None:
-        found = _names(await require(runner, "sbx", "ls", "--json", hint="try `sbx login`"))
+        found = _names(await require(runner, self._program, "ls", "--json", hint="try `sbx login`"))
         if self.name in found:
             await ask(
-                runner, "sbx", "stop", self.name
+                runner, self._program, "stop", self.name
             )  # a run that was killed may have left something running
         else:
             await require(runner, *self._create(), hint="try `sbx diagnose`", timeouts=PATIENT)
         hosts = ",".join(self._allowed()) if self._network_is_on else "**"
         if hosts:
             verdict = "allow" if self._network_is_on else "deny"
-            await require(runner, "sbx", "policy", verdict, "network", "--sandbox", self.name, hosts)
+            await require(runner, self._program, "policy", verdict, "network", "--sandbox", self.name, hosts)
         await self._hand_over_keys(runner)
         self._identity = await self._find_identity(runner)
 
-    def wrap(self, command: Command) -> Command:
-        names = self._variables_inside(command)
+    def wrap(self, command: Command, environ: Mapping[str, str] | None = None) -> Command:
         own = {"RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
-        identity = {name: value for name, value in self._identity.items() if name not in names}
-        environment = {**identity, **command.environment, **own}
-        passed = sorted({*names, *identity, *own} - self._keys.keys())
+        inside = {**self._identity, **self._variables_inside(command, environ), **own}
+        inside = {name: value for name, value in inside.items() if name not in self._keys}
+        environment = carry(inside)
+        passed = sorted({*environment, "RALPH_RUN_ID", "RALPH_SPAWN_ID"})
         variables = [argument for name in passed for argument in ("--env", name)]
         stdin = ("--interactive",) if command.stdin is not None else ()
         where = ("--workdir", str(command.cwd.resolve()))
-        argv = ("sbx", "exec", *stdin, *where, *variables, self.name, *argv_inside(self._site, command))
+        entered = argv_inside(self._site, command, inside)
+        argv = (self._program, "exec", *stdin, *where, *variables, self.name, *entered)
         return replace(command, argv=argv, environment=environment)
 
     def failure(self, exit_: Exit, stderr: str) -> str:
@@ -118,13 +120,13 @@ class SbxSandbox:
     async def settle(self, runner: ProcessRunner, exit_: Exit) -> None:
         # Ending the client ends nothing inside. The next process starts the machine again.
         if exit_.ending is not Ending.EXITED:
-            await ask(runner, "sbx", "stop", self.name)
+            await ask(runner, self._program, "stop", self.name)
 
     async def close(self, runner: ProcessRunner) -> None:
-        await ask(runner, "sbx", "stop", self.name)
+        await ask(runner, self._program, "stop", self.name)
 
     async def remove(self, runner: ProcessRunner) -> None:
-        await ask(runner, "sbx", "rm", "--force", self.name)
+        await ask(runner, self._program, "rm", "--force", self.name)
 
     @property
     def _network_is_on(self) -> bool:
@@ -141,7 +143,7 @@ class SbxSandbox:
         ]
         paths = [f"{place.path}" if place.how is How.WRITABLE else f"{place.path}:ro" for place in found]
         return (
-            "sbx",
+            self._program,
             "create",
             "--name",
             self.name,
@@ -161,8 +163,8 @@ class SbxSandbox:
         given = bool(self._site.environ.get(name))
         return given and name in self._variables_inside(Command((), self._site.workspace))
 
-    def _variables_inside(self, command: Command) -> set[str]:
-        return variables_inside(self._site, (*self._needs.env, *self._policy.env), command)
+    def _variables_inside(self, command: Command, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+        return variables_inside(self._site, (*self._needs.env, *self._policy.env), command, environ)
 
     async def _find_identity(self, runner: ProcessRunner) -> dict[str, str]:
         """Who commits: the user's configuration of git is not inside, and without it no commit can be made."""
@@ -180,7 +182,7 @@ class SbxSandbox:
             for name, service in self._keys.items():
                 file = Path(folder, service)
                 _write_secret(file, self._site.environ[name])
-                await require(runner, "sbx", "secret", "set", self.name, service, stdin=file)
+                await require(runner, self._program, "secret", "set", self.name, service, stdin=file)
 
 
 def _write_secret(file: Path, value: str) -> None:

@@ -6,13 +6,14 @@ import json
 import shlex
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.isolation.place import How
 from ralph.adapters.isolation.places import project_places
-from ralph.adapters.isolation.programs import ask
-from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.isolation.programs import ask, is_name, unpack
+from ralph.adapters.isolation.sandbox import MARKS, Site, carry, kept_variables
 from ralph.domain.sandbox.allow_list import host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
@@ -27,9 +28,10 @@ _SECRETS_IN_HOME = (
 
 async def trouble(site: Site, runner: ProcessRunner) -> str:
     """Why it cannot be used here; empty if it can."""
-    if shutil.which("srt", path=site.path) is None:
+    program = site.own.find("srt")
+    if program is None:
         return "srt is not installed (npm package @anthropic-ai/sandbox-runtime)"
-    code, _, complaint = await ask(runner, "srt", "--version")
+    code, _, complaint = await ask(runner, program, "--version")
     return "" if code == 0 else f"srt does not work: {complaint or code}"
 
 
@@ -40,7 +42,7 @@ class SrtSandbox:
         self._site = site
         self._policy = policy
         self._needs = site.needs
-        self._kept = site.kept_variables((*self._needs.env, *policy.env))
+        self._patterns = (*self._needs.env, *policy.env)
         self._domains = self._allowed_domains()
         self._folder: Path | None = None
         project_places(site, policy, self._needs)
@@ -63,14 +65,19 @@ class SrtSandbox:
         self._folder = Path(tempfile.mkdtemp(prefix="ralph-"))
         (self._folder / "srt.json").write_text(json.dumps(self._settings(), indent=2))
 
-    def wrap(self, command: Command) -> Command:
+    def wrap(self, command: Command, environ: Mapping[str, str] | None = None) -> Command:
         assert self._folder is not None, "not open"
-        environment = {**command.environment, "RALPH_SANDBOX": self.kind.value}
-        dropped = sorted(self._site.environ.keys() - self._kept - environment.keys())
-        unset = [argument for name in dropped for argument in ("-u", name)]
+        own = self._site.own
+        inside = {**self._let_in(environ), **command.environment, "RALPH_SANDBOX": self.kind.value}
+        inside = {name: value for name, value in inside.items() if is_name(name) and name not in MARKS}
+        # srt gives the sandbox its own environment.
+        dropped = self._site.outer_variables() - kept_variables(own.environment, self._patterns)
+        unset = [argument for name in sorted(dropped) for argument in ("-u", name)]
         # As one string: srt would take the agent's options as its own.
-        run = ("srt", "--settings", str(self._folder / "srt.json"), "-c", shlex.join(command.argv))
-        return replace(command, argv=("env", *unset, *run), environment=environment)
+        told = shlex.join(unpack(inside, command.argv))
+        run = (own.find("srt") or "srt", "--settings", str(self._folder / "srt.json"), "-c", told)
+        argv = (own.find("env") or "/usr/bin/env", *unset, *run)
+        return replace(command, argv=argv, environment=carry(inside))
 
     def failure(self, exit_: Exit, stderr: str) -> str:
         return ""
@@ -83,11 +90,13 @@ class SrtSandbox:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
+    def _let_in(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+        return self._site.let_in(environ, self._patterns)
+
     def _allowed_domains(self) -> list[str]:
         if self._policy.network is Network.OFF:
             return []
-        environ = {name: value for name, value in self._site.environ.items() if name in self._kept}
-        rules = (*host_rules(self._needs.hosts, environ), *self._policy.allow)
+        rules = (*host_rules(self._needs.hosts, self._let_in()), *self._policy.allow)
         for rule in rules:
             if not rule.host:
                 message = "sandbox.allow: srt cannot allow every host"

@@ -20,7 +20,7 @@ from ralph.adapters.processes.ladder import QUICK, USUAL, Ladder
 from ralph.adapters.processes.output import LogFile, Sink
 from ralph.adapters.processes.process_table import read_process
 from ralph.adapters.processes.redaction import Redactor
-from ralph.adapters.processes.spawn import PIPE_SIZE, CannotStart, Started, start
+from ralph.adapters.processes.spawn import PIPE_SIZE, CannotStart, Find, Started, start
 from ralph.adapters.processes.watcher import Watcher
 from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, Exit, Running, Timeouts
@@ -39,7 +39,8 @@ class PosixProcessRunner:
 
     ``exempt`` tells which pids are registered child runs: they and their descendants are left alone. ``linger`` is how
     long to wait for output after the exit while a grandchild holds the pipe. With a ``watcher`` each process gets a keeper
-    that adopts what it leaves behind: what runs the agent's code, or the agent, needs one.
+    that adopts what it leaves behind: what runs the agent's code, or the agent, needs one. ``find`` says where a program
+    is, instead of PATH: for our own (``OwnPrograms``).
 
     If the log cannot be written (a full disk), or ``on_lines`` raises, the process tree is ended and ``run`` raises the
     exception (``StoreError`` for the log).
@@ -55,6 +56,7 @@ class PosixProcessRunner:
         exempt: Exempt | None = None,
         linger: float = 1.0,
         watcher: Watcher | None = None,
+        find: Find | None = None,
     ) -> None:
         if os.name != "posix":
             message = f"running agents is not supported on this system ({os.name})"
@@ -66,6 +68,7 @@ class PosixProcessRunner:
         self._exempt = exempt if exempt is not None else lambda pid: False
         self._linger = linger
         self._watcher = watcher
+        self._find = find
 
     async def run(
         self,
@@ -92,7 +95,11 @@ class PosixProcessRunner:
             born = asyncio.get_running_loop().time()
             try:
                 started = await start(
-                    command, run_id=self._run_id, environment=self._environment, watcher=self._watcher
+                    command,
+                    run_id=self._run_id,
+                    environment=self._environment,
+                    watcher=self._watcher,
+                    find=self._find,
                 )
             except CannotStart as error:
                 return Exit(Ending.NOT_STARTED, None, 0.0, error=self._redactor.redact(str(error)))

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -29,6 +29,8 @@ if sys.platform != "win32":
 if sys.platform == "linux":
     _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 PIPE_SIZE = 1024 * 1024
+Find = Callable[[str], str | None]
+"""Where the program of a name is; None: nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +69,24 @@ class CannotStart(Exception):
 
 
 async def start(
-    command: Command, *, run_id: str, environment: Mapping[str, str], watcher: Watcher | None
+    command: Command,
+    *,
+    run_id: str,
+    environment: Mapping[str, str],
+    watcher: Watcher | None,
+    find: Find | None = None,
 ) -> Started:
-    """In a session of its own, marked, its output on enlarged pipes; by the ``watcher`` if there is one."""
+    """In a session of its own, marked, its output on enlarged pipes; by the ``watcher`` if there is one.
+
+    ``find`` instead of PATH: for our own programs.
+    """
     if not command.argv:
         message = "cannot run an empty command"
         raise CannotStart(message)
     environment = {**environment, **command.environment}
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         try:
-            program = _find_program(command.argv[0], environment)
+            program = _find_program(command.argv[0], environment, find)
             stdin = _open_stdin(command, theirs)
             stdout, stdout_end = (_socket if command.private_output else _pipe)(ours, theirs)
             stderr, stderr_end = (None, stdout_end) if command.merge_stderr else _pipe(ours, theirs)
@@ -134,13 +144,15 @@ async def _start_kept(birth: Birth, spawn_id: str, watcher: Watcher) -> tuple[Sp
     return spawn, Child(keeper)
 
 
-def _find_program(name: str, environment: Mapping[str, str]) -> str:
+def _find_program(name: str, environment: Mapping[str, str], find: Find | None) -> str:
     """Look it up before the child does: exec reports "permission denied" for any command if one folder of PATH may
     not be searched."""
     if os.sep in name:
         return name
     path = environment.get("PATH", os.defpath)
-    found = shutil.which(name, path=path)
+    found = shutil.which(name, path=path) if find is None else find(name)
+    if found is None and find is not None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     if found is None and shutil.which(name, os.F_OK, path) is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     return found or name

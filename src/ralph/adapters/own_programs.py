@@ -1,0 +1,76 @@
+"""The programs that ralph runs for itself (git, sh, env, bwrap …): found once, where no agent and no repository can put them.
+
+They come from the PATH that ralph was started with, never from settings. A folder of a project may well be on it, as
+``.venv/bin`` is; an agent confined to the project could leave a ``git`` there, and ours would run it outside.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from ralph.domain.sandbox.own_environment import own_variables
+
+_MOST_LINKS = 40  # the kernel's own limit
+
+
+class OwnPrograms:
+    """``environ``: what ralph was started with. ``reach``: folders in which others write: the workspace, its worktrees, the
+    records, whatever a confined agent may write."""
+
+    def __init__(
+        self, environ: Mapping[str, str] = os.environ, reach: Iterable[str | os.PathLike[str]] = ()
+    ) -> None:
+        self._environ = environ
+        self._reach = tuple(dict.fromkeys(os.path.realpath(folder) for folder in reach))
+        self._found: dict[str, str | None] = {}
+
+    @cached_property
+    def environment(self) -> dict[str, str]:
+        """For our own programs while an agent is confined: without variables that it could make use of."""
+        return {**own_variables(self._environ, self.is_reached), "PATH": os.pathsep.join(self._folders)}
+
+    def find(self, name: str) -> str | None:
+        """Absolute; None if it is not installed, or only where others write."""
+        if name not in self._found:
+            places = (f"{folder}/{name}" for folder in self._folders)
+            self._found[name] = next((place for place in places if self._is_program(place)), None)
+        return self._found[name]
+
+    def is_reached(self, path: str) -> bool:
+        """Whether anyone who may write in the reach decides what ``path`` is: it, or a link on the way to it, is there."""
+        at, links = "/", 0
+        waiting = path.split("/")[::-1]
+        while waiting:
+            part = waiting.pop()
+            if part in ("", "."):
+                continue
+            if part == "..":
+                at = os.path.dirname(at)  # noqa: PTH120 no link is left in it
+                continue
+            at = f"{at.rstrip('/')}/{part}"
+            if any(at == folder or at.startswith(f"{folder}/") for folder in self._reach):
+                return True
+            try:
+                target = os.readlink(at)  # noqa: PTH115 asked several times for every program
+            except OSError:
+                continue
+            links += 1
+            if links > _MOST_LINKS:
+                return True
+            waiting += target.split("/")[::-1]
+            at = "/" if target.startswith("/") else os.path.dirname(at)  # noqa: PTH120
+        return False
+
+    @cached_property
+    def _folders(self) -> tuple[str, ...]:
+        listed = (self._environ.get("PATH") or os.defpath).split(os.pathsep)
+        return tuple(
+            folder
+            for folder in dict.fromkeys(listed)
+            if folder.startswith("/") and not self.is_reached(folder)
+        )
+
+    def _is_program(self, path: str) -> bool:
+        return os.path.isfile(path) and os.access(path, os.X_OK) and not self.is_reached(path)  # noqa: PTH113
