@@ -3046,7 +3046,7 @@ def ralph_guard_families_files():
     def _removal_flags(call: Call, options: list[str]) -> tuple[bool, bool]:
         """Recursive? forced?"""
         lowered = [option.lower() for option in options]
-        if call.program == "rimraf":
+        if call.program in ("rimraf", "del-cli"):
             return True, True
         if call.program in ("rd", "del", "erase"):
             switches = {word.lower() for word in call.arguments}
@@ -3187,7 +3187,9 @@ def ralph_guard_families_files():
         "badblocks": (_rule(lambda words: words.has("w"), "badblocks -w overwrites the disk"),),
     }
     _CHECKS: dict[str, Callable[[Call], Danger | None]] = {
-        **dict.fromkeys(words_in("rm grm rimraf unlink srm trash del erase rd remove-item ri"), _check_removal),
+        **dict.fromkeys(
+            words_in("rm grm rimraf del-cli unlink srm trash del erase rd remove-item ri"), _check_removal
+        ),
         **dict.fromkeys(words_in("shred wipe scrub"), _check_shred),
         **dict.fromkeys(words_in("mv cp ln install rsync gmv gcp"), _check_move),
         "dd": _check_dd,
@@ -3201,7 +3203,7 @@ def ralph_guard_families_git():
     """git: losing uncommitted work, rewriting or deleting history, forcing it on others."""
 
     _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
-    _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
+    _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
@@ -3219,8 +3221,14 @@ def ralph_guard_families_git():
         if rules is None or _asks_for_help(git):
             return None
         options, operands = split_options(git.arguments)
+        if git.subcommand == "clean" and _needs_no_force(call, git):
+            options.append("--force")
         lowered = [option if option[:2] != "--" else option.lower() for option in options]
         return find_danger("git", rules, Words(call, git.arguments, lowered, operands))
+
+    def _needs_no_force(call: Call, git: GitWords) -> bool:
+        config = (settings_from_environment(call.environment) or {}) | git.config
+        return config.get("clean.requireforce", "").lower() in ("false", "no", "off", "0")
 
     def _may_gain_options(git: GitWords) -> bool:
         before, _ = _around_double_dash(git.arguments)
@@ -3305,13 +3313,8 @@ def ralph_guard_families_git():
         return bool(chooses) and (worktree or not is_cancelled)
 
     def _forces_push(words: Words) -> bool:
-        forced = [
-            option
-            for option in words.options
-            if not option.startswith("--force-if-includes")
-            and (not option.startswith("--force-with-lease") or "-if-" in option)
-        ]
-        return any(option.startswith("--force") for option in forced) or has_flag(forced, "f", "force")
+        names = [option for option in _option_names(words) if not option.startswith(("--force-w", "--force-i"))]
+        return has_flag(names, "f", "force")
 
     def _deletes_on_remote(words: Words) -> bool:
         return words.has("d", "delete") or any(
@@ -3462,6 +3465,13 @@ def ralph_guard_families_git():
                 lambda words: _is_strict(words) and words.has(long="amend"),
                 "git commit --amend rewrites a commit",
                 "make a new commit",
+            ),
+        ),
+        "config": (
+            Rule(
+                lambda words: "clean.requireforce" in map(str.lower, words.operands) and words.operands[1:],
+                "without clean.requireForce, git clean deletes untracked files at once",
+                "leave the setting as it is",
             ),
         ),
         "reflog": (
@@ -3635,6 +3645,7 @@ def ralph_guard_families_secrets():
     """Programs that can send what they are given to another machine."""
     _COPIERS = words_in("scp rsync sftp aws gsutil rclone s3cmd gh")
     _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
+    _FETCH_VALUED = words_in("-P --directory-prefix --output-dir -H --header -A -u -e -o")
     _TELLERS = frozenset(["env", "printenv", "set", "export"])
     _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
     _LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
@@ -3697,15 +3708,23 @@ def ralph_guard_families_secrets():
 
     def saved_file(program: str, arguments: list[str]) -> str:
         """Where a fetcher puts what it gets; empty: to its output."""
-        named = value_of_option(
-            arguments, ("-o", "--output", *(("-O", "--output-document") if program == "wget" else ()))
-        )
+        letter, names = ("O", ("--output-document",)) if program == "wget" else ("o", ("--output",))
+        for number, word in enumerate(arguments):
+            # Bundled: `curl -fsSLo x`, `wget -qO x`.
+            if (
+                word[:1] == "-"
+                and word[1:2] != "-"
+                and (found := re.fullmatch(rf"-[a-zA-Z#]*?{letter}(.*)", word))
+            ):
+                return found[1] or "".join(arguments[number + 1 : number + 2])
+        named = value_of_option(arguments, names)
         if named or program not in ("wget", "curl"):
             return named or ""
-        options, operands = split_options(arguments)
+        options, operands = split_options(arguments, _FETCH_VALUED)
         if program == "curl" and not has_flag(options, "O", "remote-name"):
             return ""
-        return operands[-1].partition("?")[0].rpartition("/")[2] if operands else ""
+        folder = value_of_option(arguments, ("-P", "--directory-prefix", "--output-dir")) or "."
+        return f"{folder}/{operands[-1].partition('?')[0].rpartition('/')[2]}" if operands else ""
 
     def _sent_file(program: str, word: str) -> str:
         if program == "ssh":
@@ -3990,7 +4009,7 @@ def ralph_guard_guard():
     _m = _module("ralph.guard.limits"); MAX_COMMAND_CHARS = _m["MAX_COMMAND_CHARS"]; TOO_DEEP = _m["TOO_DEEP"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]; INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.programs.handlers"); start_program = _m["start_program"]
-    _m = _module("ralph.guard.script_walk"); walk_script = _m["walk_script"]
+    _m = _module("ralph.guard.script_walk"); walk_script = _m["walk_script"]; walk_text = _m["walk_text"]
     _m = _module("ralph.guard.shell.scope"); Scope = _m["Scope"]
     _m = _module("ralph.guard.shell.scripts"); read_script = _m["read_script"]
     _m = _module("ralph.guard.walk"); DangerFound = _m["DangerFound"]; Tally = _m["Tally"]; Walk = _m["Walk"]
@@ -4015,7 +4034,10 @@ def ralph_guard_guard():
         )
         try:
             script, is_torn = read_script(text)
-            walk_script(Walk(rules, Tally(is_torn=is_torn), start_program), script, Scope())
+            tally = Tally(is_torn=is_torn)
+            walk_script(Walk(rules, tally, start_program), script, Scope())
+            while tally.later:
+                walk_text(*tally.later.pop())
         except DangerFound as found:
             return blocked(found.danger)
         except TooComplex as error:
@@ -5081,7 +5103,7 @@ def ralph_guard_programs_handlers():
     _m = _module("ralph.guard.programs.interpreters"); interpreter_named = _m["interpreter_named"]; start_interpreter = _m["start_interpreter"]
     _m = _module("ralph.guard.programs.shells"); run_text = _m["run_text"]; start_eval = _m["start_eval"]; start_shell = _m["start_shell"]; start_source = _m["start_source"]; start_trap = _m["start_trap"]
     _m = _module("ralph.guard.programs.text_runners"); start_at = _m["start_at"]; start_cmd = _m["start_cmd"]; start_editor = _m["start_editor"]; start_ssh = _m["start_ssh"]; start_su = _m["start_su"]; start_watch = _m["start_watch"]
-    _m = _module("ralph.guard.programs.wrappers"); start_env = _m["start_env"]; start_sudo = _m["start_sudo"]; start_wrapped = _m["start_wrapped"]; wrapped_command = _m["wrapped_command"]
+    _m = _module("ralph.guard.programs.wrappers"); package_command = _m["package_command"]; start_env = _m["start_env"]; start_package = _m["start_package"]; start_sudo = _m["start_sudo"]; start_wrapped = _m["start_wrapped"]; wrapped_command = _m["wrapped_command"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.shell.escapes"); NO_CHARACTER = _m["NO_CHARACTER"]
     _m = _module("ralph.guard.shell.expansion"); expand_words = _m["expand_words"]
@@ -5130,12 +5152,18 @@ def ralph_guard_programs_handlers():
         if any(character.isspace() for character in name.strip()) and not _is_path(name):
             _start_quoted(walk, start)
             return
+        written = start.scope.written(name) if "/" in name else None
+        if written is not None:
+            run_text(walk, start, written, "network", words[1:])
+            return
         program = base_name(name)
         handler = _HANDLERS.get(program)
         if handler is not None:
             handler(walk, start)
         elif (interpreter := interpreter_named(program)) is not None:
             start_interpreter(walk, start, interpreter)
+        elif (package := package_command(program, words[1:])) is not None:
+            start_package(walk, start, package)
         elif (wrapped := wrapped_command(program, words[1:])) is not None:
             start_wrapped(walk, start, wrapped)
         else:
@@ -5158,9 +5186,6 @@ def ralph_guard_programs_handlers():
 
     def _start_other(walk: Walk, start: Start) -> None:
         """A program that runs nothing else, as far as we know."""
-        written = start.scope.written(start.words[0])
-        if written is not None:
-            run_text(walk, start, written, "file", start.words[1:])
         words, text, source = start.words, start.feed.text, start.source
         walk.ask_families(start)
         if is_opaque(words[0]) and has_flag(words[1:], "r") and has_flag(words[1:], "f"):
@@ -5201,7 +5226,7 @@ def ralph_guard_programs_interpreters():
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_vital_file = _m["is_vital_file"]
     _m = _module("ralph.guard.programs.code"); looks_like_commands = _m["looks_like_commands"]; read_code = _m["read_code"]
-    _m = _module("ralph.guard.programs.shells"); fetches = _m["fetches"]; refuse_unread = _m["refuse_unread"]
+    _m = _module("ralph.guard.programs.shells"); STDIN_FILES = _m["STDIN_FILES"]; fetches = _m["fetches"]; refuse_unread = _m["refuse_unread"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.shell.expansion"); origin_of = _m["origin_of"]; output_of = _m["output_of"]
     _m = _module("ralph.guard.shell.syntax"); process_files = _m["process_files"]
@@ -5304,7 +5329,7 @@ def ralph_guard_programs_interpreters():
             )
             return CodeSource(codes, "", False, may_gain)
         script = rest[0] if rest else ""
-        return CodeSource(codes, script, script in ("", "-"), script.startswith(INPUT))
+        return CodeSource(codes, script, script in ("", *STDIN_FILES), script.startswith(INPUT))
 
     def _code_option(interpreter: Interpreter, word: str) -> str | None:
         """The code attached to an option, empty if it is the next word; None if it is no code option."""
@@ -5408,6 +5433,7 @@ def ralph_guard_programs_shells():
         is_interactive: bool = False
         startup_file: str = ""
 
+    STDIN_FILES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
     _SHELL_VALUED = frozenset(["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-File", "-ExecutionPolicy"])
 
     def read_shell(words: list[str]) -> ShellWords:
@@ -5437,6 +5463,7 @@ def ralph_guard_programs_shells():
                 reads_stdin = reads_stdin or "s" in word
                 checks_only = checks_only or "n" in word
                 is_interactive = is_interactive or "i" in word
+                at += word[-1] in "oO" and len(word) > 2  # `-euo pipefail`
             elif not word.startswith(("-", "+")):
                 break
             at += 1
@@ -5449,7 +5476,7 @@ def ralph_guard_programs_shells():
             )
         if reads_code:
             return ShellWords("", "", (), checks_only, is_interactive, startup_file)
-        if reads_stdin or not rest:
+        if reads_stdin or not rest or rest[0] in STDIN_FILES:
             return ShellWords(None, "", tuple(rest), checks_only, is_interactive, startup_file)
         return ShellWords(None, rest[0], tuple(rest[1:]), checks_only, is_interactive, startup_file)
 
@@ -5550,13 +5577,16 @@ def ralph_guard_programs_shells():
         written = start.scope.written(operands[0]) if operands else None
         if written is not None:
             run_text(walk, start, written, "file")
+        elif operands and operands[0] in STDIN_FILES and start.feed != NOTHING:
+            run_text(walk, start, start.feed.text, start.feed.origin)
 
     def start_trap(walk: Walk, start: Start) -> None:
         _, operands = split_options(start.words[1:])
         if len(operands) > 1 and operands[0] != "-":
             if is_partly_opaque(operands[0]):
                 refuse_hidden("trap runs text that is not known in advance")
-            walk_text(walk, operands[0], start.scope)
+            # It runs at the end, with the variables that are set by then.
+            walk.tally.later.append((walk, operands[0], start.scope))
 
     def _prints_setup_code(script: Script) -> bool:
         """One call of a tool that is made to print shell code, with nothing around it."""
@@ -5645,13 +5675,15 @@ def ralph_guard_programs_text_runners():
 def ralph_guard_programs_wrappers():
     """Programs that run another command: sudo, env, timeout … A new one is one row."""
 
+    import re
     from typing import NamedTuple
 
     _m = _module("ralph.guard.marks"); is_opaque = _m["is_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; is_assignment = _m["is_assignment"]; split_words = _m["split_words"]; words_after_options = _m["words_after_options"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; is_assignment = _m["is_assignment"]; split_words = _m["split_words"]; value_of_option = _m["value_of_option"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); join_path = _m["join_path"]
     _m = _module("ralph.guard.programs.shells"); run_text = _m["run_text"]
-    _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; Start = _m["Start"]
+    _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
+    _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; Start = _m["Start"]; refuse = _m["refuse"]
 
     class Wrapper(NamedTuple):
         """How to find the wrapped command."""
@@ -5711,6 +5743,7 @@ def ralph_guard_programs_wrappers():
         "proxychains4": _row("-f"),
         "torsocks": _row(),
         "rtk": _row(),
+        "shx": _row(),
         "entr": _row(),
     }
 
@@ -5727,9 +5760,6 @@ def ralph_guard_programs_wrappers():
         "hatch": ("run",),
         "rye": ("run",),
         "bundle": ("exec",),
-        "npm": ("exec", "x"),
-        "pnpm": ("exec",),
-        "yarn": ("exec",),
         "nix": ("run", "shell", "develop"),
         "conda": ("run",),
         "op": ("run",),
@@ -5747,7 +5777,11 @@ def ralph_guard_programs_wrappers():
                 if "--" in arguments:
                     return arguments[arguments.index("--") + 1 :]
                 skipped = 2 if program == "direnv" else 1
-                return words_after_options(arguments[skipped:], ())
+                command = words_after_options(arguments[skipped:], ())
+                is_python = (
+                    program == "uv" and bool(command) and (command[0] == "-" or command[0].endswith(".py"))
+                )
+                return ["python", *command] if is_python else command
             return None
         wrapper = WRAPPERS.get(program)
         if wrapper is None:
@@ -5756,6 +5790,39 @@ def ralph_guard_programs_wrappers():
             return []
         rest = words_after_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
         return rest[wrapper.operands :]
+
+    _PACKAGE_RUNNERS = {
+        **dict.fromkeys(("npx", "bunx", "pnpx"), frozenset[str]()),
+        **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), frozenset(("exec", "dlx", "x"))),
+    }
+    _PACKAGE_VALUED = frozenset(
+        ["-p", "--package", "-w", "--workspace", "-c", "--call", "--filter", "-F", "--cwd"]
+    )
+    _PACKAGES = words_in("prisma rimraf shx del-cli knex sequelize sequelize-cli typeorm mikro-orm supabase")
+    """Programs that pnpm and yarn also start without a subcommand."""
+
+    def package_command(program: str, arguments: list[str]) -> list[str] | None:
+        """The command of ``npx rimraf@5 dist``, ``pnpm dlx …``, ``yarn prisma …``; None if it is none of them."""
+        verbs = _PACKAGE_RUNNERS.get(program)
+        if verbs is None:
+            return None
+        words = words_after_options(arguments, _PACKAGE_VALUED)
+        if verbs and words[:1] and words[0] in verbs:
+            words = words_after_options(words[1:], _PACKAGE_VALUED)
+        elif verbs and not (words and words[0] in _PACKAGES):
+            return None
+        name = words[0] if words else ""
+        return [name[:1] + name[1:].partition("@")[0], *words[1:]]
+
+    def start_package(walk: Walk, start: Start, command: list[str]) -> None:
+        words = start.words[1:]
+        if any(re.match(r"(?:git\+)?https?://", word) for word in (command[0], *words[:3])):
+            what = "this runs a program straight from the network"
+            refuse("network", what, "install it, read it, then run it by name")
+        text = value_of_option(words, ("-c", "--call"))
+        if text and not command[0]:
+            walk_text(walk, text, start.scope.copy())
+        walk.start(walk, start.beyond_shell(command))
 
     class EnvCall(NamedTuple):
         """``env``: variables that it sets, then a command."""
@@ -5855,7 +5922,7 @@ def ralph_guard_script_walk():
     _m = _module("ralph.guard.families.secrets"); check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]; saved_file = _m["saved_file"]
     _m = _module("ralph.guard.limits"); MAX_TEXT_CHARS = _m["MAX_TEXT_CHARS"]; TOO_LONG = _m["TOO_LONG"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); is_secret_file = _m["is_secret_file"]; is_startup_file = _m["is_startup_file"]; join_path = _m["join_path"]
     _m = _module("ralph.guard.program_lists"); FETCHERS = _m["FETCHERS"]
     _m = _module("ralph.guard.shell.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]; origin_of = _m["origin_of"]; output_of_command = _m["output_of_command"]; stdin_text = _m["stdin_text"]
@@ -5863,6 +5930,8 @@ def ralph_guard_script_walk():
     _m = _module("ralph.guard.shell.scripts"); read_script = _m["read_script"]
     _m = _module("ralph.guard.shell.syntax"); Function = _m["Function"]; Group = _m["Group"]; Simple = _m["Simple"]; substituted_scripts = _m["substituted_scripts"]
     _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; refuse_if = _m["refuse_if"]
+
+    _UNPACKERS = words_in("tar bsdtar unzip 7z cpio")
 
     def walk_text(walk: Walk, text: str, scope: Scope, feed: Feed = NOTHING) -> None:
         """Text that a shell will read."""
@@ -5972,6 +6041,10 @@ def ralph_guard_script_walk():
         if program == "tee":
             paths += [(word, ">") for word in words[1:] if not word.startswith("-")]
         text = output_of_call(words, scope, feed.text) if paths and words else None
+        if text is None and feed.origin == "network":
+            text = UNKNOWN
+        if program in _UNPACKERS:
+            _remember_unpacked(words, scope, feed)
         if program in FETCHERS:
             text = UNKNOWN
             saved = saved_file(program, words[1:])
@@ -5987,6 +6060,15 @@ def ralph_guard_script_walk():
         if program in ("cp", "mv", "ln", "install", "rsync"):
             for word in words[1:]:
                 scope.files.pop(join_path(scope.cwd, word), None)
+
+    def _remember_unpacked(words: list[str], scope: Scope, feed: Feed) -> None:
+        """``curl … | tar xz``, ``unzip fetched.zip``: what comes out of it came from another machine."""
+        fetched = [word for word in words[1:] if scope.files.get(join_path(scope.cwd, word)) == UNKNOWN]
+        if fetched or feed.origin == "network":
+            folder = value_of_option(words, ("-C", "--directory", "-d"))
+            stems = [word.rpartition("/")[2].partition(".")[0] for word in fetched]
+            places = [folder] if folder else [*stems, "unpacked"]
+            scope.unpacked += tuple(join_path(scope.cwd, place) + "/" for place in places)
 
     def _walk_later(walk: Walk, text: str, scope: Scope) -> None:
         """A shell will read it later. Code that is merely hard to read is common in start-up files."""
@@ -6482,16 +6564,20 @@ def ralph_guard_shell_scope():
         **dict.fromkeys(("UID", "EUID"), "1000"),
         "IFS": " \t\n",
     }
+    _NUMBERS = {"#": "1", "?": "1", "-": "1", "$": "4242", "!": "4242"}
+    _INSTALLERS = frozenset(["install", "install.sh", "setup", "setup.sh", "bootstrap", "bootstrap.sh"])
 
     class Scope:
         """Copied for a subshell, shared by a group."""
 
-        __slots__ = ("cwd", "exports_functions", "files", "functions", "variables")
+        __slots__ = ("cwd", "exports_functions", "files", "functions", "unpacked", "variables")
 
         def __init__(self) -> None:
             self.variables: dict[str, tuple[str, ...]] = {}
             self.functions: dict[str, Script] = {}
             self.files: dict[str, str] = {}
+            self.unpacked: tuple[str, ...] = ()
+            """Folders into which an archive from another machine was unpacked, each with a slash at its end."""
             self.cwd = "."
             self.exports_functions = False
 
@@ -6500,6 +6586,7 @@ def ralph_guard_shell_scope():
             other.variables = dict(self.variables)
             other.functions = dict(self.functions)
             other.files = dict(self.files)
+            other.unpacked = self.unpacked
             other.cwd = self.cwd
             other.exports_functions = self.exports_functions
             return other
@@ -6525,8 +6612,16 @@ def ralph_guard_shell_scope():
             return other
 
         def written(self, path: str) -> str | None:
-            """The text of a file that the command line itself wrote; unknown text if it was fetched."""
-            return self.files.get(join_path(self.cwd, path)) if self.files else None
+            """The text of a file that the command line itself wrote; unknown text if it was fetched or unpacked."""
+            if not self.files and not self.unpacked:
+                return None
+            whole = join_path(self.cwd, path)
+            name = whole.rpartition("/")[2]
+            if self.unpacked and (
+                name in _INSTALLERS or (name != "configure" and whole.startswith(self.unpacked))
+            ):
+                return UNKNOWN
+            return self.files.get(whole)
 
         def value_of(self, name: str) -> tuple[str, ...]:
             """The values of a variable.
@@ -6540,8 +6635,8 @@ def ralph_guard_shell_scope():
                 return (_ENVIRONMENT[name],)
             if name.isdigit() or name in ("@", "*"):
                 return ()
-            if name in ("#", "?", "$", "!", "-"):
-                return ("1",)
+            if name in _NUMBERS:
+                return (_NUMBERS[name],)
             return (UNKNOWN,) if name.isupper() else ()
 
         @property
@@ -7224,12 +7319,14 @@ def ralph_guard_walk():
     class Tally:
         """What has been seen on the way."""
 
-        __slots__ = ("calls", "is_torn")
+        __slots__ = ("calls", "is_torn", "later")
 
         def __init__(self, *, is_torn: bool) -> None:
             self.calls = 0
             self.is_torn = is_torn
             """A quote or bracket was left open: what we read may not be what runs."""
+            self.later: list[tuple[Walk, str, Scope]] = []
+            """Texts that run when the shell ends."""
 
     class Walk(NamedTuple):
         rules: GuardRules

@@ -6,7 +6,7 @@ from ralph.guard.judgement import ALLOWED, DEFAULT_RULES, Danger, GuardRules, Ju
 from ralph.guard.limits import MAX_COMMAND_CHARS, TOO_DEEP, TooComplex
 from ralph.guard.marks import EVERYTHING, INPUT, UNKNOWN
 from ralph.guard.programs.handlers import start_program
-from ralph.guard.script_walk import walk_script
+from ralph.guard.script_walk import walk_script, walk_text
 from ralph.guard.shell.scope import Scope
 from ralph.guard.shell.scripts import read_script
 from ralph.guard.walk import DangerFound, Tally, Walk
@@ -32,7 +32,10 @@ def judge(command: str, rules: GuardRules = DEFAULT_RULES) -> Judgement:
     )
     try:
         script, is_torn = read_script(text)
-        walk_script(Walk(rules, Tally(is_torn=is_torn), start_program), script, Scope())
+        tally = Tally(is_torn=is_torn)
+        walk_script(Walk(rules, tally, start_program), script, Scope())
+        while tally.later:
+            walk_text(*tally.later.pop())
     except DangerFound as found:
         return blocked(found.danger)
     except TooComplex as error:

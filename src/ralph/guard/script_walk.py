@@ -6,7 +6,7 @@ from ralph.guard.families.files import check_written_file
 from ralph.guard.families.secrets import check_sending, reads_secrets, saved_file
 from ralph.guard.limits import MAX_TEXT_CHARS, TOO_LONG, TooComplex
 from ralph.guard.marks import UNKNOWN
-from ralph.guard.options import base_name
+from ralph.guard.options import base_name, value_of_option, words_in
 from ralph.guard.places import is_secret_file, is_startup_file, join_path
 from ralph.guard.program_lists import FETCHERS
 from ralph.guard.shell.expansion import expand_text, expand_words, origin_of, output_of_command, stdin_text
@@ -24,6 +24,8 @@ from ralph.guard.shell.syntax import (
     substituted_scripts,
 )
 from ralph.guard.walk import NOTHING, DangerFound, Feed, Start, Walk, refuse_if
+
+_UNPACKERS = words_in("tar bsdtar unzip 7z cpio")
 
 
 def walk_text(walk: Walk, text: str, scope: Scope, feed: Feed = NOTHING) -> None:
@@ -144,6 +146,10 @@ def _remember_files(walk: Walk, command: Simple, words: list[str], scope: Scope,
     if program == "tee":
         paths += [(word, ">") for word in words[1:] if not word.startswith("-")]
     text = output_of_call(words, scope, feed.text) if paths and words else None
+    if text is None and feed.origin == "network":
+        text = UNKNOWN
+    if program in _UNPACKERS:
+        _remember_unpacked(words, scope, feed)
     if program in FETCHERS:
         text = UNKNOWN
         saved = saved_file(program, words[1:])
@@ -159,6 +165,16 @@ def _remember_files(walk: Walk, command: Simple, words: list[str], scope: Scope,
     if program in ("cp", "mv", "ln", "install", "rsync"):
         for word in words[1:]:
             scope.files.pop(join_path(scope.cwd, word), None)
+
+
+def _remember_unpacked(words: list[str], scope: Scope, feed: Feed) -> None:
+    """``curl … | tar xz``, ``unzip fetched.zip``: what comes out of it came from another machine."""
+    fetched = [word for word in words[1:] if scope.files.get(join_path(scope.cwd, word)) == UNKNOWN]
+    if fetched or feed.origin == "network":
+        folder = value_of_option(words, ("-C", "--directory", "-d"))
+        stems = [word.rpartition("/")[2].partition(".")[0] for word in fetched]
+        places = [folder] if folder else [*stems, "unpacked"]
+        scope.unpacked += tuple(join_path(scope.cwd, place) + "/" for place in places)
 
 
 def _walk_later(walk: Walk, text: str, scope: Scope) -> None:

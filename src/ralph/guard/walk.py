@@ -58,12 +58,14 @@ class Start(NamedTuple):
 class Tally:
     """What has been seen on the way."""
 
-    __slots__ = ("calls", "is_torn")
+    __slots__ = ("calls", "is_torn", "later")
 
     def __init__(self, *, is_torn: bool) -> None:
         self.calls = 0
         self.is_torn = is_torn
         """A quote or bracket was left open: what we read may not be what runs."""
+        self.later: list[tuple[Walk, str, Scope]] = []
+        """Texts that run when the shell ends."""
 
 
 class Walk(NamedTuple):

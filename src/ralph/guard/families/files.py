@@ -73,7 +73,7 @@ def _check_removal(call: Call) -> Danger | None:
 def _removal_flags(call: Call, options: list[str]) -> tuple[bool, bool]:
     """Recursive? forced?"""
     lowered = [option.lower() for option in options]
-    if call.program == "rimraf":
+    if call.program in ("rimraf", "del-cli"):
         return True, True
     if call.program in ("rd", "del", "erase"):
         switches = {word.lower() for word in call.arguments}
@@ -226,7 +226,9 @@ _DISK_RULES: dict[str, tuple[Rule, ...]] = {
     "badblocks": (_rule(lambda words: words.has("w"), "badblocks -w overwrites the disk"),),
 }
 _CHECKS: dict[str, Callable[[Call], Danger | None]] = {
-    **dict.fromkeys(words_in("rm grm rimraf unlink srm trash del erase rd remove-item ri"), _check_removal),
+    **dict.fromkeys(
+        words_in("rm grm rimraf del-cli unlink srm trash del erase rd remove-item ri"), _check_removal
+    ),
     **dict.fromkeys(words_in("shred wipe scrub"), _check_shred),
     **dict.fromkeys(words_in("mv cp ln install rsync gmv gcp"), _check_move),
     "dd": _check_dd,

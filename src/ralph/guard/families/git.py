@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph.guard.families.call import Call, Rule, Words, find_danger
-from ralph.guard.git_call import GitWords, read_git
+from ralph.guard.git_call import GitWords, read_git, settings_from_environment
 from ralph.guard.judgement import Danger
 from ralph.guard.marks import INPUT
 from ralph.guard.options import has_flag, split_options
@@ -22,8 +22,15 @@ def check_git(call: Call) -> Danger | None:
     if rules is None or _asks_for_help(git):
         return None
     options, operands = split_options(git.arguments)
+    if git.subcommand == "clean" and _needs_no_force(call, git):
+        options.append("--force")
     lowered = [option if option[:2] != "--" else option.lower() for option in options]
     return find_danger("git", rules, Words(call, git.arguments, lowered, operands))
+
+
+def _needs_no_force(call: Call, git: GitWords) -> bool:
+    config = (settings_from_environment(call.environment) or {}) | git.config
+    return config.get("clean.requireforce", "").lower() in ("false", "no", "off", "0")
 
 
 def _may_gain_options(git: GitWords) -> bool:
@@ -125,13 +132,8 @@ def _restores_files(words: Words) -> bool:
 
 
 def _forces_push(words: Words) -> bool:
-    forced = [
-        option
-        for option in words.options
-        if not option.startswith("--force-if-includes")
-        and (not option.startswith("--force-with-lease") or "-if-" in option)
-    ]
-    return any(option.startswith("--force") for option in forced) or has_flag(forced, "f", "force")
+    names = [option for option in _option_names(words) if not option.startswith(("--force-w", "--force-i"))]
+    return has_flag(names, "f", "force")
 
 
 def _deletes_on_remote(words: Words) -> bool:
@@ -288,6 +290,13 @@ _RULES: dict[str, tuple[Rule, ...]] = {
             lambda words: _is_strict(words) and words.has(long="amend"),
             "git commit --amend rewrites a commit",
             "make a new commit",
+        ),
+    ),
+    "config": (
+        Rule(
+            lambda words: "clean.requireforce" in map(str.lower, words.operands) and words.operands[1:],
+            "without clean.requireForce, git clean deletes untracked files at once",
+            "leave the setting as it is",
         ),
     ),
     "reflog": (

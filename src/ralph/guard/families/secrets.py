@@ -16,6 +16,7 @@ SENDERS = words_in(
 """Programs that can send what they are given to another machine."""
 _COPIERS = words_in("scp rsync sftp aws gsutil rclone s3cmd gh")
 _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
+_FETCH_VALUED = words_in("-P --directory-prefix --output-dir -H --header -A -u -e -o")
 _TELLERS = frozenset(["env", "printenv", "set", "export"])
 _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
 _LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
@@ -83,15 +84,23 @@ def check_sending(program: str, arguments: list[str]) -> Danger | None:
 
 def saved_file(program: str, arguments: list[str]) -> str:
     """Where a fetcher puts what it gets; empty: to its output."""
-    named = value_of_option(
-        arguments, ("-o", "--output", *(("-O", "--output-document") if program == "wget" else ()))
-    )
+    letter, names = ("O", ("--output-document",)) if program == "wget" else ("o", ("--output",))
+    for number, word in enumerate(arguments):
+        # Bundled: `curl -fsSLo x`, `wget -qO x`.
+        if (
+            word[:1] == "-"
+            and word[1:2] != "-"
+            and (found := re.fullmatch(rf"-[a-zA-Z#]*?{letter}(.*)", word))
+        ):
+            return found[1] or "".join(arguments[number + 1 : number + 2])
+    named = value_of_option(arguments, names)
     if named or program not in ("wget", "curl"):
         return named or ""
-    options, operands = split_options(arguments)
+    options, operands = split_options(arguments, _FETCH_VALUED)
     if program == "curl" and not has_flag(options, "O", "remote-name"):
         return ""
-    return operands[-1].partition("?")[0].rpartition("/")[2] if operands else ""
+    folder = value_of_option(arguments, ("-P", "--directory-prefix", "--output-dir")) or "."
+    return f"{folder}/{operands[-1].partition('?')[0].rpartition('/')[2]}" if operands else ""
 
 
 def _sent_file(program: str, word: str) -> str:

@@ -22,7 +22,14 @@ from ralph.guard.programs.text_runners import (
     start_su,
     start_watch,
 )
-from ralph.guard.programs.wrappers import start_env, start_sudo, start_wrapped, wrapped_command
+from ralph.guard.programs.wrappers import (
+    package_command,
+    start_env,
+    start_package,
+    start_sudo,
+    start_wrapped,
+    wrapped_command,
+)
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.escapes import NO_CHARACTER
 from ralph.guard.shell.expansion import expand_words
@@ -73,12 +80,18 @@ def start_program(walk: Walk, start: Start) -> None:
     if any(character.isspace() for character in name.strip()) and not _is_path(name):
         _start_quoted(walk, start)
         return
+    written = start.scope.written(name) if "/" in name else None
+    if written is not None:
+        run_text(walk, start, written, "network", words[1:])
+        return
     program = base_name(name)
     handler = _HANDLERS.get(program)
     if handler is not None:
         handler(walk, start)
     elif (interpreter := interpreter_named(program)) is not None:
         start_interpreter(walk, start, interpreter)
+    elif (package := package_command(program, words[1:])) is not None:
+        start_package(walk, start, package)
     elif (wrapped := wrapped_command(program, words[1:])) is not None:
         start_wrapped(walk, start, wrapped)
     else:
@@ -104,9 +117,6 @@ def _is_path(name: str) -> bool:
 
 def _start_other(walk: Walk, start: Start) -> None:
     """A program that runs nothing else, as far as we know."""
-    written = start.scope.written(start.words[0])
-    if written is not None:
-        run_text(walk, start, written, "file", start.words[1:])
     words, text, source = start.words, start.feed.text, start.source
     walk.ask_families(start)
     if is_opaque(words[0]) and has_flag(words[1:], "r") and has_flag(words[1:], "f"):

@@ -10,7 +10,7 @@ from ralph.guard.marks import INPUT, is_opaque
 from ralph.guard.options import base_name, words_in
 from ralph.guard.places import HARMLESS, Place, is_vital_file
 from ralph.guard.programs.code import looks_like_commands, read_code
-from ralph.guard.programs.shells import fetches, refuse_unread
+from ralph.guard.programs.shells import STDIN_FILES, fetches, refuse_unread
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.expansion import origin_of, output_of
 from ralph.guard.shell.syntax import process_files
@@ -118,7 +118,7 @@ def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSour
         )
         return CodeSource(codes, "", False, may_gain)
     script = rest[0] if rest else ""
-    return CodeSource(codes, script, script in ("", "-"), script.startswith(INPUT))
+    return CodeSource(codes, script, script in ("", *STDIN_FILES), script.startswith(INPUT))
 
 
 def _code_option(interpreter: Interpreter, word: str) -> str | None:

@@ -24,6 +24,7 @@ class ShellWords(NamedTuple):
     startup_file: str = ""
 
 
+STDIN_FILES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _SHELL_VALUED = frozenset(["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-File", "-ExecutionPolicy"])
 
 
@@ -54,6 +55,7 @@ def read_shell(words: list[str]) -> ShellWords:
             reads_stdin = reads_stdin or "s" in word
             checks_only = checks_only or "n" in word
             is_interactive = is_interactive or "i" in word
+            at += word[-1] in "oO" and len(word) > 2  # `-euo pipefail`
         elif not word.startswith(("-", "+")):
             break
         at += 1
@@ -66,7 +68,7 @@ def read_shell(words: list[str]) -> ShellWords:
         )
     if reads_code:
         return ShellWords("", "", (), checks_only, is_interactive, startup_file)
-    if reads_stdin or not rest:
+    if reads_stdin or not rest or rest[0] in STDIN_FILES:
         return ShellWords(None, "", tuple(rest), checks_only, is_interactive, startup_file)
     return ShellWords(None, rest[0], tuple(rest[1:]), checks_only, is_interactive, startup_file)
 
@@ -175,6 +177,8 @@ def start_source(walk: Walk, start: Start) -> None:
     written = start.scope.written(operands[0]) if operands else None
     if written is not None:
         run_text(walk, start, written, "file")
+    elif operands and operands[0] in STDIN_FILES and start.feed != NOTHING:
+        run_text(walk, start, start.feed.text, start.feed.origin)
 
 
 def start_trap(walk: Walk, start: Start) -> None:
@@ -182,7 +186,8 @@ def start_trap(walk: Walk, start: Start) -> None:
     if len(operands) > 1 and operands[0] != "-":
         if is_partly_opaque(operands[0]):
             refuse_hidden("trap runs text that is not known in advance")
-        walk_text(walk, operands[0], start.scope)
+        # It runs at the end, with the variables that are set by then.
+        walk.tally.later.append((walk, operands[0], start.scope))
 
 
 def _prints_setup_code(script: Script) -> bool:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from ralph.guard.marks import is_opaque
-from ralph.guard.options import base_name, has_flag, is_assignment, split_words, words_after_options
+from ralph.guard.options import (
+    base_name,
+    has_flag,
+    is_assignment,
+    split_words,
+    value_of_option,
+    words_after_options,
+    words_in,
+)
 from ralph.guard.places import join_path
 from ralph.guard.programs.shells import run_text
-from ralph.guard.walk import NOTHING, Start, Walk
+from ralph.guard.script_walk import walk_text
+from ralph.guard.walk import NOTHING, Start, Walk, refuse
 
 
 class Wrapper(NamedTuple):
@@ -71,6 +81,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "proxychains4": _row("-f"),
     "torsocks": _row(),
     "rtk": _row(),
+    "shx": _row(),
     "entr": _row(),
 }
 
@@ -87,9 +98,6 @@ _RUNNERS = {
     "hatch": ("run",),
     "rye": ("run",),
     "bundle": ("exec",),
-    "npm": ("exec", "x"),
-    "pnpm": ("exec",),
-    "yarn": ("exec",),
     "nix": ("run", "shell", "develop"),
     "conda": ("run",),
     "op": ("run",),
@@ -108,7 +116,11 @@ def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
             if "--" in arguments:
                 return arguments[arguments.index("--") + 1 :]
             skipped = 2 if program == "direnv" else 1
-            return words_after_options(arguments[skipped:], ())
+            command = words_after_options(arguments[skipped:], ())
+            is_python = (
+                program == "uv" and bool(command) and (command[0] == "-" or command[0].endswith(".py"))
+            )
+            return ["python", *command] if is_python else command
         return None
     wrapper = WRAPPERS.get(program)
     if wrapper is None:
@@ -117,6 +129,42 @@ def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
         return []
     rest = words_after_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
     return rest[wrapper.operands :]
+
+
+_PACKAGE_RUNNERS = {
+    **dict.fromkeys(("npx", "bunx", "pnpx"), frozenset[str]()),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), frozenset(("exec", "dlx", "x"))),
+}
+_PACKAGE_VALUED = frozenset(
+    ["-p", "--package", "-w", "--workspace", "-c", "--call", "--filter", "-F", "--cwd"]
+)
+_PACKAGES = words_in("prisma rimraf shx del-cli knex sequelize sequelize-cli typeorm mikro-orm supabase")
+"""Programs that pnpm and yarn also start without a subcommand."""
+
+
+def package_command(program: str, arguments: list[str]) -> list[str] | None:
+    """The command of ``npx rimraf@5 dist``, ``pnpm dlx …``, ``yarn prisma …``; None if it is none of them."""
+    verbs = _PACKAGE_RUNNERS.get(program)
+    if verbs is None:
+        return None
+    words = words_after_options(arguments, _PACKAGE_VALUED)
+    if verbs and words[:1] and words[0] in verbs:
+        words = words_after_options(words[1:], _PACKAGE_VALUED)
+    elif verbs and not (words and words[0] in _PACKAGES):
+        return None
+    name = words[0] if words else ""
+    return [name[:1] + name[1:].partition("@")[0], *words[1:]]
+
+
+def start_package(walk: Walk, start: Start, command: list[str]) -> None:
+    words = start.words[1:]
+    if any(re.match(r"(?:git\+)?https?://", word) for word in (command[0], *words[:3])):
+        what = "this runs a program straight from the network"
+        refuse("network", what, "install it, read it, then run it by name")
+    text = value_of_option(words, ("-c", "--call"))
+    if text and not command[0]:
+        walk_text(walk, text, start.scope.copy())
+    walk.start(walk, start.beyond_shell(command))
 
 
 class EnvCall(NamedTuple):

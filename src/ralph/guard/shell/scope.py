@@ -18,17 +18,21 @@ _ENVIRONMENT = {
     **dict.fromkeys(("UID", "EUID"), "1000"),
     "IFS": " \t\n",
 }
+_NUMBERS = {"#": "1", "?": "1", "-": "1", "$": "4242", "!": "4242"}
+_INSTALLERS = frozenset(["install", "install.sh", "setup", "setup.sh", "bootstrap", "bootstrap.sh"])
 
 
 class Scope:
     """Copied for a subshell, shared by a group."""
 
-    __slots__ = ("cwd", "exports_functions", "files", "functions", "variables")
+    __slots__ = ("cwd", "exports_functions", "files", "functions", "unpacked", "variables")
 
     def __init__(self) -> None:
         self.variables: dict[str, tuple[str, ...]] = {}
         self.functions: dict[str, Script] = {}
         self.files: dict[str, str] = {}
+        self.unpacked: tuple[str, ...] = ()
+        """Folders into which an archive from another machine was unpacked, each with a slash at its end."""
         self.cwd = "."
         self.exports_functions = False
 
@@ -37,6 +41,7 @@ class Scope:
         other.variables = dict(self.variables)
         other.functions = dict(self.functions)
         other.files = dict(self.files)
+        other.unpacked = self.unpacked
         other.cwd = self.cwd
         other.exports_functions = self.exports_functions
         return other
@@ -62,8 +67,16 @@ class Scope:
         return other
 
     def written(self, path: str) -> str | None:
-        """The text of a file that the command line itself wrote; unknown text if it was fetched."""
-        return self.files.get(join_path(self.cwd, path)) if self.files else None
+        """The text of a file that the command line itself wrote; unknown text if it was fetched or unpacked."""
+        if not self.files and not self.unpacked:
+            return None
+        whole = join_path(self.cwd, path)
+        name = whole.rpartition("/")[2]
+        if self.unpacked and (
+            name in _INSTALLERS or (name != "configure" and whole.startswith(self.unpacked))
+        ):
+            return UNKNOWN
+        return self.files.get(whole)
 
     def value_of(self, name: str) -> tuple[str, ...]:
         """The values of a variable.
@@ -77,8 +90,8 @@ class Scope:
             return (_ENVIRONMENT[name],)
         if name.isdigit() or name in ("@", "*"):
             return ()
-        if name in ("#", "?", "$", "!", "-"):
-            return ("1",)
+        if name in _NUMBERS:
+            return (_NUMBERS[name],)
         return (UNKNOWN,) if name.isupper() else ()
 
     @property
