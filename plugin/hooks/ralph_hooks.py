@@ -3022,6 +3022,8 @@ def ralph_guard_families_files():
         if any(option in ("--help", "--version") for option in options):
             return None
         is_recursive, is_forced = _removal_flags(call, options)
+        if any("**" in operand for operand in operands):
+            is_recursive = is_forced = True
         operands = [
             operand
             for operand in operands
@@ -3798,6 +3800,7 @@ def ralph_guard_families_system():
     """The machine itself: power, processes, accounts, firewall, scheduled jobs."""
 
     _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]
     _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
 
     def check_system(call: Call) -> Danger | None:
@@ -3820,6 +3823,14 @@ def ralph_guard_families_system():
     _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
     _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
     """Prefixes of unit names."""
+    _KILL = words_in("9 kill sigkill")
+    _ESSENTIAL = words_in(
+        "python python2 python3 bash sh zsh java claude codex gemini ralph ssh sshd tmux screen systemd init docker dockerd containerd"
+    ) | {""}
+    _COMMON = words_in(
+        "node nodejs deno bun ruby php perl go postgres mysqld redis-server chrome chromium firefox code"
+    )
+    """Names that are too much only with a signal that cannot be handled."""
     _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
 
     def _stops_vital_unit(words: Words) -> bool:
@@ -3831,6 +3842,18 @@ def ralph_guard_families_system():
         arguments = words.arguments
         everything = arguments[-1:] == ["-1"] and len(arguments) > 1
         return everything or "1" in words.arguments
+
+    def _kills_by_common_name(words: Words) -> bool:
+        """All processes with a name that others use too, ralph and the agent among them."""
+        said = {word.lower().lstrip("-").rpartition("=")[2] for word in words.arguments}
+        common = _ESSENTIAL | _COMMON if said & _KILL else _ESSENTIAL
+        if words.call.program == "kill":
+            names = [word[1:] for word in words.operands if word.startswith(EVERYTHING)]
+        elif {"-P", "--parent"} & set(words.options):
+            return False
+        else:
+            names = [word for word in words.operands if word not in _KILL | {"term", "int", "hup"}]
+        return any(name.strip(" ^$.*").removesuffix(".exe") in common for name in names)
 
     def _makes_powerful(words: Words) -> bool:
         return bool({name for word in words.operands for name in word.split(",")} & _POWERFUL_GROUPS)
@@ -3857,6 +3880,13 @@ def ralph_guard_families_system():
     _FIREWALL = (_rule(_opens_firewall, "this removes the firewall's rules or cuts off the network"),)
     _ACCOUNT_REMOVAL = (_rule(lambda words: words.operands, "{program} deletes an account"),)
     _GROUP_CHANGE = (_rule(_makes_powerful, "this gives an account administrator rights"),)
+    _BY_NAME = (
+        Rule(
+            _kills_by_common_name,
+            "this kills every program of that name, also those of others",
+            "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
+        ),
+    )
     _PROTECTION = "this turns off the system's protection"
     _WINDOWS_POWER = (_rule(_always, "{program} stops the machine or destroys its disks"),)
 
@@ -3867,14 +3897,18 @@ def ralph_guard_families_system():
             _rule(lambda words: words.verb in _STOPPING_TARGETS, "systemctl {verb} stops the machine"),
             _rule(_stops_vital_unit, "systemctl {verb} of this unit may lock everyone out"),
         ),
-        "kill": (_rule(_kills_everything, "this kills every process, or the first one"),),
+        "kill": (_rule(_kills_everything, "this kills every process, or the first one"), *_BY_NAME),
         "pkill": (
             _rule(
                 lambda words: words.has("u") or any(word in (".", ".*", "") for word in words.operands),
                 "this kills all of a user's processes",
             ),
+            *_BY_NAME,
         ),
-        "killall": (_rule(lambda words: words.has("u"), "this kills all of a user's processes"),),
+        **dict.fromkeys(
+            ("killall", "skill"),
+            (_rule(lambda words: words.has("u"), "this kills all of a user's processes"), *_BY_NAME),
+        ),
         "killall5": (_rule(_always, "this kills all processes"),),
         **dict.fromkeys(("iptables", "ip6tables", "ebtables"), _FIREWALL),
         "nft": (
@@ -4426,7 +4460,7 @@ def ralph_guard_places():
             return Place.PROJECT
         if path == ".." or path.startswith("../"):
             return Place.OUTSIDE
-        if path == ".git" or path.startswith(".git/"):
+        if path == ".git" or path.startswith(".git/") or path.endswith("**/.git"):
             return Place.HISTORY
         return Place.INSIDE
 
@@ -4489,6 +4523,16 @@ def ralph_guard_places():
     def is_secret_file(path: str) -> bool:
         """A file that holds keys or passwords, by its name."""
         return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
+
+    _REGENERATED = LazyPattern(
+        r"(?:.*/)?(?:__pycache__|node_modules|\.[\w-]*cache[\w-]*|\.tox|\.nox|\.next|\.nuxt|\.turbo|\.parcel|\.nyc_output|\.gradle|\.hypothesis"
+        r"|build|dist|out|target|coverage|htmlcov|tmp|temp|logs?|obj|\.DS_Store|Thumbs\.db|\.coverage.*"
+        r"|[^/]*(?:~|\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
+    )
+
+    def is_regenerated(path: str) -> bool:
+        """A cache, a log or what a build makes again, by its name or that of a folder above it."""
+        return len(path) < 1_000 and bool(_REGENERATED.fullmatch(path))
 
     _THROWAWAY = LazyPattern(
         r"(?i)(?:.*[^a-z])?(?:tests?|testing|tmp|temp|ci|e2e|scratch|fixtures?|throwaway|ephemeral|localstack|minikube|k3d|kind-\w.*|docker-desktop)"
@@ -4611,84 +4655,47 @@ def ralph_guard_programs_carriers():
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.limits"); MAX_FIND_COMMANDS = _m["MAX_FIND_COMMANDS"]; MAX_PARALLEL_VALUES = _m["MAX_PARALLEL_VALUES"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]; join_path = _m["join_path"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]; is_partly_opaque = _m["is_partly_opaque"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; split_words = _m["split_words"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.places"); Place = _m["Place"]; is_regenerated = _m["is_regenerated"]; join_path = _m["join_path"]
     _m = _module("ralph.guard.program_lists"); SHELLS = _m["SHELLS"]
+    _m = _module("ralph.guard.shell.listings"); read_fd = _m["read_fd"]; read_find = _m["read_find"]
     _m = _module("ralph.guard.shell.syntax"); scripts_of = _m["scripts_of"]
     _m = _module("ralph.guard.walk"); Start = _m["Start"]; refuse = _m["refuse"]; refuse_hidden = _m["refuse_hidden"]
 
-    class FindCall(NamedTuple):
-        roots: list[str]
-        deletes: bool
-        commands: list[list[str]]
-        """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
-        may_gain_actions: bool
-        """Words from stdin come where ``-delete`` could be."""
-
-    _FIND_VALUED = words_in(
-        "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size "
-        "-mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -links "
-        "-inum -samefile -maxdepth -mindepth -fstype -used -printf -fprint -fprint0 -fls -regextype -context "
-        "-D -files0-from"
-    )
-    _FIND_RUNNERS = ("-exec", "-execdir", "-ok", "-okdir")
-
-    def read_find(arguments: list[str]) -> FindCall:
-        at = 0
-        while at < len(arguments) and (arguments[at] in ("-H", "-L", "-P") or arguments[at].startswith("-O")):
-            at += 1
-        roots: list[str] = []
-        while at < len(arguments) and not arguments[at].startswith(("-", "(", "!")):
-            roots.append(arguments[at])
-            at += 1
-        deletes = False
-        may_gain = any(root.startswith(INPUT) for root in roots)
-        commands: list[list[str]] = []
-        while at < len(arguments):
-            word = arguments[at]
-            at += 1
-            if word == "-delete":
-                deletes = True
-            elif word in _FIND_RUNNERS:
-                command: list[str] = []
-                while at < len(arguments) and arguments[at] not in (";", "+", "\\;"):
-                    command.append(arguments[at].replace("{}", f"{(roots or ['.'])[0]}/{UNKNOWN}"))
-                    at += 1
-                at += 1
-                commands.append(command)
-            elif word == "-fprintf":
-                at += 2
-            elif word in _FIND_VALUED or re.fullmatch(r"-newer[aBcm][aBcmt]", word):
-                at += 1
-            elif word.startswith(INPUT) or (word.startswith("-") and INPUT in word):
-                may_gain = True
-        return FindCall(roots or ["."], deletes, commands, may_gain)
+    _LIST_FIRST = "list the files with -print first, then rm them by name"
 
     def start_find(walk: Walk, start: Start) -> None:
         find = read_find(start.words[1:])
-        instead = "list the files with -print first, then rm them by name"
         if find.may_gain_actions:
             refuse_hidden("words from stdin may become find actions")
-        places = {walk.place_of(root, start.scope) for root in find.roots}
         is_computed = start.source is not None and bool(scripts_of(start.source))
-        is_plain = not any(set(root) & {*"*?[", UNKNOWN, INPUT} or ".." in root for root in find.roots)
-        is_temporary = places == {Place.TEMPORARY} and is_plain and not is_computed
-        if find.deletes and not is_temporary:
-            refuse("files", "find -delete removes everything that matches", instead)
+        if not all(_may_go(walk, start, pattern, is_computed=is_computed) for pattern in find.removed):
+            refuse("files", "find -delete removes everything that matches", _LIST_FIRST)
         if len(find.commands) > MAX_FIND_COMMANDS:
             raise TooComplex(TOO_MANY_PROGRAMS)
         for command in find.commands:
-            if not is_temporary and (_removes_trees(command) or (places & MACHINE and _removes(command))):
-                refuse("files", "find runs rm on everything that matches", instead)
             if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
                 # On every file below a root is as good as recursive.
-                whole = [word.replace(f"/{UNKNOWN}", "") or "/" for word in command[1:]]
-                walk.ask_families(start._replace(words=[command[0], "-R", *whole]))
+                walk.ask_families(start._replace(words=[command[0], "-R", *command[1:]]))
+            patterns = [word for word in command if "**" in word]
+            if _removes_trees(command) and not all(
+                _may_go(walk, start, pattern, is_computed=is_computed) for pattern in patterns
+            ):
+                refuse("files", "find runs rm on everything that matches", _LIST_FIRST)
             _start_each(walk, start, command, start.scope.cwd)
 
-    def _removes(words: list[str]) -> bool:
-        return any(base_name(word) in ("rm", "unlink", "shred") for word in words)
+    def start_fd(walk: Walk, start: Start) -> None:
+        for command in read_fd(start.words[1:]).commands:
+            _start_each(walk, start, command, start.scope.cwd)
+
+    def _may_go(walk: Walk, start: Start, pattern: str, *, is_computed: bool) -> bool:
+        """Everything that matches may be removed: it is temporary, or is made again."""
+        place = walk.place_of(pattern, start.scope)
+        if place is Place.TEMPORARY:
+            is_plain = not set(pattern.partition("/**")[0]) & {*"*?[", UNKNOWN, INPUT} and ".." not in pattern
+            return is_plain and not is_computed
+        return place is Place.INSIDE and is_regenerated(pattern)
 
     def _removes_trees(words: list[str]) -> bool:
         """rm -rf, whatever wraps it."""
@@ -4734,12 +4741,23 @@ def ralph_guard_programs_carriers():
             return [word.replace(placeholder, INPUT) for word in command]
         return [*command, INPUT]
 
+    def _values_of(start: Start) -> list[str]:
+        """The words that come on stdin, if they are known and not too many."""
+        text = start.feed.text or ""
+        values = [] if is_partly_opaque(text) else split_words(text.replace("\0", "\n"))
+        return values if len(values) <= MAX_PARALLEL_VALUES else []
+
     def start_xargs(walk: Walk, start: Start) -> None:
         command = read_xargs(start.words[1:])
         if any(_is_code_with_input(command, number) for number in range(len(command))):
             what = "words from stdin become part of a script"
             refuse("hidden", what, "pass them as \"$1\": sh -c '…' _ {}")
-        _start_each(walk, start, command, start.scope.cwd)
+        values = _values_of(start)
+        if values and command[-1] == INPUT:
+            _start_each(walk, start, [*command[:-1], *values], start.scope.cwd)
+            return
+        for value in values or [INPUT]:
+            _start_each(walk, start, [word.replace(INPUT, value) for word in command], start.scope.cwd)
 
     def _is_code_with_input(words: list[str], number: int) -> bool:
         """``sh -c '… {} …'``: xargs puts the words in as they are, quotes and all."""
@@ -4765,7 +4783,7 @@ def ralph_guard_programs_carriers():
     )
     _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
 
-    def read_parallel(arguments: list[str]) -> ParallelCall:
+    def read_parallel(arguments: list[str], given: list[str]) -> ParallelCall:
         separators = [number for number, word in enumerate(arguments) if re.fullmatch(r":::\+?|::::\+?", word)]
         before = arguments[: separators[0]] if separators else arguments
         values: list[str] = []
@@ -4775,7 +4793,7 @@ def ralph_guard_programs_carriers():
                 from_file = True
             values += arguments[start + 1 : end]
         if from_file or not separators:
-            values = [INPUT]
+            values = given if given and not from_file else [INPUT]
         command = words_after_options(before, _PARALLEL_VALUED)
         own = before[: len(before) - len(command)]
         directory = ""
@@ -4803,7 +4821,7 @@ def ralph_guard_programs_carriers():
         return [*command, value]
 
     def start_parallel(walk: Walk, start: Start) -> None:
-        parallel = read_parallel(start.words[1:])
+        parallel = read_parallel(start.words[1:], _values_of(start))
         if parallel.reads_commands:
             refuse_hidden("parallel runs commands from stdin")
         if parallel.is_dry:
@@ -5097,7 +5115,7 @@ def ralph_guard_programs_handlers():
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.program_lists"); DANGEROUS_PROGRAMS = _m["DANGEROUS_PROGRAMS"]; SHELLS = _m["SHELLS"]; TEXT_TOOLS = _m["TEXT_TOOLS"]
     _m = _module("ralph.guard.programs.builtins"); call_function = _m["call_function"]; change_directory = _m["change_directory"]; declare = _m["declare"]
-    _m = _module("ralph.guard.programs.carriers"); start_find = _m["start_find"]; start_parallel = _m["start_parallel"]; start_xargs = _m["start_xargs"]
+    _m = _module("ralph.guard.programs.carriers"); start_fd = _m["start_fd"]; start_find = _m["start_find"]; start_parallel = _m["start_parallel"]; start_xargs = _m["start_xargs"]
     _m = _module("ralph.guard.programs.code"); looks_like_commands = _m["looks_like_commands"]
     _m = _module("ralph.guard.programs.git_helpers"); start_git = _m["start_git"]
     _m = _module("ralph.guard.programs.interpreters"); interpreter_named = _m["interpreter_named"]; start_interpreter = _m["start_interpreter"]
@@ -5123,6 +5141,7 @@ def ralph_guard_programs_handlers():
         **dict.fromkeys(words_in("sudo doas"), start_sudo),
         "env": start_env,
         **dict.fromkeys(words_in("find gfind"), start_find),
+        **dict.fromkeys(words_in("fd fdfind"), start_fd),
         **dict.fromkeys(words_in("xargs gxargs"), start_xargs),
         "parallel": start_parallel,
         "git": start_git,
@@ -6400,6 +6419,180 @@ def ralph_guard_shell_expansion():
         return "file"
     return locals()
 
+def ralph_guard_shell_listings():
+    """What find, fd, ls, git ls-files, pgrep, ps and docker ps list, as far as their words say: patterns in place of names."""
+
+    import re
+    from typing import NamedTuple
+
+    _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]; INPUT = _m["INPUT"]
+    _m = _module("ralph.guard.options"); split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+
+    class FindCall(NamedTuple):
+        roots: list[str]
+        deletes: bool
+        removed: list[str]
+        """What ``-delete`` removes, as patterns: ``./**/*.pyc``."""
+        commands: list[list[str]]
+        """What ``-exec`` and its kin run, with patterns for ``{}``."""
+        listed: list[str]
+        """What it prints, as patterns."""
+        may_gain_actions: bool
+        """Words from stdin come where ``-delete`` could be."""
+
+    _FIND_VALUED = words_in(
+        "-regex -iregex -lname -ilname -xtype -size -mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -user -group -uid"
+        " -gid -perm -links -inum -samefile -maxdepth -mindepth -fstype -used -printf -fprint -fprint0 -fls -regextype -context"
+        " -D -files0-from"
+    )
+    _FIND_NAMES = words_in("-name -iname -path -ipath -wholename -iwholename")
+    _FIND_RUNNERS = ("-exec", "-execdir", "-ok", "-okdir")
+    _EMPTY_FOLDER = "tmp"
+    """An empty folder is as good as a temporary one."""
+
+    class _Tests:
+        """The tests before an action: each alternative must name what it wants."""
+
+        def __init__(self, roots: list[str]) -> None:
+            self._roots = roots
+            self._names: list[str] = []
+            self._alternatives = 1
+            self.is_negated = False
+            self.wants_folders = False
+
+        def add_name(self, name: str) -> None:
+            if not self.is_negated and name.strip("*./"):
+                self._names.append(name)
+
+        def add_alternative(self) -> None:
+            self._alternatives += 1
+
+        def patterns(self) -> list[str]:
+            if len(self._names) < self._alternatives:
+                return [f"{root}/**" for root in self._roots]
+            return [
+                name if "/" in name and name.startswith(root) else f"{root}/**/{name.removeprefix('*/')}"
+                for root in self._roots
+                for name in self._names
+            ]
+
+    def read_find(arguments: list[str]) -> FindCall:
+        at = 0
+        while at < len(arguments) and (arguments[at] in ("-H", "-L", "-P") or arguments[at].startswith("-O")):
+            at += 1
+        roots: list[str] = []
+        while at < len(arguments) and not arguments[at].startswith(("-", "(", "!")):
+            roots.append(arguments[at].rstrip("/") or "/")
+            at += 1
+        may_gain = any(root.startswith(INPUT) for root in roots)
+        tests = _Tests(roots or ["."])
+        removed: list[str] = []
+        commands: list[list[str]] = []
+        while at < len(arguments):
+            word = arguments[at]
+            at += 1
+            if word in ("!", "-not"):
+                tests.is_negated = True
+                continue
+            if word == "-delete":
+                removed += tests.patterns()
+            elif word in _FIND_RUNNERS:
+                command: list[str] = []
+                while at < len(arguments) and arguments[at] not in (";", "+", "\\;"):
+                    command.append(arguments[at])
+                    at += 1
+                at += 1
+                commands.append(_fill_places(command, tests.patterns()))
+            elif word in ("-o", "-or", ","):
+                tests.add_alternative()
+            elif word in _FIND_NAMES:
+                tests.add_name(arguments[at] if at < len(arguments) else "")
+                at += 1
+            elif word == "-type":
+                tests.wants_folders = arguments[at : at + 1] == ["d"]
+                at += 1
+            elif word == "-empty" and tests.wants_folders:
+                tests.add_name(_EMPTY_FOLDER)
+            elif word == "-fprintf":
+                at += 2
+            elif word in _FIND_VALUED or re.fullmatch(r"-newer[aBcm][aBcmt]", word):
+                at += 1
+            elif word.startswith(INPUT) or (word.startswith("-") and INPUT in word):
+                may_gain = True
+            tests.is_negated = False
+        return FindCall(roots or ["."], bool(removed), removed, commands, tests.patterns(), may_gain)
+
+    def _fill_places(command: list[str], patterns: list[str]) -> list[str]:
+        filled: list[str] = []
+        for word in command:
+            if word == "{}":
+                filled += patterns
+            else:
+                filled.append(word.replace("{}", patterns[0]))
+        return filled
+
+    _FD_VALUED = words_in(
+        "-e --extension -t --type -d --max-depth --min-depth -E --exclude -c --color -j --threads -S --size --changed-within"
+        " --changed-before -o --owner --base-directory --exact-depth"
+    )
+
+    def read_fd(arguments: list[str]) -> FindCall:
+        """``fd PATTERN ROOT… -x COMMAND``."""
+        at = next(
+            (n for n, word in enumerate(arguments) if word in ("-x", "--exec", "-X", "--exec-batch")),
+            len(arguments),
+        )
+        own, command = arguments[:at], arguments[at + 1 :]
+        _, operands = split_options(own, _FD_VALUED)
+        extension = value_of_option(own, ("-e", "--extension"))
+        name = f"*.{extension}" if extension else "".join(operands[:1]).strip("^$")
+        tests = _Tests([root.rstrip("/") or "/" for root in operands[1:]] or ["."])
+        tests.add_name(name)
+        if command and not any("{" in word for word in command):
+            command = [*command, "{}"]
+        return FindCall(
+            [], False, [], [_fill_places(command, tests.patterns())] if command else [], tests.patterns(), False
+        )
+
+    def list_names(program: str, arguments: list[str], stdin: str | None) -> str | None:
+        """What a program would list; None if its words do not say."""
+        options, operands = split_options(arguments)
+        if program in ("find", "gfind"):
+            find = read_find(arguments)
+            return None if find.commands or find.deletes or "-printf" in arguments else "\n".join(find.listed)
+        if program in ("fd", "fdfind"):
+            return None if "-x" in arguments or "-X" in arguments else "\n".join(read_fd(arguments).listed)
+        if program == "ls":
+            is_plain = all("*" in operand for operand in operands)
+            return ("\n".join(operands) or "./*") if is_plain else None
+        if program == "git" and operands[:1] == ["ls-files"]:
+            return "\n".join(f"./**/{name}" for name in operands[1:]) or "./**"
+        if program in ("docker", "podman", "nerdctl") and {"ps", "ls", "images"} & set(operands[:2]):
+            is_chosen = any(option.startswith(("-f", "--filter", "-n", "-l")) for option in options)
+            return None if is_chosen else EVERYTHING + program
+        if program in ("pgrep", "pidof", "ps"):
+            return _name_all("" if program == "ps" else " ".join(operands))
+        return _filter_names(program, options, operands, stdin)
+
+    def _name_all(pattern: str) -> str:
+        """All processes that match, as one word."""
+        return EVERYTHING + "+".join(re.sub(r"[][]", "", pattern).split())
+
+    def _filter_names(program: str, options: list[str], operands: list[str], stdin: str | None) -> str | None:
+        """What is left of a listing after grep, awk, sort …"""
+        if stdin is None or not (stdin.startswith(EVERYTHING) or "**" in stdin):
+            return None
+        if program in ("sort", "uniq"):
+            return stdin
+        if program == "grep" and any(option[:2] != "--" and "v" in option for option in options):
+            return stdin
+        if not stdin.startswith(EVERYTHING):
+            return None
+        if program in ("grep", "egrep"):
+            return _name_all(f"{stdin.strip(EVERYTHING)} {' '.join(operands)}")
+        return stdin if program in ("awk", "cut", "tr", "head", "tail", "sed") else None
+    return locals()
+
 def ralph_guard_shell_output():
     """What a program prints, where we know it without running it: echo, printf, decoders, a few queries."""
 
@@ -6409,9 +6602,10 @@ def ralph_guard_shell_output():
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.limits"); MAX_PRINTED_CHARS = _m["MAX_PRINTED_CHARS"]
-    _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]; TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
     _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
+    _m = _module("ralph.guard.shell.listings"); list_names = _m["list_names"]
 
     _FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 
@@ -6434,6 +6628,9 @@ def ralph_guard_shell_output():
             return _decode(program, arguments, scope, stdin)
         if program == "rev" and stdin is not None:
             return "\n".join(line[::-1] for line in stdin.split("\n"))
+        listed = list_names(program, arguments, stdin)
+        if listed is not None:
+            return listed
         if program == "tr" and stdin is not None:
             return _translate(arguments, stdin)
         return _answer(program, arguments)
@@ -6453,9 +6650,6 @@ def ralph_guard_shell_output():
             return operands[-1]
         if program == "whoami":
             return "user"
-        if program in ("docker", "podman", "nerdctl") and {"ps", "ls", "images"} & set(operands[:2]):
-            is_chosen = any(word.startswith(("-f", "--filter", "-n", "-l")) for word in arguments)
-            return None if is_chosen else f"{EVERYTHING}{program}"
         if program in ("true", ":"):
             return ""
         return None
@@ -8224,6 +8418,7 @@ _MODULES = {
     "ralph.guard.shell.cursor": ralph_guard_shell_cursor,
     "ralph.guard.shell.escapes": ralph_guard_shell_escapes,
     "ralph.guard.shell.expansion": ralph_guard_shell_expansion,
+    "ralph.guard.shell.listings": ralph_guard_shell_listings,
     "ralph.guard.shell.output": ralph_guard_shell_output,
     "ralph.guard.shell.scope": ralph_guard_shell_scope,
     "ralph.guard.shell.scripts": ralph_guard_shell_scripts,

@@ -105,7 +105,7 @@ def _own(path: str) -> Place:
         return Place.PROJECT
     if path == ".." or path.startswith("../"):
         return Place.OUTSIDE
-    if path == ".git" or path.startswith(".git/"):
+    if path == ".git" or path.startswith(".git/") or path.endswith("**/.git"):
         return Place.HISTORY
     return Place.INSIDE
 
@@ -178,6 +178,18 @@ _SECRET_FILES = LazyPattern(
 def is_secret_file(path: str) -> bool:
     """A file that holds keys or passwords, by its name."""
     return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
+
+
+_REGENERATED = LazyPattern(
+    r"(?:.*/)?(?:__pycache__|node_modules|\.[\w-]*cache[\w-]*|\.tox|\.nox|\.next|\.nuxt|\.turbo|\.parcel|\.nyc_output|\.gradle|\.hypothesis"
+    r"|build|dist|out|target|coverage|htmlcov|tmp|temp|logs?|obj|\.DS_Store|Thumbs\.db|\.coverage.*"
+    r"|[^/]*(?:~|\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
+)
+
+
+def is_regenerated(path: str) -> bool:
+    """A cache, a log or what a build makes again, by its name or that of a folder above it."""
+    return len(path) < 1_000 and bool(_REGENERATED.fullmatch(path))
 
 
 _THROWAWAY = LazyPattern(

@@ -48,6 +48,8 @@ def _check_removal(call: Call) -> Danger | None:
     if any(option in ("--help", "--version") for option in options):
         return None
     is_recursive, is_forced = _removal_flags(call, options)
+    if any("**" in operand for operand in operands):
+        is_recursive = is_forced = True
     operands = [
         operand
         for operand in operands

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ralph.guard.families.call import Call, Rule, Words, find_danger
 from ralph.guard.judgement import Danger
+from ralph.guard.marks import EVERYTHING
 from ralph.guard.options import split_options, words_in
 
 
@@ -32,6 +33,14 @@ def _always(words: Words) -> bool:
 _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
 _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
 """Prefixes of unit names."""
+_KILL = words_in("9 kill sigkill")
+_ESSENTIAL = words_in(
+    "python python2 python3 bash sh zsh java claude codex gemini ralph ssh sshd tmux screen systemd init docker dockerd containerd"
+) | {""}
+_COMMON = words_in(
+    "node nodejs deno bun ruby php perl go postgres mysqld redis-server chrome chromium firefox code"
+)
+"""Names that are too much only with a signal that cannot be handled."""
 _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
 
 
@@ -45,6 +54,19 @@ def _kills_everything(words: Words) -> bool:
     arguments = words.arguments
     everything = arguments[-1:] == ["-1"] and len(arguments) > 1
     return everything or "1" in words.arguments
+
+
+def _kills_by_common_name(words: Words) -> bool:
+    """All processes with a name that others use too, ralph and the agent among them."""
+    said = {word.lower().lstrip("-").rpartition("=")[2] for word in words.arguments}
+    common = _ESSENTIAL | _COMMON if said & _KILL else _ESSENTIAL
+    if words.call.program == "kill":
+        names = [word[1:] for word in words.operands if word.startswith(EVERYTHING)]
+    elif {"-P", "--parent"} & set(words.options):
+        return False
+    else:
+        names = [word for word in words.operands if word not in _KILL | {"term", "int", "hup"}]
+    return any(name.strip(" ^$.*").removesuffix(".exe") in common for name in names)
 
 
 def _makes_powerful(words: Words) -> bool:
@@ -76,6 +98,13 @@ _RUN_LEVEL = (_rule(_says("0", "1", "6", "s"), "this changes the run level and s
 _FIREWALL = (_rule(_opens_firewall, "this removes the firewall's rules or cuts off the network"),)
 _ACCOUNT_REMOVAL = (_rule(lambda words: words.operands, "{program} deletes an account"),)
 _GROUP_CHANGE = (_rule(_makes_powerful, "this gives an account administrator rights"),)
+_BY_NAME = (
+    Rule(
+        _kills_by_common_name,
+        "this kills every program of that name, also those of others",
+        "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
+    ),
+)
 _PROTECTION = "this turns off the system's protection"
 _WINDOWS_POWER = (_rule(_always, "{program} stops the machine or destroys its disks"),)
 
@@ -86,14 +115,18 @@ _RULES_OF_PROGRAM: dict[str, tuple[Rule, ...]] = {
         _rule(lambda words: words.verb in _STOPPING_TARGETS, "systemctl {verb} stops the machine"),
         _rule(_stops_vital_unit, "systemctl {verb} of this unit may lock everyone out"),
     ),
-    "kill": (_rule(_kills_everything, "this kills every process, or the first one"),),
+    "kill": (_rule(_kills_everything, "this kills every process, or the first one"), *_BY_NAME),
     "pkill": (
         _rule(
             lambda words: words.has("u") or any(word in (".", ".*", "") for word in words.operands),
             "this kills all of a user's processes",
         ),
+        *_BY_NAME,
     ),
-    "killall": (_rule(lambda words: words.has("u"), "this kills all of a user's processes"),),
+    **dict.fromkeys(
+        ("killall", "skill"),
+        (_rule(lambda words: words.has("u"), "this kills all of a user's processes"), *_BY_NAME),
+    ),
     "killall5": (_rule(_always, "this kills all processes"),),
     **dict.fromkeys(("iptables", "ip6tables", "ebtables"), _FIREWALL),
     "nft": (

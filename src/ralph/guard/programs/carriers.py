@@ -7,89 +7,57 @@ from typing import NamedTuple
 
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.limits import MAX_FIND_COMMANDS, MAX_PARALLEL_VALUES, TOO_MANY_PROGRAMS, TooComplex
-from ralph.guard.marks import INPUT, UNKNOWN
-from ralph.guard.options import base_name, has_flag, split_options, words_after_options, words_in
-from ralph.guard.places import MACHINE, Place, join_path
+from ralph.guard.marks import INPUT, UNKNOWN, is_partly_opaque
+from ralph.guard.options import (
+    base_name,
+    has_flag,
+    split_options,
+    split_words,
+    words_after_options,
+    words_in,
+)
+from ralph.guard.places import Place, is_regenerated, join_path
 from ralph.guard.program_lists import SHELLS
+from ralph.guard.shell.listings import read_fd, read_find
 from ralph.guard.shell.syntax import scripts_of
 from ralph.guard.walk import Start, Walk, refuse, refuse_hidden
 
-
-class FindCall(NamedTuple):
-    roots: list[str]
-    deletes: bool
-    commands: list[list[str]]
-    """What ``-exec`` and its kin run; ``{}`` is a path below a root."""
-    may_gain_actions: bool
-    """Words from stdin come where ``-delete`` could be."""
-
-
-_FIND_VALUED = words_in(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size "
-    "-mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -user -group -uid -gid -perm -links "
-    "-inum -samefile -maxdepth -mindepth -fstype -used -printf -fprint -fprint0 -fls -regextype -context "
-    "-D -files0-from"
-)
-_FIND_RUNNERS = ("-exec", "-execdir", "-ok", "-okdir")
-
-
-def read_find(arguments: list[str]) -> FindCall:
-    at = 0
-    while at < len(arguments) and (arguments[at] in ("-H", "-L", "-P") or arguments[at].startswith("-O")):
-        at += 1
-    roots: list[str] = []
-    while at < len(arguments) and not arguments[at].startswith(("-", "(", "!")):
-        roots.append(arguments[at])
-        at += 1
-    deletes = False
-    may_gain = any(root.startswith(INPUT) for root in roots)
-    commands: list[list[str]] = []
-    while at < len(arguments):
-        word = arguments[at]
-        at += 1
-        if word == "-delete":
-            deletes = True
-        elif word in _FIND_RUNNERS:
-            command: list[str] = []
-            while at < len(arguments) and arguments[at] not in (";", "+", "\\;"):
-                command.append(arguments[at].replace("{}", f"{(roots or ['.'])[0]}/{UNKNOWN}"))
-                at += 1
-            at += 1
-            commands.append(command)
-        elif word == "-fprintf":
-            at += 2
-        elif word in _FIND_VALUED or re.fullmatch(r"-newer[aBcm][aBcmt]", word):
-            at += 1
-        elif word.startswith(INPUT) or (word.startswith("-") and INPUT in word):
-            may_gain = True
-    return FindCall(roots or ["."], deletes, commands, may_gain)
+_LIST_FIRST = "list the files with -print first, then rm them by name"
 
 
 def start_find(walk: Walk, start: Start) -> None:
     find = read_find(start.words[1:])
-    instead = "list the files with -print first, then rm them by name"
     if find.may_gain_actions:
         refuse_hidden("words from stdin may become find actions")
-    places = {walk.place_of(root, start.scope) for root in find.roots}
     is_computed = start.source is not None and bool(scripts_of(start.source))
-    is_plain = not any(set(root) & {*"*?[", UNKNOWN, INPUT} or ".." in root for root in find.roots)
-    is_temporary = places == {Place.TEMPORARY} and is_plain and not is_computed
-    if find.deletes and not is_temporary:
-        refuse("files", "find -delete removes everything that matches", instead)
+    if not all(_may_go(walk, start, pattern, is_computed=is_computed) for pattern in find.removed):
+        refuse("files", "find -delete removes everything that matches", _LIST_FIRST)
     if len(find.commands) > MAX_FIND_COMMANDS:
         raise TooComplex(TOO_MANY_PROGRAMS)
     for command in find.commands:
-        if not is_temporary and (_removes_trees(command) or (places & MACHINE and _removes(command))):
-            refuse("files", "find runs rm on everything that matches", instead)
         if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
             # On every file below a root is as good as recursive.
-            whole = [word.replace(f"/{UNKNOWN}", "") or "/" for word in command[1:]]
-            walk.ask_families(start._replace(words=[command[0], "-R", *whole]))
+            walk.ask_families(start._replace(words=[command[0], "-R", *command[1:]]))
+        patterns = [word for word in command if "**" in word]
+        if _removes_trees(command) and not all(
+            _may_go(walk, start, pattern, is_computed=is_computed) for pattern in patterns
+        ):
+            refuse("files", "find runs rm on everything that matches", _LIST_FIRST)
         _start_each(walk, start, command, start.scope.cwd)
 
 
-def _removes(words: list[str]) -> bool:
-    return any(base_name(word) in ("rm", "unlink", "shred") for word in words)
+def start_fd(walk: Walk, start: Start) -> None:
+    for command in read_fd(start.words[1:]).commands:
+        _start_each(walk, start, command, start.scope.cwd)
+
+
+def _may_go(walk: Walk, start: Start, pattern: str, *, is_computed: bool) -> bool:
+    """Everything that matches may be removed: it is temporary, or is made again."""
+    place = walk.place_of(pattern, start.scope)
+    if place is Place.TEMPORARY:
+        is_plain = not set(pattern.partition("/**")[0]) & {*"*?[", UNKNOWN, INPUT} and ".." not in pattern
+        return is_plain and not is_computed
+    return place is Place.INSIDE and is_regenerated(pattern)
 
 
 def _removes_trees(words: list[str]) -> bool:
@@ -140,12 +108,24 @@ def read_xargs(arguments: list[str]) -> list[str]:
     return [*command, INPUT]
 
 
+def _values_of(start: Start) -> list[str]:
+    """The words that come on stdin, if they are known and not too many."""
+    text = start.feed.text or ""
+    values = [] if is_partly_opaque(text) else split_words(text.replace("\0", "\n"))
+    return values if len(values) <= MAX_PARALLEL_VALUES else []
+
+
 def start_xargs(walk: Walk, start: Start) -> None:
     command = read_xargs(start.words[1:])
     if any(_is_code_with_input(command, number) for number in range(len(command))):
         what = "words from stdin become part of a script"
         refuse("hidden", what, "pass them as \"$1\": sh -c '…' _ {}")
-    _start_each(walk, start, command, start.scope.cwd)
+    values = _values_of(start)
+    if values and command[-1] == INPUT:
+        _start_each(walk, start, [*command[:-1], *values], start.scope.cwd)
+        return
+    for value in values or [INPUT]:
+        _start_each(walk, start, [word.replace(INPUT, value) for word in command], start.scope.cwd)
 
 
 def _is_code_with_input(words: list[str], number: int) -> bool:
@@ -175,7 +155,7 @@ _PARALLEL_VALUED = words_in(
 _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
 
 
-def read_parallel(arguments: list[str]) -> ParallelCall:
+def read_parallel(arguments: list[str], given: list[str]) -> ParallelCall:
     separators = [number for number, word in enumerate(arguments) if re.fullmatch(r":::\+?|::::\+?", word)]
     before = arguments[: separators[0]] if separators else arguments
     values: list[str] = []
@@ -185,7 +165,7 @@ def read_parallel(arguments: list[str]) -> ParallelCall:
             from_file = True
         values += arguments[start + 1 : end]
     if from_file or not separators:
-        values = [INPUT]
+        values = given if given and not from_file else [INPUT]
     command = words_after_options(before, _PARALLEL_VALUED)
     own = before[: len(before) - len(command)]
     directory = ""
@@ -215,7 +195,7 @@ def _fill(command: list[str], value: str) -> list[str]:
 
 
 def start_parallel(walk: Walk, start: Start) -> None:
-    parallel = read_parallel(start.words[1:])
+    parallel = read_parallel(start.words[1:], _values_of(start))
     if parallel.reads_commands:
         refuse_hidden("parallel runs commands from stdin")
     if parallel.is_dry:

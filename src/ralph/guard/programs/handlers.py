@@ -9,7 +9,7 @@ from ralph.guard.marks import INPUT, UNKNOWN, is_opaque
 from ralph.guard.options import base_name, has_flag, words_in
 from ralph.guard.program_lists import DANGEROUS_PROGRAMS, SHELLS, TEXT_TOOLS
 from ralph.guard.programs.builtins import call_function, change_directory, declare
-from ralph.guard.programs.carriers import start_find, start_parallel, start_xargs
+from ralph.guard.programs.carriers import start_fd, start_find, start_parallel, start_xargs
 from ralph.guard.programs.code import looks_like_commands
 from ralph.guard.programs.git_helpers import start_git
 from ralph.guard.programs.interpreters import interpreter_named, start_interpreter
@@ -50,6 +50,7 @@ _HANDLERS: dict[str, Callable[[Walk, Start], None]] = {
     **dict.fromkeys(words_in("sudo doas"), start_sudo),
     "env": start_env,
     **dict.fromkeys(words_in("find gfind"), start_find),
+    **dict.fromkeys(words_in("fd fdfind"), start_fd),
     **dict.fromkeys(words_in("xargs gxargs"), start_xargs),
     "parallel": start_parallel,
     "git": start_git,

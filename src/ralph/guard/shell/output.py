@@ -8,9 +8,10 @@ import re
 
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.limits import MAX_PRINTED_CHARS
-from ralph.guard.marks import EVERYTHING, TEMPORARY_FOLDER, UNKNOWN
+from ralph.guard.marks import TEMPORARY_FOLDER, UNKNOWN
 from ralph.guard.options import base_name, split_options
 from ralph.guard.shell.escapes import decode_escapes
+from ralph.guard.shell.listings import list_names
 from ralph.guard.shell.scope import Scope
 
 _FORMAT = LazyPattern(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
@@ -35,6 +36,9 @@ def output_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | N
         return _decode(program, arguments, scope, stdin)
     if program == "rev" and stdin is not None:
         return "\n".join(line[::-1] for line in stdin.split("\n"))
+    listed = list_names(program, arguments, stdin)
+    if listed is not None:
+        return listed
     if program == "tr" and stdin is not None:
         return _translate(arguments, stdin)
     return _answer(program, arguments)
@@ -55,9 +59,6 @@ def _answer(program: str, arguments: list[str]) -> str | None:
         return operands[-1]
     if program == "whoami":
         return "user"
-    if program in ("docker", "podman", "nerdctl") and {"ps", "ls", "images"} & set(operands[:2]):
-        is_chosen = any(word.startswith(("-f", "--filter", "-n", "-l")) for word in arguments)
-        return None if is_chosen else f"{EVERYTHING}{program}"
     if program in ("true", ":"):
         return ""
     return None
