@@ -54,7 +54,7 @@ class Project:
             if name not in _NOT_PASSED_ON and not name.startswith("RALPH_")
         }
         path = f"{self.programs}{os.pathsep}{kept.get('PATH', os.defpath)}"
-        return {**kept, **_SECRETS, "PATH": path}
+        return {**kept, **_SECRETS, "PATH": path, "RALPH_TRUST": "1"}
 
     def ralph(self, *arguments: str, expected: Sequence[int] = (0,)) -> Cost:
         return self.run([ralph_program(), *arguments], expected=expected)

@@ -22,6 +22,9 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local" / "state"))
+    # Tests write the settings that they run; those of trust take it away again.
+    monkeypatch.setenv("RALPH_TRUST", "1")
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("GIT_AUTHOR_NAME", "tester")
     monkeypatch.setenv("GIT_AUTHOR_EMAIL", "tester@localhost")

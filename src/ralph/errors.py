@@ -3,6 +3,7 @@
 RalphError            message, and what to do about it
 ├─ UsageError         flags or arguments that make no sense            exit 2
 ├─ ConfigError        which file, which key, what is wrong             exit 2
+├─ UntrustedProject   its user has not agreed to what it would run     exit 2
 ├─ WorkspaceBusy      another run holds this workspace                 exit 2
 ├─ AgentUnavailable   executable missing, not logged in                exit 4
 ├─ GitFailed          git cannot do what the work needs                exit 4
@@ -31,6 +32,10 @@ class UsageError(RalphError):
 
 class ConfigError(RalphError):
     """Settings that cannot be read or are wrong."""
+
+
+class UntrustedProject(RalphError):
+    """The repository names commands that its user has not agreed to."""
 
 
 class WorkspaceBusy(RalphError):

@@ -178,7 +178,7 @@ def test_the_documented_conversation_is_played_word_for_word(project: Path, term
         "  }\n"
         "}\n"
     )
-    assert {path.name for path in (project / ".ralph").iterdir()} == {".gitignore", "settings.json"}
+    assert {path.name for path in (project / ".ralph").iterdir()} == {".gitignore", "seal", "settings.json"}
 
 
 def test_the_shortest_conversation_takes_all_defaults(project: Path, terminal: Terminal) -> None:

@@ -112,10 +112,16 @@ def _sync_folder(folder: Path) -> None:
 
 
 def make_state_folder(folder: Path) -> None:
-    """Make ``.ralph/`` with a .gitignore, or use the one that is there. Records are for this user alone."""
+    """Make ``.ralph/`` with a .gitignore, or use the one that is there. Records are for this user alone.
+
+    One without a record gets our seal.
+    """
+    from ralph.adapters.trust_store import seal_unless_used
+
     folder.parent.mkdir(parents=True, exist_ok=True)
     make_private_folder(folder)
     close_folder(folder)
+    seal_unless_used(str(folder))
     ignore = folder / ".gitignore"
     if not ignore.exists():
         write_atomic(ignore, IGNORED)

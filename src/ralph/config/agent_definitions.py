@@ -26,31 +26,39 @@ class DefinedAgentSettings:
         "",
         "Its program, by name or path; a relative path starts at the project's root.",
         required=True,
+        means="runs",
     )
     flags: tuple[str, ...] = setting(
         ListOf(Text(), of="strings", shell_words=True),
         (),
         "Its arguments, split as a shell would. `{prompt}`, `{prompt_file}` and `{model}` are replaced.",
+        means="runs it with",
     )
     adapter: str | None = setting(
         Nullable(Choice(*ADAPTERS)),
         None,
         "Start it and read its output like this agent; null: as `prompt` and `output` say.",
+        means="drives it like",
     )
     prompt: PromptWay | None = setting(
         Nullable(Choice(*PromptWay)),
         None,
         "How it gets the prompt: on stdin, as an argument, or as the path of a file. An argument or path comes last"
         " unless a placeholder in `flags` says where. null: stdin.",
+        means="gives it the prompt by",
     )
     output: str | None = setting(
         Nullable(Choice(*_OUTPUTS, also=OLDER_OUTPUT_WORDS)),
         None,
         "What it prints: text, or the events of an agent that ralph knows, by its name. null: text.",
+        means="reads its output as",
     )
-    model: str = setting(Text(), "", "The model to use; empty: its own choice.")
+    model: str = setting(Text(), "", "The model to use; empty: its own choice.", means="chooses the model")
     environment: Mapping[str, str] = setting(
-        Variables(), {}, "Variables added to its environment. Keep secrets in settings.local.json."
+        Variables(),
+        {},
+        "Variables added to its environment. Keep secrets in settings.local.json.",
+        means="sets for it",
     )
 
 

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+from ralph.config.untrusted import NEVER, Untrusted
 from ralph.domain.text.reader import KeyPath, Problem, nearest, spell
 from ralph.domain.text.secret_names import looks_secret, redact
 
@@ -390,9 +391,21 @@ def _json_or_text(text: str) -> object:
         return text
 
 
-def setting(kind: Kind[T], default: T, doc: str, *, required: bool = False) -> T:
-    """Declare a field of a table. ``required``: the table makes no sense without it."""
-    metadata = {"kind": kind, "doc": doc, "required": required}
+def setting(
+    kind: Kind[T],
+    default: T,
+    doc: str,
+    *,
+    required: bool = False,
+    untrusted: Untrusted = NEVER,
+    means: str = "",
+) -> T:
+    """Declare a field of a table. ``required``: the table makes no sense without it.
+
+    ``untrusted``: which values a repository may give it before its user has trusted it. ``means``: what any other value
+    does, for the question; empty: "sets", and its name.
+    """
+    metadata = {"kind": kind, "doc": doc, "required": required, "untrusted": untrusted, "means": means}
     if isinstance(default, dict):  # always the empty one
         return cast(T, dataclasses.field(default_factory=dict, metadata=metadata))
     return dataclasses.field(default=default, metadata=metadata)
@@ -407,6 +420,8 @@ class Setting(NamedTuple):
     default: Any
     doc: str
     required: bool
+    untrusted: Untrusted
+    means: str
 
     @property
     def has_default(self) -> bool:

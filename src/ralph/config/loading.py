@@ -22,6 +22,8 @@ from ralph.config.sources import (
     read_file,
     read_flags,
     stack,
+    user_file,
+    user_label,
 )  # fmt: skip
 from ralph.domain.text.reader import KeyPath, Problem, spell
 from ralph.domain.text.secret_names import MASK, redact
@@ -32,7 +34,8 @@ from ralph.errors import ConfigError
 class Loaded:
     """Valid settings. ``files`` are those read, relative to the root; ``flags`` were laid over them.
 
-    ``contents``: of those files, to see later whether they are still the same.
+    ``contents``: of those files, to see later whether they are still the same. ``own``: what the user's file says,
+    ``project``: what those of the repository say.
     """
 
     root: Path
@@ -43,6 +46,8 @@ class Loaded:
     flags: tuple[Flag, ...] = ()
     without_flags: Merged = NOTHING
     contents: Mapping[str, bytes] = field(default_factory=dict)
+    own: Merged = NOTHING
+    project: Merged = NOTHING
 
     def origin(self, key: str | KeyPath) -> Origin:
         """Where ``agent.command`` comes from."""
@@ -69,17 +74,29 @@ class Sources(NamedTuple):
     files: tuple[str, ...]
     problems: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
+    own: Merged = NOTHING
+    project: Merged = NOTHING
 
     @classmethod
     def read(cls, root: Path, environ: Mapping[str, str]) -> Sources:
         """Raises nothing."""
         problems: list[Problem] = []
         warnings: list[Problem] = []
-        of_files = [read_file(root, name, problems, warnings) for name in (SETTINGS_FILE, LOCAL_FILE)]
-        from_files = [layer for layer in of_files if layer is not None]
-        layers = (*from_files, *read_environment(environ, warnings))
-        files = tuple(layer.origin.label for layer in from_files)
-        return cls(root, layers, stack(layers), files, tuple(problems), tuple(warnings))
+        own = [layer for layer in [_read_own(root, environ, problems, warnings)] if layer is not None]
+        found = [read_file(root, name, problems, warnings) for name in (SETTINGS_FILE, LOCAL_FILE)]
+        project = [layer for layer in found if layer is not None]
+        layers = (*own, *project, *read_environment(environ, warnings))
+        files = tuple(layer.origin.label for layer in (*own, *project))
+        return cls(
+            root,
+            layers,
+            stack(layers),
+            files,
+            tuple(problems),
+            tuple(warnings),
+            own=stack(own),
+            project=stack(project),
+        )
 
     @property
     def contents(self) -> dict[str, bytes]:
@@ -116,7 +133,18 @@ class Sources(NamedTuple):
             flags=tuple(flags),
             without_flags=self.merged,
             contents=self.contents,
+            own=self.own,
+            project=self.project,
         )
+
+
+def _read_own(
+    root: Path, environ: Mapping[str, str], problems: list[Problem], warnings: list[Problem]
+) -> Layer | None:
+    file = user_file(environ)
+    if file is None:
+        return None
+    return read_file(root, user_label(file, environ), problems, warnings, file=file)
 
 
 def inspect(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = ()) -> Inspection:
@@ -143,6 +171,8 @@ def with_origins(settings: Settings, root: Path, environ: Mapping[str, str], fla
         flags=tuple(flags),
         without_flags=sources.merged,
         contents=sources.contents,
+        own=sources.own,
+        project=sources.project,
     )
 
 

@@ -18,10 +18,13 @@ _HEAD = """\
 
 ralph reads these in order; later ones win:
 
-1. `.ralph/settings.json`: the team's settings, committed
-2. `.ralph/settings.local.json`: your own, ignored by git
-3. the environment
-4. flags
+1. `~/.config/ralph/settings.json` (`$XDG_CONFIG_HOME/ralph/settings.json`): your own, for all projects
+2. `.ralph/settings.json`: the team's settings, committed
+3. `.ralph/settings.local.json`: your own for this project, ignored by git
+4. the environment
+5. flags
+
+What 2 and 3 run or loosen counts only once you [trust](trust.md) the project.
 
 Objects merge key by key; everything else, including lists, replaces the old value. `ralph config show` prints each value
 and its origin, `ralph config validate` lists every problem, `ralph config schema` prints a JSON Schema for your
@@ -36,8 +39,8 @@ A file needs no more than this:
 Environment variables hold plain text. Lists and objects are written as JSON; a list of strings may also be given as
 shell words: `RALPH_AGENT__FLAGS="--model opus"`. Inside free objects the rest of the name is the key:
 `RALPH_AGENT__ENVIRONMENT__HTTP_PROXY`. `<NAME>` is a name of your own in capitals:
-`RALPH_AGENTS__HELPER__MODEL`; one that contains `-` or `.` needs JSON. Not settings, because ralph gives them to
-agents: {reserved}.
+`RALPH_AGENTS__HELPER__MODEL`; one that contains `-` or `.` needs JSON. Not settings: `RALPH_TRUST`, and what
+ralph gives to agents: {reserved}.
 """
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import Choice, Kind, ListOf, Nullable, Reading, Text, Whole, setting
-from ralph.domain.sandbox.kind import ASKABLE, Network
+from ralph.config.untrusted import FEWER, LOWER, rising
+from ralph.domain.sandbox.kind import ASKABLE, AUTO, STRONGEST, Network, SandboxKind
 
 
 class Host(Kind[str]):
@@ -52,6 +53,15 @@ class Size(Kind[int | None]):
         return {"anyOf": [text, {"type": "integer", "minimum": 1}, {"type": "null"}]}
 
 
+def _is_as_strong(value: str | None, own: str | None) -> bool:
+    """null stands for `auto` in a plan's run. ``auto`` may find none that works, `strongest` refuses then."""
+    order = [None, SandboxKind.NONE, AUTO, SandboxKind.SRT, SandboxKind.CONTAINER, SandboxKind.BWRAP]
+    strengths = [*order, SandboxKind.SBX, STRONGEST]
+    return value == own or (
+        value not in (None, SandboxKind.NONE) and strengths.index(value) >= strengths.index(own)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
     """How the agent, which has all permissions, is confined."""
@@ -60,36 +70,61 @@ class SandboxSettings:
         Nullable(Choice(*ASKABLE)),
         None,
         "The sandbox to use; `auto`: the strongest that works here; null: `auto` for `plan run`, otherwise `none`.",
+        untrusted=_is_as_strong,
+        means="makes the sandbox",
     )
     network: Network = setting(
         Choice(*Network),
         Network.ALLOW,
         "`allow`: only the agent's own service and the hosts in `sandbox.allow`; `off`: nothing at all.",
+        untrusted=rising(Network.ALLOW, Network.OFF),
+        means="switches the network to",
     )
     allow: tuple[str, ...] = setting(
         ListOf(Host(), of="hosts"),
         (),
         "Hosts that may be reached; `*.` before a domain covers all its subdomains, `:port` after it replaces 80 and 443.",
+        untrusted=FEWER,
+        means="opens the network to",
     )
     writable: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="paths"),
         (),
         "Writable paths besides the workspace; relative ones start there, `~/` at your home folder.",
+        untrusted=FEWER,
+        means="lets the agent write",
     )
     readonly: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="paths"),
         (),
         "Paths in your home folder that may be read; the rest is hidden.",
+        untrusted=FEWER,
+        means="lets the agent read",
     )
     env: tuple[str, ...] = setting(
         ListOf(Text(filled=True), of="names"),
         (),
         "Environment variables to pass besides the usual ones; `*` matches any part of a name.",
+        untrusted=FEWER,
+        means="gives the agent the variables",
     )
-    memory: int | None = setting(Size(), None, "Memory it may use; null: no limit.")
+    memory: int | None = setting(
+        Size(),
+        None,
+        "Memory it may use; null: no limit.",
+        untrusted=LOWER,
+        means="raises the limit of memory to",
+    )
     pids: int | None = setting(
-        Nullable(Whole(minimum=1)), None, "Processes and threads at a time; null: no limit."
+        Nullable(Whole(minimum=1)),
+        None,
+        "Processes and threads at a time; null: no limit.",
+        untrusted=LOWER,
+        means="raises the limit of processes to",
     )
     image: str | None = setting(
-        Nullable(Text(filled=True)), None, "For `container`: an image that contains the agent."
+        Nullable(Text(filled=True)),
+        None,
+        "For `container`: an image that contains the agent.",
+        means="runs in the image",
     )

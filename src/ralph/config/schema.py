@@ -29,6 +29,7 @@ from ralph.config.kinds import (
 )  # fmt: skip
 from ralph.config.profile_settings import ProfilesSettings
 from ralph.config.sandbox_settings import SandboxSettings
+from ralph.config.untrusted import ALWAYS, FEWER, LOWER, LOWER_BUT_ZERO, MORE, only, rising
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
@@ -56,42 +57,62 @@ class AgentSettings:
         Text(filled=True),
         "",
         "The agent's program, by name or path; a relative path starts at the project's root. `ralph run` needs it.",
+        means="runs",
     )
     flags: tuple[str, ...] = setting(
         ListOf(Text(), of="strings", shell_words=True),
         (),
         "More arguments; each entry is split as a shell would, so `--model opus` is two arguments.",
+        means="runs the agent with",
     )
     adapter: str | None = setting(
         Nullable(Choice(*ADAPTERS)),
         None,
         "How to talk to the program; null: inferred from the command's name.",
+        means="drives the agent like",
     )
     timeout: float | None = setting(
-        Limit(), None, "Seconds after which a session is ended even if it is busy; null: never."
+        Limit(),
+        None,
+        "Seconds after which a session is ended even if it is busy; null: never.",
+        untrusted=ALWAYS,
     )
     idle_timeout: float | None = setting(
         Limit(zero_is_off=True),
         1800.0,
         "Seconds without any output after which a session is ended; null or 0: never.",
+        untrusted=ALWAYS,
     )
     fallbacks: tuple[str, ...] = setting(
-        STRINGS, (), "Agents to use instead, in this order, while the first one is limited or cannot work."
+        STRINGS,
+        (),
+        "Agents to use instead, in this order, while the first one is limited or cannot work.",
+        means="may run instead",
     )
     model: str = setting(
-        Text(), "", "The model to use, by the agent's name for it; empty: the agent's own choice."
+        Text(),
+        "",
+        "The model to use, by the agent's name for it; empty: the agent's own choice.",
+        means="chooses the model",
     )
     max_turns: int | None = setting(
-        COUNT, None, "Turns after which a session ends, if the agent supports such a limit; null: none."
+        COUNT,
+        None,
+        "Turns after which a session ends, if the agent supports such a limit; null: none.",
+        untrusted=ALWAYS,
     )
     continue_session: bool = setting(
         YesNo(),
         False,
         "Continue the previous session instead of starting a new one, if the agent can. A fresh context for every"
         " iteration is the point of the loop: use this only for agents that forget too much.",
+        untrusted=ALWAYS,
     )
     environment: Mapping[str, str] = setting(
-        Variables(), {}, "Variables added to the agent's environment. Keep secrets in settings.local.json."
+        Variables(),
+        {},
+        "Variables added to the agent's environment. Keep secrets in settings.local.json.",
+        means="sets for the agent",
     )
 
 
@@ -99,22 +120,35 @@ class AgentSettings:
 class GuardrailSettings:
     """A command that must succeed after every agent response."""
 
-    command: str = setting(Text(filled=True), "", "The shell command to run.", required=True)
+    command: str = setting(Text(filled=True), "", "The shell command to run.", required=True, means="runs")
     fail_action: Placement = setting(
         Choice(*Placement, any_case=True),
         Placement.APPEND,
         "Where the failure message goes: after the prompt, before it, or in its place.",
+        untrusted=ALWAYS,
     )
-    hint: str = setting(Text(), "", "Guidance for the agent when this guardrail fails; never truncated.")
+    hint: str = setting(
+        Text(), "", "Guidance for the agent when this guardrail fails; never truncated.", untrusted=ALWAYS
+    )
     timeout: float | None = setting(
-        Limit(), None, "Seconds it may take; a timeout is a failure. null: `guardrailTimeout`."
+        Limit(),
+        None,
+        "Seconds it may take; a timeout is a failure. null: `guardrailTimeout`.",
+        untrusted=ALWAYS,
     )
     keep: Keep | None = setting(
-        Nullable(_KEEP), None, "Which end of a long output the agent sees; null: `truncation.keep`."
+        Nullable(_KEEP),
+        None,
+        "Which end of a long output the agent sees; null: `truncation.keep`.",
+        untrusted=ALWAYS,
     )
-    name: str = setting(Text(), "", "What to call it on the screen; empty: its command.")
+    name: str = setting(Text(), "", "What to call it on the screen; empty: its command.", untrusted=ALWAYS)
     allow_empty: bool = setting(
-        YesNo(), False, "Let it pass even if its test runner reports that no test ran, or that tests failed."
+        YesNo(),
+        False,
+        "Let it pass even if its test runner reports that no test ran, or that tests failed.",
+        untrusted=only(False),
+        means="counts as passed if no test ran",
     )
 
 
@@ -130,13 +164,19 @@ class ScmSettings:
     """What to do with the changes whenever all guardrails pass."""
 
     command: str = setting(
-        Text(filled=True), "", "The version control program, for example `git`.", required=True
+        Text(filled=True), "", "The version control program, for example `git`.", required=True, means="runs"
     )
     tasks: tuple[str, ...] = setting(
-        STRINGS, (), "Its subcommands, in order; the agent writes the message for `commit`."
+        STRINGS,
+        (),
+        "Its subcommands, in order; the agent writes the message for `commit`.",
+        means="runs with it",
     )
     timeout: float | None = setting(
-        Limit(), 600.0, "Seconds each of its commands may take, including hooks; null: no limit."
+        Limit(),
+        600.0,
+        "Seconds each of its commands may take, including hooks; null: no limit.",
+        untrusted=ALWAYS,
     )
 
 
@@ -159,21 +199,42 @@ class LimitsSettings:
         Whole(minimum=1),
         4,
         "Launches of one iteration while temporary faults last, such as an overloaded server.",
+        untrusted=LOWER,
+        means="raises the limit of attempts to",
     )
     max_cost: float | None = setting(
         Limit(unit="US dollars"),
         None,
         "US dollars a run may cost, as far as the agent reports it; null: no limit.",
+        untrusted=LOWER,
+        means="raises the limit of cost to",
     )
-    max_tokens: int | None = setting(COUNT, None, "Tokens a run may use; null: no limit.")
-    max_time: float | None = setting(Limit(), None, "Seconds a run may take in all; null: no limit.")
+    max_tokens: int | None = setting(
+        COUNT,
+        None,
+        "Tokens a run may use; null: no limit.",
+        untrusted=LOWER,
+        means="raises the limit of tokens to",
+    )
+    max_time: float | None = setting(
+        Limit(),
+        None,
+        "Seconds a run may take in all; null: no limit.",
+        untrusted=LOWER,
+        means="raises the limit of time to",
+    )
     wait_for_limits: bool = setting(
-        YesNo(), True, "Wait until a usage limit resets; false: end the run with exit code 5."
+        YesNo(),
+        True,
+        "Wait until a usage limit resets; false: end the run with exit code 5.",
+        untrusted=ALWAYS,
     )
     stuck_after: int = setting(
         Whole(minimum=0),
         5,
         "Iterations in a row that change nothing, or fail with the same message, before a run is ended; 0: never.",
+        untrusted=LOWER_BUT_ZERO,
+        means="lets a run without progress last for iterations:",
     )
 
 
@@ -200,28 +261,51 @@ class GuardSettings:
         (),
         "What is always allowed: an exact command line, one simple command in which `*` matches any text, or a family by its"
         " name (`cloud`, `databases` …: see docs/guard.md).",
+        untrusted=FEWER,
+        means="takes from the guard",
     )
     packs: tuple[str, ...] = setting(
         ListOf(Choice(*PACKS, "all"), of="strings"),
         (),
         "Families of dangers to be strict about; `all`: every one.",
+        untrusted=MORE,
+        means="has the guard watch only",
     )
+
+
+def _is_built_in(value: tuple[str, ...], own: tuple[str, ...]) -> bool:
+    """A bell rings nowhere else."""
+    return set(value) <= {*own, "bell", "desktop"}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a project."""
 
-    maximum_iterations: int = setting(Whole(minimum=1), 10, "Iterations after which a run gives up.")
+    maximum_iterations: int = setting(
+        Whole(minimum=1),
+        10,
+        "Iterations after which a run gives up.",
+        untrusted=LOWER,
+        means="raises the limit of iterations to",
+    )
     completion_response: str = setting(
-        Text(filled=True), "DONE", "What the agent says in `<response>…</response>` when the work is done."
+        Text(filled=True),
+        "DONE",
+        "What the agent says in `<response>…</response>` when the work is done.",
+        untrusted=ALWAYS,
     )
     output_truncate_chars: int = setting(
-        Whole(minimum=1), 5000, "Characters of a failed guardrail's output that the agent gets."
+        Whole(minimum=1),
+        5000,
+        "Characters of a failed guardrail's output that the agent gets.",
+        untrusted=ALWAYS,
     )
-    stream_agent_output: bool = setting(YesNo(), True, "Show what the agent does as it happens.")
+    stream_agent_output: bool = setting(
+        YesNo(), True, "Show what the agent does as it happens.", untrusted=ALWAYS
+    )
     include_iteration_count_in_prompt: bool = setting(
-        YesNo(), False, "Start every prompt with `Iteration X of Y, Z remaining.`"
+        YesNo(), False, "Start every prompt with `Iteration X of Y, Z remaining.`", untrusted=ALWAYS
     )
     agent: AgentSettings = setting(Table(AgentSettings), AgentSettings(), "The program that does the work.")
     agents: Mapping[str, DefinedAgentSettings] = setting(Definitions(), {}, "Your own agents, by name.")
@@ -229,34 +313,48 @@ class Settings:
         ListOf(Table(GuardrailSettings), of="objects"),
         (),
         "Commands that must succeed after every agent response.",
+        means="replaces your guardrails by",
     )
     guardrail_timeout: float | None = setting(
-        Limit(), None, "Seconds a guardrail without its own timeout may take; null: no limit."
+        Limit(),
+        None,
+        "Seconds a guardrail without its own timeout may take; null: no limit.",
+        untrusted=ALWAYS,
     )
     guardrail_idle_timeout: float | None = setting(
         Limit(zero_is_off=True),
         1800.0,
         "Seconds without any output after which a guardrail is ended and fails; null or 0: never.",
+        untrusted=ALWAYS,
     )
     proof: Proof = setting(
         Choice(*Proof),
         Proof.GUARDED,
         "How a claim is proven besides the guardrails: `strict`: all of it on every claim; `guarded`: in throw-away"
         " checkouts where nothing else denies the claim; `trusting`: by the guardrails alone. See docs/verification.md.",
+        untrusted=rising(Proof.TRUSTING, Proof.GUARDED, Proof.STRICT),
+        means="lets a claim be proven only by",
     )
     tests: TestsPolicy = setting(
         Choice(*TestsPolicy),
         TestsPolicy.REVIEWED,
         "What may become of the tests that are there: `locked`: they stay as they are; `reviewed`: a session that did not"
         " do the work decides whether the task demands each change; `free`: they may be changed.",
+        untrusted=rising(TestsPolicy.FREE, TestsPolicy.REVIEWED, TestsPolicy.LOCKED),
+        means="makes the tests",
     )
     allow_test_changes: tuple[str, ...] = setting(
         STRINGS,
         (),
         "Files that prove the work and may be changed all the same; patterns as in .gitignore.",
+        untrusted=FEWER,
+        means="lets the agent change the proof in",
     )
     truncation: TruncationSettings = setting(
-        Table(TruncationSettings), TruncationSettings(), "How long output is shortened for the agent."
+        Table(TruncationSettings),
+        TruncationSettings(),
+        "How long output is shortened for the agent.",
+        untrusted=ALWAYS,
     )
     scm: ScmSettings | None = setting(
         Nullable(Table(ScmSettings)),
@@ -264,7 +362,10 @@ class Settings:
         "What to do with the changes whenever all guardrails pass; null: nothing.",
     )
     output: OutputSettings = setting(
-        Table(OutputSettings), OutputSettings(), "How the agent's work is shown on the console."
+        Table(OutputSettings),
+        OutputSettings(),
+        "How the agent's work is shown on the console.",
+        untrusted=ALWAYS,
     )
     limits: LimitsSettings = setting(Table(LimitsSettings), LimitsSettings(), "When a run stops trying.")
     sandbox: SandboxSettings = setting(
@@ -274,6 +375,8 @@ class Settings:
         YesNo(),
         True,
         "Run guardrails and verification in the sandbox too: the agent can change what they run.",
+        untrusted=only(True),
+        means="runs guardrails and verification outside the sandbox",
     )
     guard: GuardSettings = setting(
         Table(GuardSettings),
@@ -291,6 +394,8 @@ class Settings:
         (),
         "Where to report that a run ended or waits long: `bell`, `desktop`, an http(s) address, or a shell command that"
         " gets the message in `$RALPH_TEXT`.",
+        untrusted=_is_built_in,
+        means="reports to",
     )
     profiles: ProfilesSettings = setting(
         Table(ProfilesSettings), ProfilesSettings(), "Settings of each profile, by its name."

@@ -1,4 +1,4 @@
-"""Where settings come from: two files, the environment, flags. Each becomes layers; every value keeps its origin."""
+"""Where settings come from: three files, the environment, flags. Each becomes layers; every value keeps its origin."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ RESERVED = frozenset(
         "ATTEMPT",
         "ROLE",
         "SANDBOX",
+        "TRUST",
     ]
 )
-"""What ralph tells agents, and a ralph inside an agent inherits. Never settings."""
+"""What ralph tells agents, and a ralph inside an agent inherits; and the user's word. Never settings."""
 
 Flag = tuple[tuple[str, ...], object, str]
 """A setting given on the command line: ``(("agent", "command"), "claude", "--agent")``."""
@@ -122,14 +123,36 @@ def _mark(
         origins[here] = origin
 
 
-def read_file(root: Path, name: str, problems: list[Problem], warnings: list[Problem]) -> Layer | None:
-    """The layer of one file; None if there is no such file, or if it cannot be used (then ``problems`` says why)."""
+def user_file(environ: Mapping[str, str]) -> Path | None:
+    """The user's own settings, for all projects. A relative folder would be one of whatever project this is."""
+    folder = environ.get("XDG_CONFIG_HOME", "")
+    if not folder.startswith("/"):
+        home = environ.get("HOME", "")
+        if not home.startswith("/"):
+            return None
+        folder = f"{home}/.config"
+    return Path(folder, "ralph", "settings.json")
+
+
+def user_label(file: Path, environ: Mapping[str, str]) -> str:
+    """``~/.config/ralph/settings.json``."""
+    home = environ.get("HOME", "").rstrip("/")
+    return f"~{str(file)[len(home) :]}" if home and str(file).startswith(f"{home}/") else str(file)
+
+
+def read_file(
+    root: Path, name: str, problems: list[Problem], warnings: list[Problem], *, file: Path | None = None
+) -> Layer | None:
+    """The layer of one file; None if there is no such file, or if it cannot be used (then ``problems`` says why).
+
+    ``file``: where it is, if not at ``name`` in ``root``.
+    """
 
     def wrong(message: str, hint: str = "") -> Layer | None:
         problems.append(Problem((), message, hint, name))
         return None
 
-    file = root / name
+    file = file or root / name
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
             return wrong("is not a regular file", "remove it")

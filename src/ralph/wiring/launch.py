@@ -25,6 +25,7 @@ from ralph.wiring.agents import ChosenAgents
 
 if TYPE_CHECKING:
     from ralph.adapters.workspace.program_files import ProgramFiles
+    from ralph.domain.trust.demand import Demand
     from ralph.engine.guardrail import Guardrail
     from ralph.engine.loop import RunResult
     from ralph.engine.recording import Listener
@@ -114,6 +115,7 @@ class Launch:
     spares_children: bool = False  # runs that its agent started go on when the session is over
     own_budget: Budget | None = None  # instead of the settings' limits
     watch: Watch | None = None  # a limit of someone else's that may end a session too
+    demands: tuple[Demand, ...] = ()  # what the project's plan or tasks want to run, besides its settings
     time_over: TimeOver = no_deadline  # someone else's time, which ends whatever judges it too
 
     @property

@@ -47,7 +47,7 @@ def test_a_gitignore_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
 def test_new_settings_leave_nothing_else_behind(tmp_path: Path) -> None:
     assert write_settings(tmp_path, "{}\n") is None
     assert (tmp_path / SETTINGS_FILE).read_text() == "{}\n"
-    assert names(tmp_path) == {".gitignore", "settings.json"}
+    assert names(tmp_path) == {".gitignore", "seal", "settings.json"}
 
 
 def test_old_settings_are_kept_each_time(tmp_path: Path) -> None:
@@ -62,7 +62,13 @@ def test_old_settings_are_kept_each_time(tmp_path: Path) -> None:
 def test_the_same_old_settings_are_kept_once(tmp_path: Path) -> None:
     for text in ("one", "two", "one", "two"):
         write_settings(tmp_path, text)
-    assert names(tmp_path) == {".gitignore", "settings.json", "settings.json.bak", "settings.json.bak.2"}
+    assert names(tmp_path) == {
+        ".gitignore",
+        "seal",
+        "settings.json",
+        "settings.json.bak",
+        "settings.json.bak.2",
+    }
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(

@@ -53,6 +53,13 @@ def clean_line(text: str) -> str:
     return " ".join(part for part in _clean(text).replace("\t", " ").split("\n") if part)
 
 
+def reveal(text: str) -> str:
+    """One line in which nothing is left out: what a user must see whole before it runs."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 def _clean(text: str) -> str:
     text = _LINE_BREAK.sub("\n", _SEQUENCE.sub("", text))
     return _HOSTILE.sub(_visible, text)

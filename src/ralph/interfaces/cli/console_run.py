@@ -18,6 +18,7 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.relay import Relay, left_out
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.terminal import look_for
+from ralph.interfaces.cli.trust_question import require_trust
 from ralph.operations.runs.start import OpenRun, open_run, task_results
 
 if TYPE_CHECKING:
@@ -31,9 +32,20 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_on_console(
-    launch: Launch, *, verbose: bool = False, json_lines: bool = False, listeners: Sequence[Listener] = ()
+    launch: Launch,
+    *,
+    verbose: bool = False,
+    json_lines: bool = False,
+    listeners: Sequence[Listener] = (),
+    is_ours: bool = False,
 ) -> RunResult:
-    """Run to the end and show it: the agent's words (or JSON lines) on stdout, everything else on stderr."""
+    """Run to the end and show it: the agent's words (or JSON lines) on stdout, everything else on stderr.
+
+    Every run of the command line begins here, so nobody starts one in a project that is not trusted. ``is_ours``: ralph
+    itself made the project.
+    """
+    if not is_ours:
+        require_trust(launch.loaded, launch.demands)
     relay, note = Relay(), left_out
     if json_lines:
         from ralph.interfaces.cli.console.json_lines import left_out_line as note

@@ -115,6 +115,27 @@ def given_settings() -> list[Flag]:
 
 # --- commands that run agents ---
 
+_TRUST = "ralph.trust"
+
+
+def _keep_trust(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[_TRUST] = value
+
+
+trust_option: Decorator = click.option(
+    "--trust",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_trust,
+    help="Trust what this project runs, this once and without a question.",
+)
+
+
+def is_trust_given() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_TRUST))
+
+
 verbose_option: Decorator = click.option(
     "-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes."
 )

@@ -20,6 +20,7 @@ ALLOWED = (
     "ralph.config.project_search",
     "ralph.operations.atomic_files",
     "ralph.adapters.files",
+    "ralph.adapters.trust_store",
 )
 
 

@@ -33,7 +33,7 @@ def command(directory: Path | None, verbose: bool, as_json: bool) -> int:
 
     project = make_demo(directory)
     print(INTRODUCTION, file=sys.stderr)
-    result = run_on_console(prepare_demo(project), verbose=verbose, json_lines=as_json)
+    result = run_on_console(prepare_demo(project), verbose=verbose, json_lines=as_json, is_ours=True)
     _say_what_is_left(project, result.iterations)
     return exit_code_of(result.outcome)
 

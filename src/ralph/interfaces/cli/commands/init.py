@@ -28,6 +28,7 @@ from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.errors import UsageError
 from ralph.interfaces.cli.options import project_dir_option
 from ralph.operations.settings_file import check_writable, write_settings
+from ralph.operations.trust import trust_written
 
 INTERRUPTED = 130
 
@@ -214,6 +215,7 @@ def _write(root: Root, document: dict[str, object]) -> None:
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
     backup = write_settings(root.state, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    trust_written(root.state, document)
     click.echo(f"Settings written to {_shown(root, SETTINGS_FILE)}")
     if backup is not None:
         click.echo(f"The old settings are kept in {_shown(root, f'.ralph/{backup.name}')}")

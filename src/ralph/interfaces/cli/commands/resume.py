@@ -14,6 +14,7 @@ from ralph.interfaces.cli.options import (
     limit_options,
     project_dir_option,
     proof_option,
+    trust_option,
     verbose_option,
 )
 
@@ -38,6 +39,7 @@ Examples:
 @iteration_option()
 @limit_options
 @proof_option
+@trust_option
 @verbose_option
 @project_dir_option
 @events_option

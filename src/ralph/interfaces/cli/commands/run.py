@@ -31,6 +31,7 @@ from ralph.interfaces.cli.options import (
     sandbox_options,
     setting_option,
     sources_of,
+    trust_option,
     ui_option,
     verbose_option,
 )
@@ -75,6 +76,7 @@ Examples:
     default=None,
     help="Stream agent output to the console.  [default: stream]",
 )
+@trust_option
 @verbose_option
 @agent_option(
     f"Agent to run: {', '.join(named_agents())}, one defined in the settings, or any other command. Separate"

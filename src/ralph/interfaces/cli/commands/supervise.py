@@ -28,6 +28,7 @@ from ralph.interfaces.cli.options import (
     sandbox_options,
     setting_option,
     sources_of,
+    trust_option,
     verbose_option,
 )
 
@@ -105,6 +106,7 @@ Examples:
 @proof_option
 @notify_option
 @sandbox_options
+@trust_option
 @verbose_option
 @project_dir_option
 @events_option

@@ -21,6 +21,7 @@ from ralph.interfaces.cli.options import (
     sandbox_options,
     setting_option,
     sources_of,
+    trust_option,
     ui_option,
     verbose_option,
 )
@@ -58,6 +59,7 @@ Examples:
 @proof_option
 @notify_option
 @sandbox_options
+@trust_option
 @verbose_option
 @project_dir_option
 @ui_option

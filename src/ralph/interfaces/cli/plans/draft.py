@@ -17,6 +17,7 @@ from ralph.interfaces.cli.options import (
     given_settings,
     model_option,
     sources_of,
+    trust_option,
     verbose_option,
 )
 from ralph.interfaces.cli.plans.options import plan_options
@@ -51,6 +52,7 @@ Examples:
 )
 @agent_option()
 @model_option("-m")
+@trust_option
 @verbose_option
 @plan_options
 def command(

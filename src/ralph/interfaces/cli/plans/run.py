@@ -23,6 +23,7 @@ from ralph.interfaces.cli.options import (
     proof_option,
     sandbox_options,
     sources_of,
+    trust_option,
     ui_option,
     verbose_option,
 )
@@ -71,6 +72,7 @@ Examples:
 @proof_option
 @notify_option
 @sandbox_options
+@trust_option
 @verbose_option
 @ui_option
 @events_option

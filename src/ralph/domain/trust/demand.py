@@ -1,0 +1,33 @@
+"""What a repository asks of its user: a command that it wants to run, or something that it wants to open."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+try:
+    from _blake2 import blake2b  # importing all of hashlib takes longer than the whole check
+except ImportError:
+    from hashlib import blake2b
+
+
+class Demand(NamedTuple):
+    """``means`` says what it does with ``value``, ``key`` in ``source`` says so.
+
+    ``whole``: what it is a part of. Values that are read together are trusted together.
+    """
+
+    means: str
+    value: object
+    key: str
+    source: str
+    whole: object = None
+
+
+def digest_of(project: str, demand: Demand) -> str:
+    """What is remembered of a demand that was agreed to, in this project."""
+    # Wherever it is in a list.
+    known = [project, re.sub(r"\[[0-9]+\]", "[]", demand.key), demand.value, demand.whole]
+    data = json.dumps(known, sort_keys=True, separators=(",", ":"))
+    return blake2b(data.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,65 @@
+"""``ralph trust``: agree, once, to what a repository runs and opens."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ralph.errors import UntrustedProject, UsageError
+from ralph.interfaces.cli.options import project_dir_option, sources_of
+
+HELP = """Agree to what this project runs: the commands that its settings, plan and tasks name, and what they open.
+
+Nothing of a repository runs before that, and ralph asks again when it changes. Your own flags, RALPH_* variables and
+~/.config/ralph/settings.json need no trust.
+
+\b
+Exit codes: 0 trusted · 2 not trusted
+
+\b
+Examples:
+  ralph trust
+  ralph trust --show
+  ralph trust --yes
+"""
+
+
+@click.command("trust", help=HELP)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--show", "only_show", is_flag=True, help="Only print what the project asks for.")
+@click.option("--revoke", is_flag=True, help="Forget that it was trusted.")
+@project_dir_option
+def command(yes: bool, only_show: bool, revoke: bool, project_dir: Path | None) -> int:
+    from ralph.config.root import find_root
+    from ralph.interfaces.cli.trust_question import ask, show
+    from ralph.operations import trust
+
+    if yes + only_show + revoke > 1:
+        message = "--yes, --show and --revoke exclude each other"
+        raise UsageError(message, hint="give one of them")
+    root = find_root(Path.cwd(), project_dir)
+    if revoke:
+        trust.revoke(root.state)
+        click.echo(f"{root.state} is no longer trusted")
+        return 0
+    standing = trust.standing_of(sources_of(root.state), trust.other_demands(root))
+    if standing.is_trusted:
+        if only_show and standing.asked:
+            show(standing, err=False)
+        else:
+            click.echo(f"{root.state} " + ("is trusted" if standing.asked else "asks for nothing"))
+        return 0
+    if only_show:
+        show(standing, err=False)
+        return 2
+    if not yes:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            message = "there is no terminal to ask on"
+            raise UntrustedProject(message, hint="`ralph trust --show` lists what it asks for, --yes agrees")
+        if not ask(standing):
+            return 2
+    trust.trust(standing)
+    click.echo(f"{root.state} is trusted")
+    return 0

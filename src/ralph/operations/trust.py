@@ -1,0 +1,175 @@
+"""Trust a project: what it asks for, whether its user has agreed, and remember that they do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.domain.text.safe_text import reveal
+from ralph.domain.trust.demand import Demand as Demand
+from ralph.domain.trust.demand import digest_of
+
+if TYPE_CHECKING:
+    from ralph.config.loading import Loaded as Loaded
+    from ralph.config.loading import Sources as Sources
+    from ralph.config.root import Root
+
+VARIABLE = "RALPH_TRUST"
+STATE_FOLDER = ".ralph"
+RECORDS_MEAN = "has records of runs and tasks that were not written here:"
+SYNTAX = "$`;&|<>(){}'\"\\ \t\r\n"
+"""Of a shell: a token has none of it."""
+_YES = frozenset({"1", "true", "yes", "on"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """``asked``: all that the project asks for; ``new``: what nobody has agreed to.
+
+    ``was_trusted``: some of it was agreed to before.
+    """
+
+    project: Path
+    asked: tuple[Demand, ...] = ()
+    new: tuple[Demand, ...] = ()
+    was_trusted: bool = False
+
+    @property
+    def is_trusted(self) -> bool:
+        return not self.new
+
+
+def standing_of(
+    settings: Loaded | Sources, more: Sequence[Demand] = (), *, environ: Mapping[str, str] = os.environ
+) -> Standing:
+    """``more``: what it asks for besides its settings. Runs and writes nothing."""
+    root, asked = settings.root, list(more)
+    if settings.project.values:
+        from ralph.config.demands import demands_of
+
+        asked += demands_of(settings.project, settings.own)
+        asked.sort(key=lambda demand: not demand.means.startswith("runs"))  # what matters most comes first
+    records = _strange_records(root, environ)
+    if not asked and not records:
+        return Standing(project=root)
+    from ralph.adapters.trust_store import trusted_digests
+
+    project = os.path.realpath(root)
+    agreed = trusted_digests(project, environ) | set(environ.get(VARIABLE, "").split(","))
+    new = tuple(demand for demand in asked if digest_of(project, demand) not in agreed)
+    return Standing(
+        project=root,
+        asked=(*asked, *records),
+        new=(*new, *records),
+        was_trusted=len(new) < len(asked),
+    )
+
+
+def other_demands(root: Root) -> tuple[Demand, ...]:
+    """What the project's plan and its tasks ask for."""
+    return ()
+
+
+def _strange_records(root: Path, environ: Mapping[str, str]) -> tuple[Demand, ...]:
+    """The record of runs and tasks, unless ralph wrote it here."""
+    from ralph.adapters.trust_store import is_sealed, records_in
+
+    folder = str(root / STATE_FOLDER)
+    found = records_in(folder)
+    if not found or is_sealed(folder, environ):
+        return ()
+    return (Demand(RECORDS_MEAN, ", ".join(found), "", STATE_FOLDER),)
+
+
+def is_waived(environ: Mapping[str, str] = os.environ) -> bool:
+    """``RALPH_TRUST=1``: for scripts and tests, which can read what they run."""
+    return environ.get(VARIABLE, "").strip().lower() in _YES
+
+
+def trust(standing: Standing, *, environ: Mapping[str, str] = os.environ) -> None:
+    """Remember it. Raises StoreError if there is no place for that."""
+    from ralph.adapters import trust_store
+    from ralph.errors import StoreError
+
+    project, folder = os.path.realpath(standing.project), str(standing.project / STATE_FOLDER)
+    try:
+        trust_store.remember(project, [digest_of(project, demand) for demand in standing.asked], environ)
+        if RECORDS_MEAN in (demand.means for demand in standing.new):
+            trust_store.seal(folder, environ)
+    except OSError as error:
+        message = f"cannot remember that {standing.project} is trusted: {error.strerror or error}"
+        raise StoreError(message, hint="check HOME and XDG_STATE_HOME, or use --trust this once") from error
+
+
+def revoke(root: Path, *, environ: Mapping[str, str] = os.environ) -> None:
+    """Ask again about everything. Raises StoreError if that cannot be written."""
+    from ralph.adapters import trust_store
+    from ralph.errors import StoreError
+
+    try:
+        trust_store.forget(os.path.realpath(root), environ)
+        trust_store.unseal(str(root / STATE_FOLDER))
+    except OSError as error:
+        message = f"cannot forget that {root} is trusted: {error.strerror or error}"
+        raise StoreError(message, hint="check HOME, XDG_STATE_HOME and the permissions there") from error
+
+
+def trust_written(root: Path, document: Mapping[str, object]) -> None:
+    """What ralph wrote for its user needs no question. If it cannot be remembered, there will be one."""
+    from ralph.config.demands import demands_of
+    from ralph.config.loading import Sources
+    from ralph.config.sources import SETTINGS_FILE, Layer, Origin, stack
+    from ralph.errors import StoreError
+
+    written = stack([Layer(Origin(SETTINGS_FILE), document)])
+    demands = demands_of(written, Sources.read(root, os.environ).own)
+    with suppress(StoreError):
+        trust(Standing(project=root, asked=demands))
+
+
+def demand_lines(standing: Standing) -> list[str]:
+    """What a terminal shows, by file; if some was trusted before, the rest is marked."""
+    lines: list[str] = []
+    for source in dict.fromkeys(demand.source for demand in standing.asked):
+        lines.append(reveal(source))
+        for demand in standing.asked:
+            if demand.source == source:
+                mark = "+" if standing.was_trusted and demand in standing.new else " "
+                lines.append(
+                    f"  {mark} {describe(demand)}" + (f"  ({reveal(demand.key)})" if demand.key else "")
+                )
+    return lines
+
+
+def describe(demand: Demand) -> str:
+    """``runs make test``, as one line. Only what cannot be a command is masked: what is hidden could be what runs."""
+    from ralph.domain.text.secret_names import redact
+
+    value = demand.value
+    if isinstance(value, Mapping):
+        value = redact(dict(value))
+    return reveal(f"{demand.means} {_words(value)}").rstrip()
+
+
+def _words(value: object) -> str:
+    if isinstance(value, str):
+        return _masked(value)
+    if isinstance(value, bool):
+        return ""  # the words before it say which
+    if isinstance(value, list):
+        return ", ".join(map(_words, value)) or "nothing"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={_words(one)}" for name, one in value.items()) or "nothing"
+    return "nothing" if value is None else str(value)
+
+
+def _masked(text: str) -> str:
+    from ralph.domain.text.secret_shapes import mask_text
+
+    masked = mask_text(text)
+    is_token = sum(map(masked.count, SYNTAX)) == sum(map(text.count, SYNTAX))
+    return masked if is_token else text
