@@ -58,9 +58,9 @@ def test_nothing_outside_is_read_copied_written_or_removed(swapped: tuple[Path, 
         assert beneath.read_whole(file, 100, top) in (None, b"own")
         acts: list[Callable[[], None]] = [
             partial(beneath.make_folder, top / "a" / "made", top),
-            partial(beneath.keep_copy, top / "own", file, top=top, copy_top=top),
-            partial(beneath.keep_copy, file, top / f"copy{number}", top=top, copy_top=top),
-            partial(beneath.move, top / "a" / "victim", top / "taken", top=top, target_top=top),
+            partial(beneath.keep_copy, top / "own", file, top, top),
+            partial(beneath.keep_copy, file, top / f"copy{number}", top, top),
+            partial(beneath.move, top / "a" / "victim", top / "taken", top, top),
             partial(beneath.remove, top / "a" / "victim", top),
             partial(beneath.remove_tree, top / "a" / "victim", top),
             partial(beneath.remove_tree, file, top),

@@ -66,8 +66,9 @@ def _step(folder: int, part: str, place: Path, *, make: bool) -> int:
         except FileNotFoundError as error:
             if not make:
                 raise _about(error, place) from None
+            mode = 0o777 if os.fstat(folder).st_mode & files.OTHERS else files.PRIVATE_FOLDER
             with suppress(FileExistsError):
-                os.mkdir(part, dir_fd=folder)
+                os.mkdir(part, mode, dir_fd=folder)
         except OSError as error:
             raise _about(error, place, folder) from None
     raise FileNotFoundError(2, "it is removed as often as it is made", str(place))
@@ -134,6 +135,13 @@ def status(path: Path, top: Path = ROOT) -> os.stat_result | None:
         return None
 
 
+def read_link(path: Path, top: Path = ROOT) -> str:
+    """Where a link leads; empty if it is none."""
+    with suppress(OSError), parent_of(path, top) as (folder, name):
+        return os.readlink(name, dir_fd=folder)
+    return ""
+
+
 def list_names(path: Path, top: Path = ROOT) -> list[str]:
     """Of what is in a folder. Raises OSError."""
     descriptor = open_folder(path, top)
@@ -150,7 +158,14 @@ def list_names(path: Path, top: Path = ROOT) -> list[str]:
 # --- changing ---
 
 
+def write_atomic(path: Path, content: str | bytes, top: Path = ROOT, *, mode: int | None = None) -> None:
+    """As ``files.write_atomic``. Raises OSError."""
+    with parent_of(path, top) as (folder, name):
+        files.write_in(folder, name, content, mode=mode)
+
+
 def make_folder(path: Path, top: Path = ROOT) -> None:
+    """With whatever is missing above it, for this user alone if ``top`` is. Raises OSError."""
     os.close(open_folder(path, top, make=True))
 
 
@@ -158,6 +173,12 @@ def remove(path: Path, top: Path = ROOT) -> None:
     """A file or a link, if it is there. Raises OSError."""
     with suppress(FileNotFoundError), parent_of(path, top) as (folder, name):
         os.unlink(name, dir_fd=folder)
+
+
+def remove_folder(path: Path, top: Path = ROOT) -> None:
+    """An empty one. Raises OSError."""
+    with parent_of(path, top) as (folder, name):
+        os.rmdir(name, dir_fd=folder)
 
 
 def remove_tree(path: Path, top: Path = ROOT) -> None:
@@ -173,31 +194,41 @@ def remove_tree(path: Path, top: Path = ROOT) -> None:
             try:
                 shutil.rmtree(name, dir_fd=folder)
             except PermissionError:
-                _open_up(folder, name)
+                _open_all(folder, name)
                 shutil.rmtree(name, dir_fd=folder)
 
 
-def _open_up(folder: int, name: str) -> None:
+def open_up(path: Path, top: Path = ROOT) -> None:
+    """Let this user read, write and search a folder, if it can be let."""
+    with suppress(OSError), parent_of(path, top) as (folder, name):
+        _open_up(folder, name)
+
+
+def _open_all(folder: int, name: str) -> None:
     """Programs install folders that nobody may write to."""
-    _open_one(folder, name)
+    _open_up(folder, name)
     for _, names, _, descriptor in os.fwalk(name, dir_fd=folder):
         for inner in names:
-            _open_one(descriptor, inner)
+            _open_up(descriptor, inner)
 
 
-def _open_one(folder: int, name: str) -> None:
+def _open_up(folder: int, name: str) -> None:
     with suppress(OSError):
-        if os.chmod in os.supports_follow_symlinks:
-            os.chmod(name, 0o700, dir_fd=folder, follow_symlinks=False)
-            return
         descriptor = os.open(name, _STEP, dir_fd=folder)
         try:
-            os.chmod(f"/proc/self/fd/{descriptor}", 0o700)  # noqa: PTH101
+            mode = os.fstat(descriptor).st_mode
+            if mode & 0o700 != 0o700:
+                os.chmod(_name_of(descriptor), stat.S_IMODE(mode) | 0o700)  # noqa: PTH101
         finally:
             os.close(descriptor)
 
 
-def keep_copy(file: Path, copy: Path, *, top: Path, copy_top: Path) -> None:
+def _name_of(descriptor: int) -> str | int:
+    """To change the mode of what was opened only as a step; elsewhere a descriptor is enough."""
+    return f"/proc/self/fd/{descriptor}" if hasattr(os, "O_PATH") else descriptor
+
+
+def keep_copy(file: Path, copy: Path, top: Path = ROOT, copy_top: Path = ROOT) -> None:
     """``copy`` is what ``file`` is now, whatever becomes of that name. A second name for it costs nothing, at any size."""
     with parent_of(file, top) as (folder, name), parent_of(copy, copy_top, make=True) as (other, new):
         try:
@@ -208,7 +239,7 @@ def keep_copy(file: Path, copy: Path, *, top: Path, copy_top: Path) -> None:
             _copy(folder, name, other, new)
 
 
-def move(file: Path, target: Path, *, top: Path, target_top: Path) -> None:
+def move(file: Path, target: Path, top: Path = ROOT, target_top: Path = ROOT) -> None:
     """A file, a link or a folder; to another disk, too. What is at ``target`` is not replaced. Raises OSError."""
     with parent_of(file, top) as (folder, name), parent_of(target, target_top, make=True) as (other, new):
         if _is_there(other, new):

@@ -36,36 +36,48 @@ def write_atomic(path: Path, content: str | bytes, *, mode: int | None = None) -
     It keeps its permissions. ``mode``: those of a new file, before the umask; None: nobody else's, if its folder is
     nobody else's.
     """
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        write_in(folder, path.name, content, mode=mode)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        os.close(folder)
+
+
+def write_in(folder: int, name: str, content: str | bytes, *, mode: int | None = None) -> None:
+    """The same, in an open folder. An agent may have put links in it: their targets are not ours to write."""
     from contextlib import suppress
 
     data = content.encode() if isinstance(content, str) else content
-    kept = _permissions_of(path)
+    kept = _permissions_of(folder, name)
     if mode is None:
-        mode = PRIVATE_FILE if is_private(path.parent) else 0o666
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        mode = 0o666 if os.fstat(folder).st_mode & OTHERS else PRIVATE_FILE
+    temporary = f".{name}.{os.getpid()}.tmp"
     try:
-        # An agent may have put a link of that name there: its target is not ours to write.
-        temporary.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        descriptor = os.open(temporary, flags, mode if kept is None else kept & PRIVATE_FILE)
+        descriptor = os.open(temporary, flags, mode if kept is None else kept & PRIVATE_FILE, dir_fd=folder)
         with open(descriptor, "wb") as file:  # noqa: PTH123 a descriptor
             if kept is not None:
                 os.fchmod(descriptor, kept)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(OSError):
-            temporary.unlink()
+            os.unlink(temporary, dir_fd=folder)
         raise
-    _sync_folder(path.parent)
+    _sync_folder(folder)
 
 
-def _permissions_of(path: Path) -> int | None:
+def _permissions_of(folder: int, name: str) -> int | None:
     """None: there is no such file."""
     try:
-        mode = path.lstat().st_mode
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except OSError:
         return None
     return mode & 0o777 if stat.S_ISREG(mode) else None
@@ -76,16 +88,6 @@ def write_private(path: Path, content: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     with open(os.open(path, flags, PRIVATE_FILE), "wb") as file:  # noqa: PTH123 a descriptor
         file.write(content)
-
-
-def keep_copy(file: Path, copy: Path) -> None:
-    """``copy`` is what ``file`` is now, whatever becomes of that name. A second name for it costs nothing, at any size."""
-    import shutil
-
-    try:
-        os.link(file, copy, follow_symlinks=False)
-    except OSError:  # on another disk, say
-        shutil.copy2(file, copy, follow_symlinks=False)
 
 
 def is_true(look: Callable[[], bool]) -> bool:
@@ -99,12 +101,12 @@ def is_true(look: Callable[[], bool]) -> bool:
         return False
 
 
-def _sync_folder(folder: Path) -> None:
+def _sync_folder(folder: int) -> None:
     """Make the new name durable, where a directory can be opened."""
     from contextlib import suppress
 
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
         try:
             os.fsync(descriptor)
         finally:

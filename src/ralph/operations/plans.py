@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph.adapters.beneath import write_atomic
 from ralph.adapters.documents.plan_files import (
     LARGEST_BYTES,
     PLAN_FILES,
@@ -20,7 +21,7 @@ from ralph.adapters.documents.plan_files import (
     require_plan,
 )
 from ralph.adapters.documents.plan_start import MadePlan, is_scaffold, make_plan
-from ralph.adapters.files import read_whole, write_atomic
+from ralph.adapters.files import read_whole
 from ralph.config.loading import load
 from ralph.config.profile_settings import ReviewedSettings
 from ralph.config.root import STATE_FOLDER, Root, git_top

@@ -13,10 +13,10 @@ from typing import Any
 
 from tests.plan_documents import document_in, tasks_json
 
+from ralph.adapters.beneath import write_atomic
 from ralph.adapters.checks.commands import ShellCommands
 from ralph.adapters.documents.plan_files import PlanFiles
 from ralph.adapters.documents.plan_start import fresh_plan
-from ralph.adapters.files import write_atomic
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.plan_repository import GitPlanRepository

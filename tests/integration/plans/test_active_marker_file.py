@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ralph.adapters.beneath import write_atomic
 from ralph.adapters.documents.plan_files import remove_marker, write_marker
-from ralph.adapters.files import write_atomic
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker, active_marker_from
 
 MARKER = ActiveMarker(pid=1, ralph_dir="plans", run_id="r1", uncommitted=("a b",))

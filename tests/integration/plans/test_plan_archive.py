@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.plan_documents import story_json, tasks_json
 
+from ralph.adapters.beneath import write_atomic
 from ralph.adapters.documents.plan_archive import archive_plan
-from ralph.adapters.files import write_atomic
 from ralph.errors import StoreError
 
 WRITES = 7  # three files and the summary into the archive, three fresh ones

@@ -16,18 +16,16 @@ Act = Callable[[Path, Path], object]
 READS: dict[str, Act] = {
     "open_plain": lambda path, top: beneath.open_plain(path, top).close(),
     "read_plain": lambda path, top: beneath.read_plain(path, 100, top),
-    "keep_copy": lambda path, top: beneath.keep_copy(path, top / "copy", top=top, copy_top=top),
+    "keep_copy": lambda path, top: beneath.keep_copy(path, top / "copy", top, top),
 }
 CHANGES: dict[str, Act] = {
     "status": beneath.status,
     "make_folder": lambda path, top: beneath.make_folder(path / "new", top),
     "remove": beneath.remove,
     "remove_tree": beneath.remove_tree,
-    "move": lambda path, top: beneath.move(path, top / "copy", top=top, target_top=top),
-    "move there": lambda path, top: beneath.move(top / "own", path.with_name("new"), top=top, target_top=top),
-    "copy there": lambda path, top: beneath.keep_copy(
-        top / "own", path.with_name("new"), top=top, copy_top=top
-    ),
+    "move": lambda path, top: beneath.move(path, top / "copy", top, top),
+    "move there": lambda path, top: beneath.move(top / "own", path.with_name("new"), top, top),
+    "copy there": lambda path, top: beneath.keep_copy(top / "own", path.with_name("new"), top, top),
 }
 
 
@@ -94,9 +92,9 @@ def test_a_link_itself_is_seen_copied_moved_and_removed(top: Path) -> None:
     found = beneath.status(top / "away", top)
     assert found is not None
     assert Path(f"/{found.st_mode:o}").name.startswith("12")
-    beneath.keep_copy(top / "away", top / "kept" / "copy", top=top, copy_top=top)
+    beneath.keep_copy(top / "away", top / "kept" / "copy", top, top)
     assert (top / "kept" / "copy").readlink() == top.parent / "outside"
-    beneath.move(top / "relative", top / "moved", top=top, target_top=top)
+    beneath.move(top / "relative", top / "moved", top, top)
     assert (top / "moved").is_symlink()
     for name in ("away", "moved", "up"):
         beneath.remove_tree(top / name, top)
@@ -123,8 +121,8 @@ def test_content_is_read_written_and_removed_where_there_is_no_link(top: Path) -
     assert beneath.status(top / "a" / "none", top) is None
     assert beneath.status(top / "own" / "none", top) is None
     with pytest.raises(FileExistsError):
-        beneath.move(top / "own", top / "a", top=top, target_top=top)
-    beneath.move(top / "a", top / "moved" / "a", top=top, target_top=top)
+        beneath.move(top / "own", top / "a", top, top)
+    beneath.move(top / "a", top / "moved" / "a", top, top)
     assert (top / "moved" / "a" / "b" / "file").read_text() == "text"
     (top / "moved" / "a").chmod(0o500)
     (top / "moved" / "a" / "b").chmod(0)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.documents.plan_files import LARGEST_BYTES, PRD, PROGRESS, TASKS, Write, make_way
 from ralph.adapters.documents.plan_start import fresh_plan, is_scaffold
-from ralph.adapters.files import read_whole
 from ralph.domain.plan.document import TasksDocument, parse_tasks, read_document
 from ralph.domain.plan.summary import plan_summary
 from ralph.errors import StoreError, UsageError
@@ -51,7 +51,7 @@ def archive_plan(
 
     Calls ``then`` last. If anything fails, ``then`` included, everything is put back.
     """
-    contents = {name: read_whole(folder / name, LARGEST_BYTES, follow=False) for name in MOVED}
+    contents = {name: beneath.read_whole(folder / name, LARGEST_BYTES) for name in MOVED}
     present = {name: data for name, data in contents.items() if data is not None}
     if TASKS not in present:
         message = f"there is nothing to archive: {folder / TASKS} is not a readable file"
@@ -67,7 +67,7 @@ def archive_plan(
     summary = plan_summary(document, progress=text.get(PROGRESS, ""), ended=date)
     fresh = fresh_plan(project=root.name, date=date, name=None)
     try:
-        target.mkdir(parents=True)
+        beneath.make_folder(target)
         # Everything is in the archive before anything is reset: a crash loses nothing.
         for name, data in present.items():
             write(target / name, data)
@@ -94,17 +94,17 @@ def _undo(folder: Path, before: Mapping[str, bytes], target: Path, write: Write)
     try:
         for name in MOVED:
             if name not in before:
-                (folder / name).unlink(missing_ok=True)
-            elif read_whole(folder / name, LARGEST_BYTES, follow=False) != before[name]:
+                beneath.remove(folder / name)
+            elif beneath.read_whole(folder / name, LARGEST_BYTES) != before[name]:
                 write(folder / name, before[name])
     except OSError as error:
         message = f"cannot restore {folder}: {error.strerror or error}"
         raise StoreError(message, hint=f"the plan's files are in {target}: copy them back") from None
     with suppress(OSError):
         for name in (*before, SUMMARY):
-            (target / name).unlink(missing_ok=True)
-        target.rmdir()
-        target.parent.rmdir()  # unless there are other archives
+            beneath.remove(target / name)
+        beneath.remove_folder(target)
+        beneath.remove_folder(target.parent)  # unless there are other archives
 
 
 def _is_blank(tasks: str) -> bool:

@@ -5,15 +5,15 @@ They are read with care and written whole: an agent may have put a link, a pipe 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISREG
 
-from ralph.adapters.files import keep_copy, make_private_folder, read_whole
+from ralph.adapters import beneath
+from ralph.adapters.files import make_private_folder
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker
 from ralph.domain.plan.document import LARGEST_CHARS
 from ralph.errors import StoreError, UsageError
@@ -76,7 +76,7 @@ class PlanFiles:
         return self.path.relative_to(self.root.resolve()).as_posix()
 
     def read_tasks(self) -> str | None:
-        data = read_whole(self.path / TASKS, LARGEST_BYTES, follow=False)
+        data = beneath.read_whole(self.path / TASKS, LARGEST_BYTES)
         try:
             return None if data is None else data.decode("utf-8")
         except UnicodeDecodeError:
@@ -86,7 +86,7 @@ class PlanFiles:
         self._put(TASKS, text.encode())
 
     def read_guarded(self) -> Mapping[str, bytes | None]:
-        return {name: read_whole(self.path / name, LARGEST_BYTES, follow=False) for name in GUARDED}
+        return {name: beneath.read_whole(self.path / name, LARGEST_BYTES) for name in GUARDED}
 
     def write_guarded(self, name: str, content: bytes | None) -> None:
         if content is None:
@@ -96,14 +96,14 @@ class PlanFiles:
             self._put(name, content)
 
     def read_prompt(self) -> str:
-        data = read_whole(self.path / PROMPT, LARGEST_BYTES, follow=False)
+        data = beneath.read_whole(self.path / PROMPT, LARGEST_BYTES)
         if data is None:
             message = f"the plan has no readable {PROMPT}: {self.path / PROMPT}"
             raise UsageError(message, hint="`ralph plan new` writes what is missing")
         return data.decode(errors="replace")
 
     def read_progress(self) -> str:
-        data = read_whole(self.path / PROGRESS, LARGEST_BYTES, follow=False)
+        data = beneath.read_whole(self.path / PROGRESS, LARGEST_BYTES)
         if data is None:
             return ""
         if len(data) > 2 * PROGRESS_END_BYTES:  # only its two ends are ever used
@@ -114,19 +114,20 @@ class PlanFiles:
         if self.aside is None:
             return ""
         file = self.path / name
-        if not os.path.lexists(file) or (file.is_dir() and not file.is_symlink()):  # a folder is displaced
+        mode = mode_of(file)
+        if mode is None or S_ISDIR(mode):  # a folder is displaced
             return ""
         with write_errors(self.aside):
             make_private_folder(self.aside)
             copies = (self.aside / f"{number:03}_{name}" for number in count(1))
-            copy = next(path for path in copies if not os.path.lexists(path))
-            keep_copy(file, copy)
+            copy = next(path for path in copies if beneath.status(path, self.aside) is None)
+            beneath.keep_copy(file, copy, beneath.ROOT, self.aside)
         return str(copy)
 
     def load_trusted(self) -> str | None:
-        if self.trusted is None or not os.path.lexists(self.trusted):
+        if self.trusted is None or mode_of(self.trusted, self.trusted.parent) is None:
             return None
-        data = read_whole(self.trusted, 2 * LARGEST_BYTES, follow=False)
+        data = beneath.read_whole(self.trusted, 2 * LARGEST_BYTES, self.trusted.parent)
         return "" if data is None else data.decode(errors="replace")
 
     def save_trusted(self, text: str) -> None:
@@ -134,17 +135,16 @@ class PlanFiles:
             return
         with write_errors(self.trusted):
             make_private_folder(self.trusted.parent)
-            self.write(self.trusted, text)
+            beneath.write_atomic(self.trusted, text, self.trusted.parent)
 
     def _put(self, name: str, content: bytes) -> None:
         target = self.path / name
         with write_errors(target):
-            if self.path.is_symlink() or not self.path.is_dir():
+            if not S_ISDIR(mode_of(self.path) or 0):
                 make_way(self.path)
-                self.path.mkdir(parents=True)
-            elif not os.access(self.path, os.W_OK | os.X_OK):
-                self.path.chmod(0o755)
-            if target.is_symlink() or target.is_dir():
+                beneath.make_folder(self.path)
+            beneath.open_up(self.path)
+            if not S_ISREG(mode_of(target) or 0):
                 make_way(target)
             self.write(target, content)
 
@@ -159,28 +159,33 @@ def write_errors(path: Path) -> Iterator[None]:
         raise StoreError(message, hint="check its permissions and the space on that disk") from error
 
 
+def mode_of(path: Path, top: Path = beneath.ROOT) -> int | None:
+    """None: it is not there, or lies behind a link."""
+    with suppress(OSError):
+        found = beneath.status(path, top)
+        return None if found is None else found.st_mode
+    return None
+
+
 def make_way(path: Path) -> None:
-    """Remove what is at ``path``; a folder keeps its content under another name."""
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if not S_ISDIR(mode):
-        path.unlink()
+    """Remove what is at ``path``; a folder keeps its content under another name. Raises OSError."""
+    found = beneath.status(path)
+    if found is None or not S_ISDIR(found.st_mode):
+        beneath.remove(path)
         return
     others = (path.with_name(f"{path.name}.displaced-{number}") for number in count(1))
-    path.rename(next(other for other in others if not other.exists()))
+    beneath.move(path, next(other for other in others if beneath.status(other) is None))
 
 
 def write_marker(root: Path, marker: ActiveMarker, write: Write) -> None:
-    path = root / MARKER_FILE
+    path = root.resolve() / MARKER_FILE
     with write_errors(path):
-        if path.is_symlink() or path.is_dir():
+        if not S_ISREG(mode_of(path) or 0):
             make_way(path)
         write(path, marker.text())
 
 
 def remove_marker(root: Path) -> None:
-    path = root / MARKER_FILE
+    path = root.resolve() / MARKER_FILE
     with write_errors(path):
         make_way(path)

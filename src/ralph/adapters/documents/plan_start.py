@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.documents.plan_files import PRD, PROGRESS, PROMPT, TASKS, Write
-from ralph.adapters.files import read_whole
 from ralph.domain.loop.prompt import fill
 from ralph.domain.plan.active_marker import MARKER_FILE
 from ralph.errors import StoreError, UsageError
@@ -39,7 +39,7 @@ def make_plan(root: Path, folder: Path, *, name: str | None, date: str, write: W
         check_branch_part(name)
     fresh = fresh_plan(project=root.name, date=date, name=name)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        beneath.make_folder(folder)
         kept = tuple(file for file in fresh if _is_there(folder / file))
         for file, content in fresh.items():
             if file not in kept:
@@ -61,8 +61,8 @@ def check_branch_part(name: str) -> None:
 
 def ignore_marker(root: Path, write: Write) -> bool:
     """False: it was ignored already."""
-    path = root / ".gitignore"
-    data = read_whole(path, IGNORE_BYTES, follow=False)
+    path = root.resolve() / ".gitignore"
+    data = beneath.read_whole(path, IGNORE_BYTES)
     if data is None and _is_there(path):  # a link, or too large: not ours to rewrite
         return False
     text = (data or b"").decode(errors="surrogateescape")
@@ -74,7 +74,7 @@ def ignore_marker(root: Path, write: Write) -> bool:
 
 
 def _is_there(path: Path) -> bool:
-    return path.exists() or path.is_symlink()
+    return beneath.status(path) is not None
 
 
 def fresh_plan(*, project: str, date: str, name: str | None) -> Mapping[str, str]:

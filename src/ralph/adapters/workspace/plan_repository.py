@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 
-from ralph.adapters.files import keep_copy, make_private_folder, read_whole, write_private
+from ralph.adapters import beneath
+from ralph.adapters.files import make_private_folder, read_whole, write_private
 from ralph.adapters.git import Git, Ran
 from ralph.adapters.own_output import own_output
 from ralph.domain.sandbox.own_git import OWN
@@ -136,12 +137,12 @@ class GitPlanRepository:
                 await self._git("update-index", flag, "--", *some)
         if before.excluded is not None and await self._excluded() != before.excluded:
             path = await self._exclude_file()
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(before.excluded)
+            top = path.parent.parent
+            beneath.make_folder(path.parent, top)
+            beneath.write_atomic(path, before.excluded, top)
 
     async def _excluded(self) -> bytes | None:
-        path = await self._exclude_file()
-        return read_whole(path, LARGEST_READ) if self._is_there(str(path)) else b""
+        return _read_if_there(await self._exclude_file())
 
     async def _exclude_file(self) -> Path:
         return self._root / (await self._git("rev-parse", "--git-path", "info/exclude")).text
@@ -155,37 +156,39 @@ class GitPlanRepository:
         return found
 
     def _digest(self, path: str) -> str:
-        file = self._root / path
-        try:
-            stat = file.lstat()
-            if not S_ISREG(stat.st_mode):
-                return f"{stat.st_mode} {file.readlink() if file.is_symlink() else ''}"
-        except OSError:
+        file, about = self._root / path, self._status(path)
+        if about is None:
             return "absent"
-        content = read_whole(file, LARGEST_READ, follow=False)
+        if not S_ISREG(about.st_mode):
+            return f"{about.st_mode} {beneath.read_link(file, self._root)}"
+        content = beneath.read_whole(file, LARGEST_READ, self._root)
         if content is None:
-            return f"{stat.st_size} {stat.st_mtime_ns}"
-        return blake2b(content, digest_size=16).hexdigest() + f" {stat.st_mode & 0o111}"
+            return f"{about.st_size} {about.st_mtime_ns}"
+        return blake2b(content, digest_size=16).hexdigest() + f" {about.st_mode & 0o111}"
+
+    def _status(self, path: str) -> os.stat_result | None:
+        """What a session moved behind a link is not there: the link is what it left in its place."""
+        with suppress(OSError):
+            return beneath.status(self._root / path, self._root)
+        return None
 
     def _is_there(self, path: str) -> bool:
-        return os.path.lexists(self._root / path)
+        return self._status(path) is not None
 
     # --- touching ---
 
     def _keep(self, path: str) -> None:
         """What is about to be put back, whatever its size. Raises StoreError: nothing is touched without a copy."""
-        file, folder = self._root / path, self._aside / "undone"
+        file, folder, about = self._root / path, self._aside / "undone", self._status(path)
         name = path.rstrip("/").replace("/", "__")[-150:]
-        if not self._is_there(path):
+        if about is None:
             return
+        keep = beneath.move if S_ISDIR(about.st_mode) else beneath.keep_copy  # a repository of its own
         try:
-            make_private_folder(folder)
+            make_private_folder(self._aside)
             copies = (folder / f"{number:03}_{name}" for number in count(1))
-            copy = next(path for path in copies if not os.path.lexists(path))
-            if file.is_dir() and not file.is_symlink():  # a repository of its own
-                shutil.move(file, copy)
-            else:
-                keep_copy(file, copy)
+            copy = next(path for path in copies if beneath.status(path, self._aside) is None)
+            keep(file, copy, self._root, self._aside)
         except OSError as error:
             message = f"cannot keep a copy of {file}: {error.strerror or error}"
             raise StoreError(message, hint="make room for it, or move it away yourself") from error
@@ -197,14 +200,12 @@ class GitPlanRepository:
 
     def _remove(self, path: str) -> None:
         file = self._root / path
-        try:
-            file.unlink()
+        with suppress(OSError):  # already removed, or its folder has more in it
+            beneath.remove(file, self._root)
             for folder in file.parents:
                 if folder == self._root:
                     break
-                folder.rmdir()
-        except OSError:  # already removed, or its folder has more in it
-            return
+                beneath.remove_folder(folder, self._root)
 
     async def _names(self, *arguments: str) -> list[str]:
         return [path for path in (await self._git(*arguments)).names if not _is_own(path)]
@@ -214,6 +215,10 @@ class GitPlanRepository:
 
     async def _try(self, *arguments: str) -> Ran:
         return await self._own_git.run(*arguments)
+
+
+def _read_if_there(path: Path) -> bytes | None:
+    return read_whole(path, LARGEST_READ) if os.path.lexists(path) else b""
 
 
 def _is_own(path: str) -> bool:

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.adapters.beneath import write_atomic
 from ralph.adapters.documents.plan_files import PRD, PlanFiles, require_plan
 from ralph.adapters.documents.plan_start import is_scaffold
-from ralph.adapters.files import write_atomic
 from ralph.config.loading import Loaded
 from ralph.config.root import Root
 from ralph.domain.loop.profile import Profile

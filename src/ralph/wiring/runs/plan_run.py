@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import gmtime, strftime
 
+from ralph.adapters.beneath import write_atomic
 from ralph.adapters.documents.plan_files import PlanFiles, remove_marker, require_plan, write_marker
-from ralph.adapters.files import write_atomic
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.config.loading import Loaded
