@@ -17,7 +17,7 @@ from ralph.config.project_search import (
 )
 from ralph.errors import UsageError
 
-__all__ = ["STATE_FOLDER", "Root", "find_root", "git_top"]
+__all__ = ["STATE_FOLDER", "Root", "find_root", "git_top", "shares_record"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,18 @@ def _state_for(workspace: Path) -> Path:
     top = git_top(workspace)
     main = main_checkout(str(top)) if top is not None else None
     return workspace if top is None or main is None else Path(main) / workspace.relative_to(top)
+
+
+def shares_record(workspace: Path, state: Path) -> bool:
+    """Whether ralph keeps its state there if it works here: in the project itself, or in a worktree of its repository.
+
+    A record may name any folder, and a clone may bring one: git would run what the configuration of that folder says.
+    """
+    try:
+        workspace, state = workspace.resolve(strict=True), state.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):  # gone, or a circle of links
+        return False
+    return workspace == state or (workspace.is_dir() and _state_for(workspace) == state)
 
 
 def _require_ours(folder: Path, environ: Mapping[str, str]) -> None:

@@ -20,6 +20,7 @@ from ralph.adapters.storage.feed import Feed
 from ralph.adapters.storage.run_files import load_request
 from ralph.adapters.storage.wire import restore
 from ralph.adapters.workspace.changes import GitChanges
+from ralph.config.root import shares_record
 from ralph.domain.loop.budget import Budget
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import Head
@@ -137,14 +138,16 @@ def _board_rules(root: Path) -> BoardRules:
         return BoardRules(root / "ralph", problem=problem)
 
 
-def changes_in(root: str, state_folder: Path | None = None) -> GitChanges:
-    """What changed in a run's directory; in the project's repository once a task's worktree was merged and removed."""
-    path = Path(root)
-    is_gone = state_folder is not None and not path.is_dir()
-    reach = (path, *((state_folder.parent,) if state_folder is not None else ()))
-    own = OwnPrograms(reach=reach)
+def changes_in(root: str, state_folder: Path) -> GitChanges:
+    """What changed in a run's directory; in the project's repository once a task's worktree was merged and removed.
+
+    So too if the record names a folder that is none of the project's: it is not ours to look into.
+    """
+    path, project = Path(root), state_folder.absolute().parent
+    has_tree = shares_record(path, project)
+    own = OwnPrograms(reach=(path, project))
     runner = PosixProcessRunner(run_id="", base_environment=own.environment, find=own.find)
-    return GitChanges(state_folder.parent if is_gone and state_folder else path, runner, has_tree=not is_gone)
+    return GitChanges(path if has_tree else project, runner, has_tree=has_tree)
 
 
 def prompt_of(state_folder: Path, iteration: IterationView) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ MOST_COMMITS = 200
 REPORTS = tuple(f"ralph-report-*.{ending}" for ending in ("html", "md", "json"))
 NOT_OWN = (*own_git.NOT_OWN, *(f":(exclude,glob)**/{name}" for name in REPORTS))
 DIFF = ("diff", "--find-renames", "--ignore-submodules=all")
+READ_ONLY = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _COMMITTED = re.compile(r"committed ([0-9a-f]{7,64})\b")
 
@@ -27,12 +29,15 @@ _COMMITTED = re.compile(r"committed ([0-9a-f]{7,64})\b")
 class GitChanges:
     """Reads the repository of a run. Each iteration says which commit was checked; what it changed follows.
 
+    Whoever only looks has not trusted the repository: no filter of its configuration runs, nothing is fetched from
+    where it says, and no folder is taken for a repository that merely looks like one.
     ``has_tree`` false: it has the run's commits, but its files are not the run's.
     """
 
     def __init__(self, root: Path, runner: ProcessRunner, *, has_tree: bool = True) -> None:
-        self._git = Git(root, runner, seconds=SECONDS)
+        self._git = Git(root, runner, seconds=SECONDS, environment={**READ_ONLY, **without_filters(())})
         self._has_tree = has_tree
+        self._without_filters: dict[str, str] | None = None
 
     async def of_iteration(self, iterations: Sequence[IterationView], index: int, *, newest: bool) -> Changes:
         """``newest``: nothing was run here since, so what is not committed may be this iteration's work."""
@@ -131,7 +136,26 @@ class GitChanges:
     async def _run(self, *arguments: str, most: int = MOST_LISTED) -> Ran:
         if not self._git.root.is_dir():
             return Ran(None, b"", "")
-        return await self._git.run(*arguments, most=most)
+        if self._without_filters is None:
+            named = await self._git.run("config", "--name-only", "-z", "--get-regexp", r"^filter\.")
+            if named.code not in (0, 1):
+                return Ran(None, b"", named.err)
+            self._without_filters = without_filters(named.names)
+        return await self._git.run(*arguments, most=most, environment=self._without_filters)
+
+
+def without_filters(names: Sequence[str]) -> dict[str, str]:
+    """Variables for git that switch off the filters of these settings (``filter.<name>.clean``, …)."""
+    filters = sorted({name.rpartition(".")[0] for name in names})
+    off = {"safe.bareRepository": "explicit"}
+    for name in filters:
+        off |= {f"{name}.{key}": "" for key in ("clean", "smudge", "process")} | {f"{name}.required": "false"}
+    given = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(given) if given.isascii() and given.isdigit() and len(given) < 5 else 0
+    variables = {"GIT_CONFIG_COUNT": str(first + len(off))}
+    for number, (key, value) in enumerate(off.items(), first):
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
 def _shown(ran: Ran) -> str:

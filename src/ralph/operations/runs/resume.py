@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ralph.adapters.storage.run_files import RunRequest, load_request
 from ralph.config.loading import load, recorded
-from ralph.config.root import STATE_FOLDER, Root
+from ralph.config.root import STATE_FOLDER, Root, shares_record
 from ralph.config.sources import Flag
 from ralph.domain.text.secret_names import MASK
 from ralph.domain.views.runs import RunView
@@ -40,7 +40,7 @@ def prepare_resume(
     extended = iterations is not None or any(tuple(path) not in NO_LIMITS for path, *_ in flags)
     run = resumable_run(root, reference, extended=extended)
     request = load_request(root.state / STATE_FOLDER / "runs" / run.id)
-    _require_resumable(run, request)
+    _require_resumable(run, request, root)
     given = _merge([*request.flags, *_iteration_flag(request, iterations), *flags])
     loaded = load(root.state, environ=os.environ, flags=given)
     launch = prepare_again(
@@ -51,7 +51,7 @@ def prepare_resume(
     return Resumption(run, launch, tuple(_differences(request.settings, recorded(loaded))))
 
 
-def _require_resumable(run: RunView, request: RunRequest) -> None:
+def _require_resumable(run: RunView, request: RunRequest, root: Root) -> None:
     if request.by_program:
         message = f"run {run.id} was started by a program that may have its own checks"
         raise UsageError(
@@ -60,6 +60,9 @@ def _require_resumable(run: RunView, request: RunRequest) -> None:
     if not Path(request.workspace).is_dir():
         message = f"the working tree of run {run.id} no longer exists: {request.workspace}"
         raise UsageError(message, hint="make it again (`git worktree add`), or start a new run")
+    if not shares_record(Path(request.workspace), root.state):
+        message = f"run {run.id} names a folder that is neither the project nor a worktree of it: {request.workspace}"
+        raise UsageError(message, hint="start a new run")
 
 
 def _merge(given: Sequence[tuple[Sequence[str], object, str]]) -> list[Flag]:

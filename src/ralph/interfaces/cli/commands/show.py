@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,8 +180,9 @@ class IterationText:
         return f"{self._colors.bold}{clean_line(title)}{self._colors.off}  {_moment(view.started_at)}"
 
     def _prompt(self, view: IterationView) -> list[str]:
-        text = _beginning(view.prompt_file) or view.prompt
-        shown = _first_lines(text, PROMPT_LINES)
+        from ralph.operations.watch import prompt_of  # only for people
+
+        shown = _first_lines(prompt_of(self._run_folder.parent.parent, view), PROMPT_LINES)
         where = f", {clean_line(view.prompt_file)}" if view.prompt_file else ""
         return [f"  prompt ({plural(view.prompt_chars, 'character')}{where})", *self._quoted(shown)]
 
@@ -268,20 +268,6 @@ class IterationText:
 
     def _bad(self, text: str) -> str:
         return f"{self._colors.red}{self._marks.error} {text}{self._colors.off}"
-
-
-def _beginning(file: str) -> str:
-    """More of the prompt than was recorded, if its file still exists."""
-    if not file:
-        return ""
-    try:
-        path = Path(file)
-        if not path.is_file():
-            return ""
-        with path.open(encoding="utf-8", errors="replace") as prompt:
-            return "".join(islice(iter(lambda: prompt.readline(LINE_CHARS), ""), PROMPT_LINES + 1))
-    except (OSError, ValueError):
-        return ""
 
 
 def _first_lines(text: str, number: int) -> list[str]:
