@@ -24,6 +24,7 @@ from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.places import links_into_hidden, make_protected, places
 from ralph.adapters.isolation.programs import ask
 from ralph.adapters.isolation.proxy import AllowListProxy
+from ralph.adapters.isolation.record import record_links
 from ralph.adapters.isolation.sandbox import Site, carry
 from ralph.adapters.isolation.seccomp import filter_here
 from ralph.domain.loop.session_report import Ending
@@ -190,6 +191,13 @@ class BwrapSandbox:
         known = (command.cwd, site.workspace, site.state_folder, *states)
         for link, target in links_into_hidden(known, hidden):
             yield from ("--symlink", str(target), str(link))
+        closed = [place for place in found if place.how >= How.CLOSED]
+        for place in closed:
+            if place.how is How.CLOSED:
+                for leads_to, link in record_links(place.path):
+                    yield from ("--symlink", leads_to, str(link))
+        for place in closed:
+            yield from ("--remount-ro", str(place.path))
         yield from ("--dir", _OURS)
         yield from ("--ro-bind", str(self._folder / "inside.pyc"), f"{_OURS}/inside.pyc")
         if self._proxy is not None:
@@ -248,10 +256,8 @@ def _mount(place: Place, empty: Path) -> tuple[str, ...]:
     match place.how:
         case How.WRITABLE:
             return ("--bind", real, path)
-        case How.HIDDEN:
+        case How.HIDDEN | How.CLOSED | How.BARRED:
             return ("--tmpfs", path)
-        case How.BARRED:
-            return ("--tmpfs", path, "--remount-ro", path)
         case How.MASKED:
             return ("--tmpfs", path) if place.path.is_dir() else ("--ro-bind", str(empty), path)
         case _:

@@ -136,7 +136,12 @@ class ContainerSandbox:
         if limits.pids is not None:
             arguments.append(f"--pids-limit={limits.pids}")
         mounts = project_places(self._site, self._policy, self._needs)
-        return (*arguments, *(f"--mount={_mount(place)}" for place in mounts if place.how is not How.BARRED))
+        return (*arguments, *(f"--mount={_mount(place)}" for place in mounts if self._is_shown(place)))
+
+    def _is_shown(self, place: Place) -> bool:
+        """What is special to this run is not: the container outlives it."""
+        is_special = place.how is not How.WRITABLE and self._site.run_id in place.path.parts
+        return place.how is not How.BARRED and not is_special
 
 
 def _program(site: Site) -> str | None:

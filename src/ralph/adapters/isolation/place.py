@@ -16,7 +16,8 @@ class How(IntEnum):
     WRITABLE = 2
     PROTECTED = 3  #: readable, inside something writable
     MASKED = 4  #: an empty file in its place
-    BARRED = 5  #: does not exist, and cannot be created
+    CLOSED = 5  #: empty and read-only, but for the places in it
+    BARRED = 6  #: does not exist, and cannot be created
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from ralph.adapters.files import is_true
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.machine import machine_places
 from ralph.adapters.isolation.place import How, Place, as_places, is_in, is_redirectable
+from ralph.adapters.isolation.record import record_places
 from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.isolation.sockets import host_sockets
 from ralph.domain.agent.facts import AgentNeeds
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import ConfigError
-
-_LOCAL_SETTINGS = "settings.local.json"
 
 
 def places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tuple[Place, ...]:
@@ -52,8 +51,7 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     found += as_places(How.WRITABLE, git.writable)
     found += as_places(How.PROTECTED, git.readonly)
     found += as_places(How.BARRED, git.barred)
-    found += as_places(How.PROTECTED, _records(site, workspace))
-    found += as_places(How.MASKED, _local_settings(site, workspace))
+    found += record_places(site, workspace)
     found += as_places(How.WRITABLE, (_target(path, writable, str(path)) for path in site.writable))
     return _in_order(found)
 
@@ -118,18 +116,6 @@ def _renamable(chosen: Mapping[Path, Place]) -> list[Path]:
                     break
                 between.append(folder)
     return found
-
-
-def _records(site: Site, workspace: Path) -> Iterator[Path]:
-    candidates = (site.state_folder, workspace / ".ralph", workspace / ".ralph-active")
-    yield from (path.resolve() for path in candidates if path.exists())
-
-
-def _local_settings(site: Site, workspace: Path) -> Iterator[Path]:
-    """The user's own settings may hold secrets."""
-    for folder in (site.state_folder, workspace / ".ralph"):
-        if (path := folder / _LOCAL_SETTINGS).is_file():
-            yield path.resolve()
 
 
 def _listed(written: Iterable[str], site: Site, key: str, writable: Iterable[Path]) -> Iterator[Path]:
