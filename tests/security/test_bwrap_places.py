@@ -162,12 +162,13 @@ def test_a_sandbox_that_cannot_be_made_is_no_failure_of_the_agent(
     sandboxed.environ["PATH"] = f"{program.parent}:{sandboxed.environ['PATH']}"
 
     async def run() -> tuple[Ending, str]:
-        from ralph.adapters.isolation.runner import IsolatedRunner, keep_open
+        from ralph.adapters.isolation.runner import IsolatedRunner
         from ralph.engine.ports import Command
 
-        inner = sandboxed.runner()
-        async with keep_open(BwrapSandbox(sandboxed.site(), OFF), inner) as sandbox:
-            exit_ = await IsolatedRunner(inner, sandbox).run(Command(("true",), sandboxed.workspace))
+        inner, sandbox = sandboxed.runner(), BwrapSandbox(sandboxed.site(), OFF)
+        await sandbox.open(inner)  # and not examined: it broke later
+        exit_ = await IsolatedRunner(inner, sandbox).run(Command(("true",), sandboxed.workspace))
+        await sandbox.close(inner)
         return exit_.ending, exit_.error
 
     assert asyncio.run(run()) == (

@@ -25,10 +25,11 @@ from ralph.adapters.isolation.places import links_into_hidden, make_protected, p
 from ralph.adapters.isolation.programs import ask
 from ralph.adapters.isolation.proxy import AllowListProxy
 from ralph.adapters.isolation.record import record_links
-from ralph.adapters.isolation.sandbox import Site, carry
+from ralph.adapters.isolation.sandbox import MARKS, Site, carry
 from ralph.adapters.isolation.seccomp import filter_here
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import HostRule, host_rules
+from ralph.domain.sandbox.examination import Expected
 from ralph.domain.sandbox.git_secrets import without_secrets
 from ralph.domain.sandbox.kind import Network, SandboxKind
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
@@ -95,6 +96,22 @@ class BwrapSandbox:
             tree="ended with the run, even if ralph is killed",
             limits=self._limiter.promise,
             kernel=self._filter.promise if self._filter is not None else "",
+        )
+
+    @property
+    def expected(self) -> Expected:
+        hidden = {
+            place.path for place in places(self._site, self._policy, self._needs) if place.how is How.HIDDEN
+        }
+        variables = {*self._let_in(), *self._added(), *MARKS}
+        return Expected(
+            workspace=str(self._site.workspace),
+            hidden=tuple(str(path) for path in (self._site.home.resolve(), Path("/tmp")) if path in hidden),  # noqa: S108
+            readonly=("/", "/etc", "/usr"),
+            namespaces=frozenset({"user", "pid", "ipc", "uts", "net", "mnt"}),
+            variables=frozenset(variables),
+            is_writable=os.access(self._site.workspace, os.W_OK),
+            is_filtered=self._filter is not None,
         )
 
     async def survey(self, runner: ProcessRunner) -> None:

@@ -41,6 +41,7 @@ async def trouble(site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> s
 
 class ContainerSandbox:
     kind = SandboxKind.CONTAINER
+    expected = None
 
     def __init__(self, site: Site, policy: SandboxPolicy) -> None:
         self._site = site

@@ -52,7 +52,8 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     found += as_places(How.PROTECTED, git.readonly)
     found += as_places(How.BARRED, git.barred)
     found += record_places(site, workspace)
-    found += as_places(How.WRITABLE, (_target(path, writable, str(path)) for path in site.writable))
+    made = filter(Path.exists, site.writable)  # the others are, before the first session
+    found += as_places(How.WRITABLE, (_target(path, writable, str(path)) for path in made))
     return _in_order(found)
 
 

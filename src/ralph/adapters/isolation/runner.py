@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from ralph.adapters.isolation.probe import examine
 from ralph.adapters.isolation.sandbox import Sandbox
 from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, Exit, ProcessRunner, Running, Timeouts
@@ -29,9 +30,10 @@ class _Options(TypedDict, total=False):
 
 @asynccontextmanager
 async def keep_open(sandbox: Sandbox, runner: ProcessRunner) -> AsyncIterator[Sandbox]:
-    """Opened before the block, closed after it, also if opening fails half-way."""
+    """Opened and examined before the block, closed after it, also if opening fails half-way."""
     try:
         await sandbox.open(runner)
+        await examine(sandbox, runner)
         yield sandbox
     finally:
         await sandbox.close(runner)

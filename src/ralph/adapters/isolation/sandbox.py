@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ralph.adapters.own_programs import OwnPrograms
 from ralph.domain.agent.facts import AgentNeeds
+from ralph.domain.sandbox.examination import Expected
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.sandbox.own_environment import CARRIED
 from ralph.domain.sandbox.policy import Guarantees
@@ -34,6 +35,11 @@ class Sandbox(Protocol):
 
     @property
     def guarantees(self) -> Guarantees: ...
+
+    @property
+    def expected(self) -> Expected | None:
+        """What must be found inside once it is open; None: it is not examined."""
+        ...
 
     async def survey(self, runner: ProcessRunner) -> None:
         """Find out what this machine offers; ``guarantees`` then hold for this machine."""

@@ -50,6 +50,7 @@ async def trouble(site: Site, runner: ProcessRunner) -> str:
 
 class SbxSandbox:
     kind = SandboxKind.SBX
+    expected = None
 
     def __init__(self, site: Site, policy: SandboxPolicy) -> None:
         self._site = site

@@ -37,6 +37,7 @@ async def trouble(site: Site, runner: ProcessRunner) -> str:
 
 class SrtSandbox:
     kind = SandboxKind.SRT
+    expected = None
 
     def __init__(self, site: Site, policy: SandboxPolicy) -> None:
         self._site = site
