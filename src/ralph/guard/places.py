@@ -183,7 +183,7 @@ def is_secret_file(path: str) -> bool:
 _REGENERATED = LazyPattern(
     r"(?:.*/)?(?:__pycache__|node_modules|\.[\w-]*cache[\w-]*|\.tox|\.nox|\.next|\.nuxt|\.turbo|\.parcel|\.nyc_output|\.gradle|\.hypothesis"
     r"|build|dist|out|target|coverage|htmlcov|tmp|temp|logs?|obj|\.DS_Store|Thumbs\.db|\.coverage.*"
-    r"|[^/]*(?:~|\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
+    r"|[^/]+~|[^/]*(?:\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
 )
 
 

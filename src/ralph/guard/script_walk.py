@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph.guard.families.files import check_written_file
+from ralph.guard.families.files import check_emptied_file, check_written_file
 from ralph.guard.families.secrets import check_sending, reads_secrets, saved_file
 from ralph.guard.limits import MAX_TEXT_CHARS, TOO_LONG, TooComplex
 from ralph.guard.marks import UNKNOWN
@@ -103,6 +103,7 @@ def _walk_simple(walk: Walk, command: Simple, scope: Scope, feed: Feed) -> list[
             scope.variables[assignment.name] = tuple(
                 old + new for old in before[:1] for new in values[assignment.name]
             )
+        _remember_files(walk, command, [], scope, NOTHING)
         return []
     words = expand_words(command.words, scope)
     feed = _own_feed(command, scope, feed)
@@ -145,7 +146,7 @@ def _remember_files(walk: Walk, command: Simple, words: list[str], scope: Scope,
     program = base_name(words[0]) if words else ""
     if program == "tee":
         paths += [(word, ">") for word in words[1:] if not word.startswith("-")]
-    text = output_of_call(words, scope, feed.text) if paths and words else None
+    text = output_of_call(words, scope, feed.text) if paths and words else None if words else ""
     if text is None and feed.origin == "network":
         text = UNKNOWN
     if program in _UNPACKERS:
@@ -156,6 +157,10 @@ def _remember_files(walk: Walk, command: Simple, words: list[str], scope: Scope,
         paths += [(saved, ">")] if saved else []
     for path, operator in paths:
         key = join_path(scope.cwd, path)
+        walk.tally.emptied.pop(key, None)
+        if text is not None and not text.strip() and operator != ">>":
+            danger = check_emptied_file(path, walk.place_of(path, scope))
+            walk.tally.emptied |= {key: danger} if danger else {}
         if text is None:
             scope.files.pop(key, None)
         else:

@@ -58,7 +58,7 @@ class Start(NamedTuple):
 class Tally:
     """What has been seen on the way."""
 
-    __slots__ = ("calls", "is_torn", "later")
+    __slots__ = ("calls", "emptied", "is_torn", "later")
 
     def __init__(self, *, is_torn: bool) -> None:
         self.calls = 0
@@ -66,6 +66,8 @@ class Tally:
         """A quote or bracket was left open: what we read may not be what runs."""
         self.later: list[tuple[Walk, str, Scope]] = []
         """Texts that run when the shell ends."""
+        self.emptied: dict[str, Danger] = {}
+        """Files that are left empty, unless something is written to them later."""
 
 
 class Walk(NamedTuple):

@@ -10,12 +10,26 @@ from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, UNKNOWN
 from ralph.guard.options import has_flag, split_options, value_of_option, words_in
-from ralph.guard.places import HARMLESS, VITAL, Place, is_disk, is_personal_file, is_vital_file
+from ralph.guard.places import (
+    HARMLESS,
+    VITAL,
+    Place,
+    is_disk,
+    is_personal_file,
+    is_regenerated,
+    is_vital_file,
+)
 
 _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
 _LET_INSTALL = "write to a file inside the project and let the user install it"
 _USE_RM = "remove the file with rm"
 _FORMATTERS = LazyPattern(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
+
+_MADE_EMPTY = LazyPattern(
+    r"__init__\.pyi?|py\.typed|\.(?:gitkeep|keep|nojekyll)|[\w.-]*\.(?:lock|flag|marker|stamp|done|ready)"
+    r"|(?:out|output|err|errors?|results?|report|trace|dump|list|std(?:out|err)|nohup|summary|progress)[\w-]*(?:\.\w+)?"
+)
+_EMPTYING_SCRIPT = LazyPattern(r"(?:1,\$|/\.\*/)?\s*d|s(.)\^?\.[*+]\$?\1\1[gm]*")
 
 
 def check_files(call: Call) -> Danger | None:
@@ -41,6 +55,15 @@ def check_written_file(path: str, cwd: str, *, appends: bool = False) -> Danger 
         what = "this opens a network connection through the shell"
         return Danger("network", what, "use curl with a host that the user named")
     return None
+
+
+def check_emptied_file(path: str, place: Place) -> Danger | None:
+    """What ``> file`` without a command leaves: nothing. Logs, outputs and files that are empty by custom may be emptied."""
+    if place in (Place.TEMPORARY, Place.UNKNOWN) or path.startswith("/dev/") or is_regenerated(path):
+        return None
+    if _MADE_EMPTY.fullmatch(path.rpartition("/")[2]):
+        return None
+    return _danger(f"this empties {_shown(path)}", "edit the file, or commit it first and rm it by name")
 
 
 def _check_removal(call: Call) -> Danger | None:
@@ -107,9 +130,12 @@ def _check_shred(call: Call) -> Danger | None:
 
 
 def _check_dd(call: Call) -> Danger | None:
-    for word in call.arguments:
-        if word.startswith("of=") and is_vital_file(word[3:], call.cwd):
-            return _danger(f"dd overwrites {_shown(word[3:])}", "write to an image file inside the project")
+    values = dict(word.split("=", 1) for word in call.arguments if "=" in word)
+    path = values.get("of", "")
+    if is_vital_file(path, call.cwd):
+        return _danger(f"dd overwrites {_shown(path)}", "write to an image file inside the project")
+    if path and (values.get("if") == "/dev/null" or values.get("count") == "0"):
+        return check_emptied_file(path, call.place(path))
     return None
 
 
@@ -135,6 +161,8 @@ def _check_move(call: Call) -> Danger | None:
                 return _danger(f"this moves away {_shown(source)}, {place.value}", _NAME_PATHS)
     if is_vital_file(last, call.cwd):
         return _danger(f"this overwrites {_shown(last)}", _LET_INSTALL)
+    if call.program in ("cp", "gcp") and sources == ["/dev/null"]:
+        return check_emptied_file(last, call.place(last))
     deletes = call.program == "rsync" and any(
         option.startswith(("--del", "--remove-source")) for option in options
     )
@@ -145,12 +173,26 @@ def _check_move(call: Call) -> Danger | None:
 
 
 def _check_truncation(call: Call) -> Danger | None:
-    return _check_overwriting(call, split_options(call.arguments, ("-s", "-r", "--size"))[1], "truncating")
+    paths = split_options(call.arguments, ("-s", "-r", "--size"))[1]
+    if value_of_option(call.arguments, ("-s", "--size")) == "0":
+        for path in paths:
+            danger = check_emptied_file(path, call.place(path))
+            if danger is not None:
+                return danger
+    return _check_overwriting(call, paths, "truncating")
 
 
 def _check_editing(call: Call) -> Danger | None:
-    in_place = any(word.startswith(("-i", "--in-place")) for word in call.arguments)
-    return _check_overwriting(call, call.arguments, "editing") if in_place else None
+    options, operands = split_options(call.arguments, ("-e", "--expression", "-f"))
+    if not has_flag(options, "i", "in-place"):
+        return None
+    given = value_of_option(call.arguments, ("-e", "--expression"))
+    texts = [given] if given is not None else [text for text in operands[:2] if text][:1]
+    if any(_EMPTYING_SCRIPT.fullmatch(text.strip()) for text in texts) and operands:
+        danger = check_emptied_file(operands[-1], call.place(operands[-1]))
+        if danger is not None:
+            return danger
+    return _check_overwriting(call, call.arguments, "editing")
 
 
 def _check_tee(call: Call) -> Danger | None:

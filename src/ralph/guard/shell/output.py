@@ -30,7 +30,9 @@ def output_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | N
         return _echo(arguments)
     if program == "printf":
         return _format(arguments)
-    if program in ("cat", "tee", "tac"):
+    if program == "tee":
+        return stdin
+    if program in ("cat", "tac"):
         return _concatenate(arguments, scope, stdin)
     if program in ("base64", "xxd", "openssl", "basenc", "base32"):
         return _decode(program, arguments, scope, stdin)

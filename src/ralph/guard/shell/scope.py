@@ -68,6 +68,8 @@ class Scope:
 
     def written(self, path: str) -> str | None:
         """The text of a file that the command line itself wrote; unknown text if it was fetched or unpacked."""
+        if path == "/dev/null":
+            return ""
         if not self.files and not self.unpacked:
             return None
         whole = join_path(self.cwd, path)

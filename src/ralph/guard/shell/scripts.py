@@ -102,6 +102,7 @@ def _read_pipeline(cursor: Cursor) -> Pipeline:
 
 def _read_command(cursor: Cursor) -> Command | None:
     cursor.count()
+    ends_block = False
     while True:
         _skip_blanks(cursor)
         if cursor.at >= len(cursor.text):
@@ -111,6 +112,8 @@ def _read_command(cursor: Cursor) -> Command | None:
         if cursor.text[cursor.at] == "(":
             cursor.at += 1
             return _read_group(cursor, ")", is_subshell=True)
+        if ends_block and _match_redirect(cursor):  # `done > file`: the loop writes it
+            return Group((), False, _read_redirects(cursor))
         if _match_redirect(cursor) or _ASSIGNMENT.match(cursor.text, cursor.at):
             return _read_simple(cursor, [])
         word = read_word(cursor)
@@ -119,6 +122,7 @@ def _read_command(cursor: Cursor) -> Command | None:
         keyword = plain_text(word)
         if keyword == "{":
             return _read_group(cursor, "}", is_subshell=False)
+        ends_block = keyword in ("done", "fi", "esac")
         if keyword in _SKIPPED_KEYWORDS:
             continue
         if keyword == "case":
@@ -177,13 +181,16 @@ def _read_enclosed(cursor: Cursor, closing: str) -> Script:
 
 
 def _read_group(cursor: Cursor, closing: str, *, is_subshell: bool) -> Group:
-    body = _read_enclosed(cursor, closing)
+    return Group(_read_enclosed(cursor, closing), is_subshell, _read_redirects(cursor))
+
+
+def _read_redirects(cursor: Cursor) -> tuple[Redirect, ...]:
     redirects: list[Redirect] = []
     while True:
         _skip_blanks(cursor)
         redirect = _read_redirect(cursor)
         if redirect is None:
-            return Group(body, is_subshell, tuple(redirects))
+            return tuple(redirects)
         redirects.append(redirect)
 
 
