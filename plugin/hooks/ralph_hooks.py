@@ -3181,12 +3181,18 @@ def ralph_guard_families_files():
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; VITAL = _m["VITAL"]; Place = _m["Place"]; is_disk = _m["is_disk"]; is_personal_file = _m["is_personal_file"]; is_vital_file = _m["is_vital_file"]
+    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; VITAL = _m["VITAL"]; Place = _m["Place"]; is_disk = _m["is_disk"]; is_personal_file = _m["is_personal_file"]; is_regenerated = _m["is_regenerated"]; is_vital_file = _m["is_vital_file"]
 
     _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
     _LET_INSTALL = "write to a file inside the project and let the user install it"
     _USE_RM = "remove the file with rm"
     _FORMATTERS = LazyPattern(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
+
+    _MADE_EMPTY = LazyPattern(
+        r"__init__\.pyi?|py\.typed|\.(?:gitkeep|keep|nojekyll)|[\w.-]*\.(?:lock|flag|marker|stamp|done|ready)"
+        r"|(?:out|output|err|errors?|results?|report|trace|dump|list|std(?:out|err)|nohup|summary|progress)[\w-]*(?:\.\w+)?"
+    )
+    _EMPTYING_SCRIPT = LazyPattern(r"(?:1,\$|/\.\*/)?\s*d|s(.)\^?\.[*+]\$?\1\1[gm]*")
 
     def check_files(call: Call) -> Danger | None:
         check = _CHECKS.get(call.program)
@@ -3208,6 +3214,14 @@ def ralph_guard_families_files():
             what = "this opens a network connection through the shell"
             return Danger("network", what, "use curl with a host that the user named")
         return None
+
+    def check_emptied_file(path: str, place: Place) -> Danger | None:
+        """What ``> file`` without a command leaves: nothing. Logs, outputs and files that are empty by custom may be emptied."""
+        if place in (Place.TEMPORARY, Place.UNKNOWN) or path.startswith("/dev/") or is_regenerated(path):
+            return None
+        if _MADE_EMPTY.fullmatch(path.rpartition("/")[2]):
+            return None
+        return _danger(f"this empties {_shown(path)}", "edit the file, or commit it first and rm it by name")
 
     def _check_removal(call: Call) -> Danger | None:
         options, operands = split_options(call.arguments)
@@ -3269,9 +3283,12 @@ def ralph_guard_families_files():
         return None
 
     def _check_dd(call: Call) -> Danger | None:
-        for word in call.arguments:
-            if word.startswith("of=") and is_vital_file(word[3:], call.cwd):
-                return _danger(f"dd overwrites {_shown(word[3:])}", "write to an image file inside the project")
+        values = dict(word.split("=", 1) for word in call.arguments if "=" in word)
+        path = values.get("of", "")
+        if is_vital_file(path, call.cwd):
+            return _danger(f"dd overwrites {_shown(path)}", "write to an image file inside the project")
+        if path and (values.get("if") == "/dev/null" or values.get("count") == "0"):
+            return check_emptied_file(path, call.place(path))
         return None
 
     def _check_move(call: Call) -> Danger | None:
@@ -3296,6 +3313,8 @@ def ralph_guard_families_files():
                     return _danger(f"this moves away {_shown(source)}, {place.value}", _NAME_PATHS)
         if is_vital_file(last, call.cwd):
             return _danger(f"this overwrites {_shown(last)}", _LET_INSTALL)
+        if call.program in ("cp", "gcp") and sources == ["/dev/null"]:
+            return check_emptied_file(last, call.place(last))
         deletes = call.program == "rsync" and any(
             option.startswith(("--del", "--remove-source")) for option in options
         )
@@ -3305,11 +3324,25 @@ def ralph_guard_families_files():
         return None
 
     def _check_truncation(call: Call) -> Danger | None:
-        return _check_overwriting(call, split_options(call.arguments, ("-s", "-r", "--size"))[1], "truncating")
+        paths = split_options(call.arguments, ("-s", "-r", "--size"))[1]
+        if value_of_option(call.arguments, ("-s", "--size")) == "0":
+            for path in paths:
+                danger = check_emptied_file(path, call.place(path))
+                if danger is not None:
+                    return danger
+        return _check_overwriting(call, paths, "truncating")
 
     def _check_editing(call: Call) -> Danger | None:
-        in_place = any(word.startswith(("-i", "--in-place")) for word in call.arguments)
-        return _check_overwriting(call, call.arguments, "editing") if in_place else None
+        options, operands = split_options(call.arguments, ("-e", "--expression", "-f"))
+        if not has_flag(options, "i", "in-place"):
+            return None
+        given = value_of_option(call.arguments, ("-e", "--expression"))
+        texts = [given] if given is not None else [text for text in operands[:2] if text][:1]
+        if any(_EMPTYING_SCRIPT.fullmatch(text.strip()) for text in texts) and operands:
+            danger = check_emptied_file(operands[-1], call.place(operands[-1]))
+            if danger is not None:
+                return danger
+        return _check_overwriting(call, call.arguments, "editing")
 
     def _check_tee(call: Call) -> Danger | None:
         return _check_overwriting(call, split_options(call.arguments)[1], "writing to")
@@ -3831,7 +3864,7 @@ def ralph_guard_families_secrets():
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.places"); is_secret_file = _m["is_secret_file"]
+    _m = _module("ralph.guard.places"); Place = _m["Place"]; is_secret_file = _m["is_secret_file"]
 
     SENDERS = words_in(
         "curl wget nc ncat netcat socat telnet ftp sftp scp rsync ssh http https xh xhs httpie mail sendmail mutt"
@@ -3842,6 +3875,12 @@ def ralph_guard_families_secrets():
     _FETCH_VALUED = words_in("-P --directory-prefix --output-dir -H --header -A -u -e -o")
     _TELLERS = frozenset(["env", "printenv", "set", "export"])
     _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
+    _HOMES = (Place.HOME, Place.ROOT)
+    _RAW_SENDERS = words_in("nc ncat netcat socat telnet")
+    _DUMPERS = words_in("pg_dump pg_dumpall mysqldump mariadb-dump mongodump")
+    _THIS_MACHINE = LazyPattern(
+        r"(?:\w+://)?(?:[^@/]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0|host\.docker\.internal)(?:[:/].*)?"
+    )
     _LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
 
     def check_secrets(call: Call) -> Danger | None:
@@ -3854,9 +3893,17 @@ def ralph_guard_families_secrets():
                     f"{call.program} gives another machine a shell",
                     "use curl with a host that the user named",
                 )
-        for path in _sent_files(call):
+        sent = _sent_files(call)
+        for path in sent:
             if is_secret_file(path):
                 return Danger("secrets", f"this sends {path} to another machine", _LEAVE_SECRETS)
+        whole = (*_HOMES, Place.PROJECT) if call.program == "scp" else _HOMES
+        if (
+            call.program in ("scp", "rsync")
+            and ":" in "".join(call.arguments[-1:])
+            and {*map(call.place, sent)} & {*whole}
+        ):
+            return _bulk_danger()
         return None
 
     def _sent_files(call: Call) -> list[str]:
@@ -3899,6 +3946,31 @@ def ralph_guard_families_secrets():
             if not has_url_text:
                 return None
         return Danger("secrets", "this sends secrets to another machine", _LEAVE_SECRETS)
+
+    def packs_files(words: list[str]) -> bool:
+        """A command that writes many files, or a whole database, to its output."""
+        program, arguments = (base_name(words[0]), words[1:]) if words else ("", [])
+        if program in ("tar", "bsdtar", "gtar"):
+            return any("c" in word.lstrip("-") for word in arguments[:1]) or has_flag(arguments, "c", "create")
+        if program == "git":
+            return arguments[:1] in (["archive"], ["bundle"])
+        return program in _DUMPERS or (program == "zip" and "-" in arguments)
+
+    def check_bulk_sending(program: str, arguments: list[str]) -> Danger | None:
+        """A sender that gets all of that on stdin. What ssh does with it is a backup or a deployment."""
+        if program == "ssh" or any(_THIS_MACHINE.fullmatch(word) for word in arguments):
+            return None
+        return _bulk_danger() if check_sending(program, arguments) is not None else None
+
+    def check_sent_input(program: str, arguments: list[str], path: str) -> Danger | None:
+        """``nc host port < file``."""
+        if path == "/dev/null" or program not in _RAW_SENDERS:
+            return None
+        return check_bulk_sending(program, arguments)
+
+    def _bulk_danger() -> Danger:
+        what = "this sends the files of the project or the user to another machine"
+        return Danger("secrets", what, "send the one file that is needed, or ask the user")
 
     def saved_file(program: str, arguments: list[str]) -> str:
         """Where a fetcher puts what it gets; empty: to its output."""
@@ -4264,6 +4336,8 @@ def ralph_guard_guard():
             walk_script(Walk(rules, tally, start_program), script, Scope())
             while tally.later:
                 walk_text(*tally.later.pop())
+            for danger in tally.emptied.values():
+                return blocked(danger)
         except DangerFound as found:
             return blocked(found.danger)
         except TooComplex as error:
@@ -4719,7 +4793,7 @@ def ralph_guard_places():
     _REGENERATED = LazyPattern(
         r"(?:.*/)?(?:__pycache__|node_modules|\.[\w-]*cache[\w-]*|\.tox|\.nox|\.next|\.nuxt|\.turbo|\.parcel|\.nyc_output|\.gradle|\.hypothesis"
         r"|build|dist|out|target|coverage|htmlcov|tmp|temp|logs?|obj|\.DS_Store|Thumbs\.db|\.coverage.*"
-        r"|[^/]*(?:~|\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
+        r"|[^/]+~|[^/]*(?:\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
     )
 
     def is_regenerated(path: str) -> bool:
@@ -5219,6 +5293,142 @@ strings in them.
         return program not in TEXT_TOOLS and _COMMAND_LINE.search(text) is not None
     return locals()
 
+def ralph_guard_programs_containers():
+    """Containers: what runs inside is judged where it touches this machine, through mounts, or the data of a database."""
+
+    import re
+    from typing import NamedTuple
+
+    _m = _module("ralph.guard.families.containers"); ENGINES = _m["ENGINES"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.places"); Place = _m["Place"]; join_path = _m["join_path"]
+    _m = _module("ralph.guard.shell.scope"); Scope = _m["Scope"]
+    _m = _module("ralph.guard.walk"); DangerFound = _m["DangerFound"]; Start = _m["Start"]; refuse = _m["refuse"]
+
+    _GLOBAL_VALUED = words_in(
+        "-H --host -c --context -l --log-level -f --file -p --project-name --profile -n --namespace --kubeconfig"
+    )
+    _VALUED = words_in(
+        "-v --volume --mount -w --workdir -e --env -p --publish -u --user -h --hostname -m --memory -l --label -a --attach --name"
+        " --network --net --entrypoint --env-file --add-host --platform --restart --ulimit --device --cap-add --cap-drop --cpus"
+        " --security-opt --shm-size --tmpfs --pull --ipc --pid --gpus --runtime --log-driver --log-opt --link --volumes-from --cidfile"
+        " --group-add --dns --userns --stop-signal --index -n --namespace -c --container"
+    )
+    _INSIDE = f"{TEMPORARY_FOLDER}/inside"
+    """Where a path that is not mounted counts as being: it goes with the container."""
+    _PROJECT = f"/{UNKNOWN}/project"
+    """Stands for the working directory if that is not known: paths inside a container are absolute."""
+    _PATH = LazyPattern(r"(?<![\w.~$/:-])/[^\s'\";:*?&|()]*")
+    _JUDGED = ("files", "git", "databases")
+    _VERBS = words_in("run create exec rsh")
+
+    class _Container(NamedTuple):
+        mounts: list[tuple[str, str]]
+        """Folders of the container, and those of this machine that appear there and may be written."""
+        directory: str
+        command: list[str]
+
+    def start_engine(walk: Walk, start: Start) -> None:
+        walk.ask_families(start)
+        container = _read_container(start.words)
+        if container is None:
+            return
+        project = walk.rules.cwd or _PROJECT
+        here = join_path(project, start.scope.cwd)
+        mounts = [(target, join_path(here, source)) for target, source in container.mounts]
+        if any(walk.place_of(source, start.scope) is Place.ROOT for _, source in mounts):
+            what = "this gives a container the whole file system to write"
+            refuse("files", what, "mount the folder that it needs, or add :ro")
+        scope = Scope()
+        scope.cwd = _on_host(container.directory, mounts) if container.directory else _INSIDE
+        words = [_on_host(word, mounts) for word in container.command]
+        feed = start.feed
+        if feed.text:
+            feed = feed._replace(text=_on_host(feed.text, mounts))
+        emptied = dict(walk.tally.emptied)
+        inner = walk.deeper()._replace(rules=walk.rules._replace(cwd=project))
+        try:
+            inner.start(inner, Start(words, scope, feed))
+        except DangerFound as found:
+            if found.danger.family in _JUDGED:
+                raise
+        walk.tally.emptied = emptied
+
+    def _on_host(text: str, mounts: list[tuple[str, str]]) -> str:
+        """Paths of the container as this machine knows them."""
+
+        def moved(found: re.Match[str]) -> str:
+            path = found[0].rstrip("/")
+            for target, source in mounts:
+                if path == target or path.startswith(target + "/"):
+                    return source + found[0][len(target) :]
+                if target.startswith(path + "/"):
+                    return source  # a folder above it takes it along
+            return _INSIDE + found[0]
+
+        return _PATH.sub(moved, text)
+
+    def _read_container(words: list[str]) -> _Container | None:
+        program = base_name(words[0])
+        rest = words_after_options(words[1:], _GLOBAL_VALUED)
+        while rest[:1] and rest[0] in ("container", "compose", "pod"):
+            rest = words_after_options(rest[1:], _GLOBAL_VALUED)
+        if not rest or rest[0] not in _VERBS:
+            return None
+        rest = _unbundle(rest[1:])
+        after = words_after_options(rest, _VALUED)
+        own = rest[: len(rest) - len(after)]
+        options = list(zip(own, [*own[1:], ""], strict=False))
+        command = after[1:]
+        if program not in ENGINES and command[:1] == ["--"]:
+            command = command[1:]
+        image = base_name(after[0]).partition(":")[0] if after else ""
+        entry = _values(options, ("--entrypoint",)) or (["git"] if image == "git" else [])
+        mounts = [
+            mount
+            for value in _values(options, ("-v", "--volume", "--mount"))
+            if (mount := _read_mount(value)) is not None
+        ]
+        directory = _values(options, ("-w", "--workdir"))
+        return _Container(mounts, directory[-1] if directory else "", [*entry, *command])
+
+    def _unbundle(words: list[str]) -> list[str]:
+        """``-itv X`` is ``-it -v X``, ``-v/a:/b`` is ``-v /a:/b``."""
+        unbundled: list[str] = []
+        for word in words:
+            found = re.fullmatch(r"-([itdTqP]*)([vw])(.*)", word)
+            if found:
+                unbundled += [f"-{found[2]}", *([found[3]] if found[3] else [])]
+            else:
+                unbundled.append(word)
+        return unbundled
+
+    def _values(options: list[tuple[str, str]], names: tuple[str, ...]) -> list[str]:
+        given = []
+        for word, following in options:
+            name, equals, value = word.partition("=")
+            if name in names:
+                given.append(value if equals else following)
+        return given
+
+    def _read_mount(value: str) -> tuple[str, str] | None:
+        """Target and source; None for a named volume and for one that cannot be written."""
+        if "=" in value:
+            fields = dict(part.partition("=")[::2] for part in value.split(","))
+            source = fields.get("source") or fields.get("src") or ""
+            target = fields.get("target") or fields.get("dst") or fields.get("destination") or ""
+            is_fixed = "readonly" in fields or "ro" in fields or fields.get("type", "bind") != "bind"
+        else:
+            source, _, target = value.partition(":")
+            target, _, mode = target.partition(":")
+            is_fixed = "ro" in mode.split(",")
+        if is_fixed or not target or not source.startswith(("/", ".", "~", UNKNOWN)):
+            return None
+        return target.rstrip("/"), source.rstrip("/") or "/"
+    return locals()
+
 def ralph_guard_programs_git_helpers():
     """git as a program that runs others: aliases, pagers, ssh commands, ``bisect run``."""
 
@@ -5309,6 +5519,7 @@ def ralph_guard_programs_handlers():
     _m = _module("ralph.guard.programs.builtins"); call_function = _m["call_function"]; change_directory = _m["change_directory"]; declare = _m["declare"]
     _m = _module("ralph.guard.programs.carriers"); start_fd = _m["start_fd"]; start_find = _m["start_find"]; start_parallel = _m["start_parallel"]; start_xargs = _m["start_xargs"]
     _m = _module("ralph.guard.programs.code"); looks_like_commands = _m["looks_like_commands"]
+    _m = _module("ralph.guard.programs.containers"); start_engine = _m["start_engine"]
     _m = _module("ralph.guard.programs.git_helpers"); start_git = _m["start_git"]
     _m = _module("ralph.guard.programs.interpreters"); interpreter_named = _m["interpreter_named"]; start_interpreter = _m["start_interpreter"]
     _m = _module("ralph.guard.programs.shells"); run_text = _m["run_text"]; start_eval = _m["start_eval"]; start_shell = _m["start_shell"]; start_source = _m["start_source"]; start_trap = _m["start_trap"]
@@ -5337,6 +5548,7 @@ def ralph_guard_programs_handlers():
         **dict.fromkeys(words_in("xargs gxargs"), start_xargs),
         "parallel": start_parallel,
         "git": start_git,
+        **dict.fromkeys(words_in("docker podman nerdctl docker-compose podman-compose kubectl oc"), start_engine),
         **dict.fromkeys(words_in("su runuser flock script sg"), start_su),
         "watch": start_watch,
         "ssh": start_ssh,
@@ -6129,8 +6341,8 @@ def ralph_guard_programs_wrappers():
 def ralph_guard_script_walk():
     """Walks scripts, pipelines and commands of a shell, and follows every program that they would start."""
 
-    _m = _module("ralph.guard.families.files"); check_written_file = _m["check_written_file"]
-    _m = _module("ralph.guard.families.secrets"); check_sending = _m["check_sending"]; reads_secrets = _m["reads_secrets"]; saved_file = _m["saved_file"]
+    _m = _module("ralph.guard.families.files"); check_emptied_file = _m["check_emptied_file"]; check_written_file = _m["check_written_file"]
+    _m = _module("ralph.guard.families.secrets"); check_bulk_sending = _m["check_bulk_sending"]; check_sending = _m["check_sending"]; check_sent_input = _m["check_sent_input"]; packs_files = _m["packs_files"]; reads_secrets = _m["reads_secrets"]; saved_file = _m["saved_file"]
     _m = _module("ralph.guard.limits"); MAX_TEXT_CHARS = _m["MAX_TEXT_CHARS"]; TOO_LONG = _m["TOO_LONG"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
@@ -6156,7 +6368,7 @@ def ralph_guard_script_walk():
             _walk_pipeline(walk, pipeline, scope, feed)
 
     def _walk_pipeline(walk: Walk, pipeline: Pipeline, scope: Scope, feed: Feed) -> None:
-        secret = False
+        secret = packed = False
         for number, command in enumerate(pipeline):
             if isinstance(command, Function):
                 scope.functions[command.name] = command.body
@@ -6166,7 +6378,10 @@ def ralph_guard_script_walk():
                 words = _walk_simple(walk, command, scope, feed)
                 if secret and words:
                     refuse_if(check_sending(base_name(words[0]), words[1:]))
+                if packed and words:
+                    refuse_if(check_bulk_sending(base_name(words[0]), words[1:]))
                 secret = secret or reads_secrets(words)
+                packed = packed or packs_files(words)
             if number + 1 < len(pipeline):
                 feed = _feed_after(command, scope, feed)
 
@@ -6191,8 +6406,11 @@ def ralph_guard_script_walk():
                 refuse_if(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
             elif redirect.operator == "<" and isinstance(command, Simple):
                 words = expand_words(command.words, scope)
-                if words and is_secret_file(expand_text(redirect.target, scope)):
+                path = expand_text(redirect.target, scope)
+                if words and is_secret_file(path):
                     refuse_if(check_sending(base_name(words[0]), words[1:]))
+                if words:
+                    refuse_if(check_sent_input(base_name(words[0]), words[1:], path))
 
     def _walk_simple(walk: Walk, command: Simple, scope: Scope, feed: Feed) -> list[str]:
         for assignment in command.assignments:
@@ -6213,6 +6431,7 @@ def ralph_guard_script_walk():
                 scope.variables[assignment.name] = tuple(
                     old + new for old in before[:1] for new in values[assignment.name]
                 )
+            _remember_files(walk, command, [], scope, NOTHING)
             return []
         words = expand_words(command.words, scope)
         feed = _own_feed(command, scope, feed)
@@ -6251,7 +6470,7 @@ def ralph_guard_script_walk():
         program = base_name(words[0]) if words else ""
         if program == "tee":
             paths += [(word, ">") for word in words[1:] if not word.startswith("-")]
-        text = output_of_call(words, scope, feed.text) if paths and words else None
+        text = output_of_call(words, scope, feed.text) if paths and words else None if words else ""
         if text is None and feed.origin == "network":
             text = UNKNOWN
         if program in _UNPACKERS:
@@ -6262,6 +6481,10 @@ def ralph_guard_script_walk():
             paths += [(saved, ">")] if saved else []
         for path, operator in paths:
             key = join_path(scope.cwd, path)
+            walk.tally.emptied.pop(key, None)
+            if text is not None and not text.strip() and operator != ">>":
+                danger = check_emptied_file(path, walk.place_of(path, scope))
+                walk.tally.emptied |= {key: danger} if danger else {}
             if text is None:
                 scope.files.pop(key, None)
             else:
@@ -6814,7 +7037,9 @@ def ralph_guard_shell_output():
             return _echo(arguments)
         if program == "printf":
             return _format(arguments)
-        if program in ("cat", "tee", "tac"):
+        if program == "tee":
+            return stdin
+        if program in ("cat", "tac"):
             return _concatenate(arguments, scope, stdin)
         if program in ("base64", "xxd", "openssl", "basenc", "base32"):
             return _decode(program, arguments, scope, stdin)
@@ -6999,6 +7224,8 @@ def ralph_guard_shell_scope():
 
         def written(self, path: str) -> str | None:
             """The text of a file that the command line itself wrote; unknown text if it was fetched or unpacked."""
+            if path == "/dev/null":
+                return ""
             if not self.files and not self.unpacked:
                 return None
             whole = join_path(self.cwd, path)
@@ -7114,6 +7341,7 @@ def ralph_guard_shell_scripts():
 
     def _read_command(cursor: Cursor) -> Command | None:
         cursor.count()
+        ends_block = False
         while True:
             _skip_blanks(cursor)
             if cursor.at >= len(cursor.text):
@@ -7123,6 +7351,8 @@ def ralph_guard_shell_scripts():
             if cursor.text[cursor.at] == "(":
                 cursor.at += 1
                 return _read_group(cursor, ")", is_subshell=True)
+            if ends_block and _match_redirect(cursor):  # `done > file`: the loop writes it
+                return Group((), False, _read_redirects(cursor))
             if _match_redirect(cursor) or _ASSIGNMENT.match(cursor.text, cursor.at):
                 return _read_simple(cursor, [])
             word = read_word(cursor)
@@ -7131,6 +7361,7 @@ def ralph_guard_shell_scripts():
             keyword = plain_text(word)
             if keyword == "{":
                 return _read_group(cursor, "}", is_subshell=False)
+            ends_block = keyword in ("done", "fi", "esac")
             if keyword in _SKIPPED_KEYWORDS:
                 continue
             if keyword == "case":
@@ -7185,13 +7416,15 @@ def ralph_guard_shell_scripts():
         return script
 
     def _read_group(cursor: Cursor, closing: str, *, is_subshell: bool) -> Group:
-        body = _read_enclosed(cursor, closing)
+        return Group(_read_enclosed(cursor, closing), is_subshell, _read_redirects(cursor))
+
+    def _read_redirects(cursor: Cursor) -> tuple[Redirect, ...]:
         redirects: list[Redirect] = []
         while True:
             _skip_blanks(cursor)
             redirect = _read_redirect(cursor)
             if redirect is None:
-                return Group(body, is_subshell, tuple(redirects))
+                return tuple(redirects)
             redirects.append(redirect)
 
     def _read_loop(cursor: Cursor) -> Simple:
@@ -7705,7 +7938,7 @@ def ralph_guard_walk():
     class Tally:
         """What has been seen on the way."""
 
-        __slots__ = ("calls", "is_torn", "later")
+        __slots__ = ("calls", "emptied", "is_torn", "later")
 
         def __init__(self, *, is_torn: bool) -> None:
             self.calls = 0
@@ -7713,6 +7946,8 @@ def ralph_guard_walk():
             """A quote or bracket was left open: what we read may not be what runs."""
             self.later: list[tuple[Walk, str, Scope]] = []
             """Texts that run when the shell ends."""
+            self.emptied: dict[str, Danger] = {}
+            """Files that are left empty, unless something is written to them later."""
 
     class Walk(NamedTuple):
         rules: GuardRules
@@ -8602,6 +8837,7 @@ _MODULES = {
     "ralph.guard.programs.builtins": ralph_guard_programs_builtins,
     "ralph.guard.programs.carriers": ralph_guard_programs_carriers,
     "ralph.guard.programs.code": ralph_guard_programs_code,
+    "ralph.guard.programs.containers": ralph_guard_programs_containers,
     "ralph.guard.programs.git_helpers": ralph_guard_programs_git_helpers,
     "ralph.guard.programs.handlers": ralph_guard_programs_handlers,
     "ralph.guard.programs.interpreters": ralph_guard_programs_interpreters,

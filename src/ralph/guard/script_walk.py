@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from ralph.guard.families.files import check_emptied_file, check_written_file
-from ralph.guard.families.secrets import check_sending, reads_secrets, saved_file
+from ralph.guard.families.secrets import (
+    check_bulk_sending,
+    check_sending,
+    check_sent_input,
+    packs_files,
+    reads_secrets,
+    saved_file,
+)
 from ralph.guard.limits import MAX_TEXT_CHARS, TOO_LONG, TooComplex
 from ralph.guard.marks import UNKNOWN
 from ralph.guard.options import base_name, value_of_option, words_in
@@ -42,7 +49,7 @@ def walk_script(walk: Walk, script: Script, scope: Scope, feed: Feed = NOTHING) 
 
 
 def _walk_pipeline(walk: Walk, pipeline: Pipeline, scope: Scope, feed: Feed) -> None:
-    secret = False
+    secret = packed = False
     for number, command in enumerate(pipeline):
         if isinstance(command, Function):
             scope.functions[command.name] = command.body
@@ -52,7 +59,10 @@ def _walk_pipeline(walk: Walk, pipeline: Pipeline, scope: Scope, feed: Feed) -> 
             words = _walk_simple(walk, command, scope, feed)
             if secret and words:
                 refuse_if(check_sending(base_name(words[0]), words[1:]))
+            if packed and words:
+                refuse_if(check_bulk_sending(base_name(words[0]), words[1:]))
             secret = secret or reads_secrets(words)
+            packed = packed or packs_files(words)
         if number + 1 < len(pipeline):
             feed = _feed_after(command, scope, feed)
 
@@ -80,8 +90,11 @@ def _walk_redirects(walk: Walk, command: Simple | Group, scope: Scope) -> None:
             refuse_if(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
         elif redirect.operator == "<" and isinstance(command, Simple):
             words = expand_words(command.words, scope)
-            if words and is_secret_file(expand_text(redirect.target, scope)):
+            path = expand_text(redirect.target, scope)
+            if words and is_secret_file(path):
                 refuse_if(check_sending(base_name(words[0]), words[1:]))
+            if words:
+                refuse_if(check_sent_input(base_name(words[0]), words[1:], path))
 
 
 def _walk_simple(walk: Walk, command: Simple, scope: Scope, feed: Feed) -> list[str]:

@@ -8,7 +8,7 @@ from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.options import base_name, has_flag, split_options, value_of_option, words_in
-from ralph.guard.places import is_secret_file
+from ralph.guard.places import Place, is_secret_file
 
 SENDERS = words_in(
     "curl wget nc ncat netcat socat telnet ftp sftp scp rsync ssh http https xh xhs httpie mail sendmail mutt"
@@ -19,6 +19,12 @@ _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region
 _FETCH_VALUED = words_in("-P --directory-prefix --output-dir -H --header -A -u -e -o")
 _TELLERS = frozenset(["env", "printenv", "set", "export"])
 _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
+_HOMES = (Place.HOME, Place.ROOT)
+_RAW_SENDERS = words_in("nc ncat netcat socat telnet")
+_DUMPERS = words_in("pg_dump pg_dumpall mysqldump mariadb-dump mongodump")
+_THIS_MACHINE = LazyPattern(
+    r"(?:\w+://)?(?:[^@/]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0|host\.docker\.internal)(?:[:/].*)?"
+)
 _LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
 
 
@@ -32,9 +38,17 @@ def check_secrets(call: Call) -> Danger | None:
                 f"{call.program} gives another machine a shell",
                 "use curl with a host that the user named",
             )
-    for path in _sent_files(call):
+    sent = _sent_files(call)
+    for path in sent:
         if is_secret_file(path):
             return Danger("secrets", f"this sends {path} to another machine", _LEAVE_SECRETS)
+    whole = (*_HOMES, Place.PROJECT) if call.program == "scp" else _HOMES
+    if (
+        call.program in ("scp", "rsync")
+        and ":" in "".join(call.arguments[-1:])
+        and {*map(call.place, sent)} & {*whole}
+    ):
+        return _bulk_danger()
     return None
 
 
@@ -80,6 +94,35 @@ def check_sending(program: str, arguments: list[str]) -> Danger | None:
         if not has_url_text:
             return None
     return Danger("secrets", "this sends secrets to another machine", _LEAVE_SECRETS)
+
+
+def packs_files(words: list[str]) -> bool:
+    """A command that writes many files, or a whole database, to its output."""
+    program, arguments = (base_name(words[0]), words[1:]) if words else ("", [])
+    if program in ("tar", "bsdtar", "gtar"):
+        return any("c" in word.lstrip("-") for word in arguments[:1]) or has_flag(arguments, "c", "create")
+    if program == "git":
+        return arguments[:1] in (["archive"], ["bundle"])
+    return program in _DUMPERS or (program == "zip" and "-" in arguments)
+
+
+def check_bulk_sending(program: str, arguments: list[str]) -> Danger | None:
+    """A sender that gets all of that on stdin. What ssh does with it is a backup or a deployment."""
+    if program == "ssh" or any(_THIS_MACHINE.fullmatch(word) for word in arguments):
+        return None
+    return _bulk_danger() if check_sending(program, arguments) is not None else None
+
+
+def check_sent_input(program: str, arguments: list[str], path: str) -> Danger | None:
+    """``nc host port < file``."""
+    if path == "/dev/null" or program not in _RAW_SENDERS:
+        return None
+    return check_bulk_sending(program, arguments)
+
+
+def _bulk_danger() -> Danger:
+    what = "this sends the files of the project or the user to another machine"
+    return Danger("secrets", what, "send the one file that is needed, or ask the user")
 
 
 def saved_file(program: str, arguments: list[str]) -> str:

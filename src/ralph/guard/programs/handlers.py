@@ -11,6 +11,7 @@ from ralph.guard.program_lists import DANGEROUS_PROGRAMS, SHELLS, TEXT_TOOLS
 from ralph.guard.programs.builtins import call_function, change_directory, declare
 from ralph.guard.programs.carriers import start_fd, start_find, start_parallel, start_xargs
 from ralph.guard.programs.code import looks_like_commands
+from ralph.guard.programs.containers import start_engine
 from ralph.guard.programs.git_helpers import start_git
 from ralph.guard.programs.interpreters import interpreter_named, start_interpreter
 from ralph.guard.programs.shells import run_text, start_eval, start_shell, start_source, start_trap
@@ -54,6 +55,7 @@ _HANDLERS: dict[str, Callable[[Walk, Start], None]] = {
     **dict.fromkeys(words_in("xargs gxargs"), start_xargs),
     "parallel": start_parallel,
     "git": start_git,
+    **dict.fromkeys(words_in("docker podman nerdctl docker-compose podman-compose kubectl oc"), start_engine),
     **dict.fromkeys(words_in("su runuser flock script sg"), start_su),
     "watch": start_watch,
     "ssh": start_ssh,
