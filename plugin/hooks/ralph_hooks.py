@@ -2730,6 +2730,40 @@ def ralph_domain_text_strict_json():
         return BadJson(message, line, position - text.rfind("\n", 0, position))
     return locals()
 
+def ralph_domain_trust_demand():
+    """What a repository asks of its user: a command that it wants to run, or something that it wants to open."""
+
+    import json
+    import re
+    from typing import NamedTuple
+
+    try:
+        from _blake2 import blake2b  # importing all of hashlib takes longer than the whole check
+    except ImportError:
+        from hashlib import blake2b
+
+    class Demand(NamedTuple):
+        """``means`` says what it does with ``value``, ``key`` in ``source`` says so.
+
+    ``whole``: what it is a part of. Values that are read together are trusted together. ``place``: what to leave out of
+    the settings if it is not trusted.
+    """
+
+        means: str
+        value: object
+        key: str
+        source: str
+        whole: object = None
+        place: tuple[str | int, ...] = ()
+
+    def digest_of(project: str, demand: Demand) -> str:
+        """What is remembered of a demand that was agreed to, in this project."""
+        # Wherever it is in a list.
+        known = [project, re.sub(r"\[[0-9]+\]", "[]", demand.key), demand.value, demand.whole]
+        data = json.dumps(known, sort_keys=True, separators=(",", ":"))
+        return blake2b(data.encode(), digest_size=16).hexdigest()
+    return locals()
+
 def ralph_domain_trust_seal():
     """The seal of a state folder: it tells a record that ralph wrote here from one that came with a clone."""
 
@@ -8065,8 +8099,9 @@ def ralph_interfaces_hooks_guard_hook():
 
     _m = _module("ralph.guard.guard"); judge = _m["judge"]
     _m = _module("ralph.guard.judgement"); GuardRules = _m["GuardRules"]
-    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_of = _m["project_of"]
+    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_key = _m["project_key"]; project_of = _m["project_of"]
     _m = _module("ralph.interfaces.hooks.protocol"); deny = _m["deny"]
+    _m = _module("ralph.operations.agreement"); Demand = _m["Demand"]; is_agreed = _m["is_agreed"]
     _m = _module("ralph.operations.atomic_files"); read_whole = _m["read_whole"]
 
     SETTINGS = ("settings.json", "settings.local.json")
@@ -8083,15 +8118,43 @@ def ralph_interfaces_hooks_guard_hook():
         return deny(f"ralph's guard refuses this command: {judgement.reason}") if judgement.is_blocked else None
 
     def rules_for(event: HookEvent) -> GuardRules:
-        """``guard.allow`` and ``guard.packs`` of the project; unreadable settings allow nothing."""
-        chosen: dict[str, list[str]] = {"allow": [], "packs": []}
+        """``guard.allow`` and ``guard.packs`` of the user and of the project; unreadable settings allow nothing.
+
+    A project may tighten what the user chose, and loosen it once the user trusts it.
+    """
+        own = _guard_settings(read_whole(_own_settings(event.environ), LARGEST_SETTINGS))
         project = project_of(event.starts[0], event.environ) if event.starts else None
+        wanted: dict[str, list[str]] = {}
         for name in SETTINGS if project is not None else ():
-            chosen |= _guard_settings(read_whole(f"{project}/{STATE_FOLDER}/{name}", LARGEST_SETTINGS))
+            wanted |= _guard_settings(read_whole(f"{project}/{STATE_FOLDER}/{name}", LARGEST_SETTINGS))
+        allow, packs = own.get("allow", []), own.get("packs", [])
+        if project is not None and wanted:
+            allow = _chosen(
+                event, project, wanted, "allow", allow, is_free=set(wanted.get("allow", [])) <= set(allow)
+            )
+            is_stricter = set(wanted.get("packs", [])) >= set(packs)
+            packs = _chosen(event, project, wanted, "packs", packs, is_free=is_stricter)
         cwd = event.text("cwd")
-        return GuardRules(tuple(chosen["allow"]), frozenset(chosen["packs"]), cwd if cwd.startswith("/") else "")
+        return GuardRules(tuple(allow), frozenset(packs), cwd if cwd.startswith("/") else "")
+
+    def _chosen(
+        event: HookEvent, project: str, wanted: dict[str, list[str]], key: str, own: list[str], *, is_free: bool
+    ) -> list[str]:
+        if key not in wanted:
+            return own
+        demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
+        if is_free or is_agreed(project_key(project), demand, event.environ):
+            return wanted[key]
+        return own
+
+    def _own_settings(environ: Mapping[str, str]) -> str:
+        """As ``ralph`` finds the user's own; a relative folder would be one of the project."""
+        folder = environ.get("XDG_CONFIG_HOME", "")
+        folder = folder if folder.startswith("/") else f"{environ.get('HOME', '')}/.config"
+        return f"{folder}/ralph/settings.json" if folder.startswith("/") else ""
 
     def _guard_settings(data: bytes | None) -> dict[str, list[str]]:
+        """The lists as they are written; one with anything but texts is not there."""
         try:
             settings = json.loads(data.decode("utf-8-sig")) if data else None
         except (ValueError, RecursionError):
@@ -8100,7 +8163,9 @@ def ralph_interfaces_hooks_guard_hook():
         if not isinstance(guard, dict):
             return {}
         lists = {key: guard[key] for key in ("allow", "packs") if isinstance(guard.get(key), list)}
-        return {key: [item for item in items if isinstance(item, str) and item] for key, items in lists.items()}
+        return {
+            key: items for key, items in lists.items() if all(isinstance(item, str) and item for item in items)
+        }
     return locals()
 
 def ralph_interfaces_hooks_holders():
@@ -8314,9 +8379,9 @@ def ralph_interfaces_hooks_places():
     import os
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.config.project_search"); STATE_FOLDER = _m["STATE_FOLDER"]; climb = _m["climb"]; search = _m["search"]; stranger_in = _m["stranger_in"]; trusted_owners = _m["trusted_owners"]
+    _m = _module("ralph.config.project_search"); STATE_FOLDER = _m["STATE_FOLDER"]; climb = _m["climb"]; main_checkout = _m["main_checkout"]; search = _m["search"]; stranger_in = _m["stranger_in"]; trusted_owners = _m["trusted_owners"]
 
-    __all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_of"]
+    __all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_key", "project_of"]
 
     MARKER = ".ralph-active"
     """As in domain/plan/active_marker, which a mere look need not import."""
@@ -8337,6 +8402,10 @@ def ralph_interfaces_hooks_places():
         """As ``ralph`` finds it; None if another user owns it, for then nothing in it is obeyed."""
         project = search(os.path.realpath(start), _home(environ))
         return None if stranger_in(project, environ) else project
+
+    def project_key(project: str) -> str:
+        """By which the user trusts it: worktrees share the trust of the main checkout."""
+        return main_checkout(project) or project
 
     def _home(environ: Mapping[str, str]) -> str:
         return os.path.realpath(environ.get("HOME") or "/")
@@ -8782,6 +8851,37 @@ def ralph_interfaces_hooks_transcript():
         return "\n".join(text for text in texts if isinstance(text, str))
     return locals()
 
+def ralph_operations_agreement():
+    """Whether the user has agreed to what a project asks for. Hooks import this: it needs the standard library only."""
+
+    from typing import TYPE_CHECKING
+
+    _m = _module("ralph.adapters.trust_store"); trusted_digests = _m["trusted_digests"]
+    _m = _module("ralph.domain.trust.demand"); Demand = _m["Demand"]; digest_of = _m["digest_of"]
+
+    __all__ = ["Demand"]
+
+    VARIABLE = "RALPH_TRUST"
+    """``1``: to everything; or the digests of what was agreed to, which an agent's ralph inherits."""
+    _YES = frozenset({"1", "true", "yes", "on"})
+
+    def is_waived(environ: Mapping[str, str]) -> bool:
+        """For scripts and tests, which run what they have looked at."""
+        return environ.get(VARIABLE, "").strip().lower() in _YES
+
+    def not_agreed(
+        project: str, demands: Iterable[Demand], environ: Mapping[str, str]
+    ) -> tuple[tuple[Demand, ...], int]:
+        """What the user has not agreed to in the project at this real path, and the number of what they have."""
+        asked = tuple(demands)
+        agreed = trusted_digests(project, environ) | set(environ.get(VARIABLE, "").split(","))
+        new = tuple(demand for demand in asked if digest_of(project, demand) not in agreed)
+        return new, len(asked) - len(new)
+
+    def is_agreed(project: str, demand: Demand, environ: Mapping[str, str]) -> bool:
+        return is_waived(environ) or not not_agreed(project, [demand], environ)[0]
+    return locals()
+
 def ralph_operations_atomic_files():
     """Small files, written whole and read with care. Hooks import this: it needs the standard library only."""
 
@@ -8811,6 +8911,7 @@ _MODULES = {
     "ralph.domain.tasks.circles": ralph_domain_tasks_circles,
     "ralph.domain.text.reader": ralph_domain_text_reader,
     "ralph.domain.text.strict_json": ralph_domain_text_strict_json,
+    "ralph.domain.trust.demand": ralph_domain_trust_demand,
     "ralph.domain.trust.seal": ralph_domain_trust_seal,
     "ralph.guard.families.call": ralph_guard_families_call,
     "ralph.guard.families.catalogue": ralph_guard_families_catalogue,
@@ -8867,6 +8968,7 @@ _MODULES = {
     "ralph.interfaces.hooks.session_files": ralph_interfaces_hooks_session_files,
     "ralph.interfaces.hooks.stop_hook": ralph_interfaces_hooks_stop_hook,
     "ralph.interfaces.hooks.transcript": ralph_interfaces_hooks_transcript,
+    "ralph.operations.agreement": ralph_operations_agreement,
     "ralph.operations.atomic_files": ralph_operations_atomic_files,
 }
 

@@ -28,7 +28,7 @@ def clone(tmp_path: Path) -> Path:
     (project / ".ralph").mkdir(parents=True)
     subprocess.run(["git", "init", "-q", project], check=True)
     program = project / "evil"
-    program.write_text(f'#!/bin/sh\ntouch "{tmp_path}/RAN"\necho "<response>DONE</response>"\n')
+    program.write_text(f'#!/bin/sh\n: > "{tmp_path}/RAN"\necho "<response>DONE</response>"\n')
     program.chmod(0o755)
     return project
 
@@ -306,3 +306,91 @@ def test_a_link_to_a_sealed_folder_is_no_seal(clone: Path, tmp_path: Path) -> No
     other.mkdir()
     (other / ".ralph").symlink_to(clone / ".ralph")
     assert ralph(other, "resume", "-m", "3").returncode == 2
+
+
+# --- what looks at a project without running it ---
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"agent": {"command": "./evil", "adapter": "claude"}},
+        {"agent": {"command": "./evil", "fallbacks": ["./evil"]}},
+        {"agents": {"mine": {"command": "./evil", "adapter": "claude"}}},
+        {"agent": {"command": "claude", "environment": {"PATH": "bin"}}},
+    ],
+)
+def test_doctor_starts_nothing_of_an_untrusted_clone(clone: Path, hostile: object) -> None:
+    (clone / "bin").mkdir()
+    for name in ("git", "claude", "bwrap", "podman", "docker", "env", "sh"):
+        (clone / "bin" / name).symlink_to(clone / "evil")
+    settings(clone, hostile)
+    examined = ralph(clone, "doctor", "--json")
+    assert not has_run(clone)
+    assert examined.returncode == 2
+    found = json.loads(examined.stdout)["findings"]
+    assert any(one["name"] == "trust" and "not trusted" in one["text"] for one in found)
+    assert any(one["name"] == "git" for one in found)
+    if "adapter" in json.dumps(hostile):
+        ralph(clone, "doctor", RALPH_TRUST="1")
+        assert has_run(clone)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["status", "config show", "config validate", "task list", "trust --show", "guard ls", "runs", "stats"],
+)
+def test_looking_runs_nothing(clone: Path, command: str) -> None:
+    settings(
+        clone, {"agent": {"command": "./evil"}, "guardrails": [{"command": "./evil"}], "notify": ["./evil"]}
+    )
+    ralph(clone, *command.split())
+    assert not has_run(clone)
+
+
+def hook(project: Path, command: str, **environ: str) -> str:
+    """What the guard's hook answers; empty: nothing, so the command may run."""
+    event = {
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+        "cwd": str(project),
+    }
+    file = Path(__file__).parents[2] / "plugin" / "hooks" / "ralph_hooks.py"
+    start = f"import sys; sys.path.insert(0, {str(file.parent)!r}); import ralph_hooks; ralph_hooks.main(['guard'])"
+    asked = subprocess.run(
+        [sys.executable, "-c", start],
+        input=json.dumps(event),
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    return asked.stdout
+
+
+def test_a_clone_cannot_switch_the_guard_off(clone: Path, own_home: Path) -> None:
+    danger = "git push --force origin main"
+    settings(clone, {"guard": {"allow": ["*"]}})
+    assert "deny" in hook(clone, danger)
+    assert ralph(clone, "guard", danger).returncode == 1
+    settings(clone, {})
+    settings(clone, {"guard": {"allow": [danger]}}, name="settings.local.json")
+    assert "deny" in hook(clone, danger)
+    assert ralph(clone, "trust", "--yes").returncode == 0
+    assert "deny" not in hook(clone, danger)
+    assert ralph(clone, "guard", danger).returncode == 0
+    settings(clone, {"guard": {"allow": [danger], "packs": []}}, name="settings.local.json")
+    assert "deny" in hook(clone, danger)
+
+
+def test_the_users_own_allow_counts_everywhere(clone: Path, own_home: Path) -> None:
+    danger = "git push --force origin main"
+    own = own_home / ".config" / "ralph" / "settings.json"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps({"guard": {"allow": [danger]}}))
+    assert "deny" not in hook(clone, danger)
+    assert ralph(clone, "guard", danger).returncode == 0
+    settings(clone, {"guard": {"allow": []}})  # stricter
+    assert "deny" in hook(clone, danger)

@@ -89,9 +89,8 @@ def _is_free(setting: Setting, value: object, base: object, *, has_base: bool) -
 
 
 def _demand(setting: Setting, value: object, path: KeyPath, project: Merged, whole: object) -> Demand:
-    return Demand(
-        setting.means or f"sets {setting.key} to", value, spell(path), str(project.origin(path)), whole
-    )
+    means, place = setting.means or f"sets {setting.key} to", path[:-1] if setting.required else path
+    return Demand(means, value, spell(path), str(project.origin(path)), whole, place)
 
 
 def _object(value: object) -> _Values:

@@ -98,6 +98,16 @@ class Sources(NamedTuple):
             project=stack(project),
         )
 
+    def without(self, places: Sequence[KeyPath]) -> Sources:
+        """The same, but without these values in the files of the project."""
+        layers = tuple(
+            layer._replace(values=_left_out(layer.values, places))
+            if layer.origin.label in (SETTINGS_FILE, LOCAL_FILE)
+            else layer
+            for layer in self.layers
+        )
+        return self._replace(layers=layers, merged=stack(layers))
+
     @property
     def contents(self) -> dict[str, bytes]:
         return {
@@ -136,6 +146,16 @@ class Sources(NamedTuple):
             own=self.own,
             project=self.project,
         )
+
+
+def _left_out(values: Mapping[str, object], places: Sequence[KeyPath]) -> dict[str, object]:
+    """A list goes as a whole."""
+    left: dict[str, object] = {}
+    for key, value in values.items():
+        here = [place[1:] for place in places if place[:1] == (key,)]
+        if not any(not rest or isinstance(rest[0], int) for rest in here):
+            left[key] = _left_out(value, here) if isinstance(value, Mapping) and here else value
+    return left
 
 
 def _read_own(

@@ -156,7 +156,10 @@ class RoleSettings:
     )
     command: str = setting(Text(), "", "Short for `verificationConfig.command`.", means="runs")
     template: str = setting(
-        Text(), "", "Short for `verificationConfig.template`: pytest, ruff, npm-test …", untrusted=ALWAYS
+        Text(),
+        "",
+        "Short for `verificationConfig.template`: pytest, ruff, npm-test …",
+        means="runs the template",
     )
     may_change: tuple[str, ...] = setting(
         STRINGS,

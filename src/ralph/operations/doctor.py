@@ -26,6 +26,7 @@ from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
 from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent
+from ralph.operations.trust import Standing, read_agreed
 from ralph.wiring.agents import adapters_of, kind_of, program_of
 from ralph.wiring.confinement import policy_of
 
@@ -36,12 +37,16 @@ _NO_SPACE = 64 * 1024**2
 
 
 async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tuple[Finding, ...]:
-    """All findings. Bounded in time: at most ten seconds per question, several questions at once."""
+    """All findings. Bounded in time: at most ten seconds per question, several questions at once.
+
+    What a project that is not trusted names is not started, not even to ask for its version.
+    """
     found = inspect(root.state, environ=environ)
-    settings = found.settings or Settings()
+    agreed, standing = read_agreed(root.state, environ=environ)
+    settings = agreed.inspect().settings or Settings()
     system = platform_finding(os.name, platform.system())
     if system.health is Health.BAD:  # asking means running programs
-        return (system, _disk(root), _python(), *_settings(found, settings))
+        return (system, _disk(root), _python(), *_settings(found), *_trust(standing))
     environment = {**environ, **settings.agent.environment}
     make = partial(PosixProcessRunner, run_id=f"doctor-{os.getpid()}", ladder=QUICK, linger=0.2)
     seats = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
@@ -53,7 +58,16 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
         _sandboxes(settings, root, own, ours),
         _git(settings, root, own, replace(asking, runner=ours)),
     )
-    return (*agents, *sandboxes, git, system, _disk(root), _python(), *_settings(found, settings))
+    return (
+        *agents,
+        *sandboxes,
+        git,
+        system,
+        _disk(root),
+        _python(),
+        *_settings(found),
+        *_trust(standing),
+    )
 
 
 def missing_agent(root: Root) -> str:
@@ -196,7 +210,17 @@ def _python() -> Finding:
 # --- settings ---
 
 
-def _settings(found: Inspection, settings: Settings) -> tuple[Finding, ...]:
+def _trust(standing: Standing) -> tuple[Finding, ...]:
+    if standing.is_trusted:
+        return ()
+    text = "the project is not trusted: what its settings name was not examined, and no run can start"
+    advice = ("`ralph trust --show` lists what it asks for, `ralph trust` agrees",)
+    return (Finding(Area.SETTINGS, "trust", Health.BAD, text, advice, needed=True),)
+
+
+def _settings(found: Inspection) -> tuple[Finding, ...]:
+    settings = found.settings or Settings()
+
     def finding(health: Health, text: str, hint: str, *, needed: bool = False) -> Finding:
         advice = (hint,) if hint else ()
         return Finding(Area.SETTINGS, "settings", health, text, advice, needed=needed)

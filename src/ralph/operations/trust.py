@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 from ralph.domain.text.safe_text import reveal
 from ralph.domain.trust.demand import Demand as Demand
 from ralph.domain.trust.demand import digest_of
+from ralph.operations.agreement import is_waived, not_agreed
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded as Loaded
     from ralph.config.loading import Sources as Sources
     from ralph.config.root import Root
 
-VARIABLE = "RALPH_TRUST"
 STATE_FOLDER = ".ralph"
 RECORDS_MEAN = "has records of runs and tasks that were not written here:"
 SYNTAX = "$`;&|<>(){}'\"\\ \t\r\n"
 """Of a shell: a token has none of it."""
-_YES = frozenset({"1", "true", "yes", "on"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +55,17 @@ def standing_of(
     records = _strange_records(root, environ)
     if not asked and not records:
         return Standing(project=root)
-    from ralph.adapters.trust_store import trusted_digests
+    new, agreed = not_agreed(os.path.realpath(root), asked, environ)
+    return Standing(project=root, asked=(*asked, *records), new=(*new, *records), was_trusted=agreed > 0)
 
-    project = os.path.realpath(root)
-    agreed = trusted_digests(project, environ) | set(environ.get(VARIABLE, "").split(","))
-    new = tuple(demand for demand in asked if digest_of(project, demand) not in agreed)
-    return Standing(
-        project=root,
-        asked=(*asked, *records),
-        new=(*new, *records),
-        was_trusted=len(new) < len(asked),
-    )
+
+def read_agreed(root: Path, *, environ: Mapping[str, str] = os.environ) -> tuple[Sources, Standing]:
+    """The settings without what nobody has agreed to, for whoever must work in an untrusted project too."""
+    from ralph.config.loading import Sources
+
+    sources = Sources.read(root, environ)
+    standing = Standing(project=root) if is_waived(environ) else standing_of(sources, environ=environ)
+    return sources.without([demand.place for demand in standing.new if demand.place]), standing
 
 
 def other_demands(root: Root) -> tuple[Demand, ...]:
@@ -83,11 +82,6 @@ def _strange_records(root: Path, environ: Mapping[str, str]) -> tuple[Demand, ..
     if not found or is_sealed(folder, environ):
         return ()
     return (Demand(RECORDS_MEAN, ", ".join(found), "", STATE_FOLDER),)
-
-
-def is_waived(environ: Mapping[str, str] = os.environ) -> bool:
-    """``RALPH_TRUST=1``: for scripts and tests, which can read what they run."""
-    return environ.get(VARIABLE, "").strip().lower() in _YES
 
 
 def trust(standing: Standing, *, environ: Mapping[str, str] = os.environ) -> None:

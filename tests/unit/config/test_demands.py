@@ -52,7 +52,6 @@ FREE = [
     "profiles.verified.roles[].description",
     "profiles.verified.roles[].maxIterations",
     "profiles.verified.roles[].promise",
-    "profiles.verified.roles[].template",
     "profiles.reviewed.completionPromise",
     "profiles.reviewed.planFolder",
 ]

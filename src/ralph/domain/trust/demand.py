@@ -15,7 +15,8 @@ except ImportError:
 class Demand(NamedTuple):
     """``means`` says what it does with ``value``, ``key`` in ``source`` says so.
 
-    ``whole``: what it is a part of. Values that are read together are trusted together.
+    ``whole``: what it is a part of. Values that are read together are trusted together. ``place``: what to leave out of
+    the settings if it is not trusted.
     """
 
     means: str
@@ -23,6 +24,7 @@ class Demand(NamedTuple):
     key: str
     source: str
     whole: object = None
+    place: tuple[str | int, ...] = ()
 
 
 def digest_of(project: str, demand: Demand) -> str:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from ralph.guard.guard import judge
 from ralph.guard.judgement import GuardRules
-from ralph.interfaces.hooks.places import STATE_FOLDER, project_of
+from ralph.interfaces.hooks.places import STATE_FOLDER, project_key, project_of
 from ralph.interfaces.hooks.protocol import deny
+from ralph.operations.agreement import Demand, is_agreed
 from ralph.operations.atomic_files import read_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ralph.interfaces.hooks.protocol import Answer, HookEvent
 
 SETTINGS = ("settings.json", "settings.local.json")
@@ -30,16 +33,46 @@ def guard_tool(event: HookEvent) -> Answer | None:
 
 
 def rules_for(event: HookEvent) -> GuardRules:
-    """``guard.allow`` and ``guard.packs`` of the project; unreadable settings allow nothing."""
-    chosen: dict[str, list[str]] = {"allow": [], "packs": []}
+    """``guard.allow`` and ``guard.packs`` of the user and of the project; unreadable settings allow nothing.
+
+    A project may tighten what the user chose, and loosen it once the user trusts it.
+    """
+    own = _guard_settings(read_whole(_own_settings(event.environ), LARGEST_SETTINGS))
     project = project_of(event.starts[0], event.environ) if event.starts else None
+    wanted: dict[str, list[str]] = {}
     for name in SETTINGS if project is not None else ():
-        chosen |= _guard_settings(read_whole(f"{project}/{STATE_FOLDER}/{name}", LARGEST_SETTINGS))
+        wanted |= _guard_settings(read_whole(f"{project}/{STATE_FOLDER}/{name}", LARGEST_SETTINGS))
+    allow, packs = own.get("allow", []), own.get("packs", [])
+    if project is not None and wanted:
+        allow = _chosen(
+            event, project, wanted, "allow", allow, is_free=set(wanted.get("allow", [])) <= set(allow)
+        )
+        is_stricter = set(wanted.get("packs", [])) >= set(packs)
+        packs = _chosen(event, project, wanted, "packs", packs, is_free=is_stricter)
     cwd = event.text("cwd")
-    return GuardRules(tuple(chosen["allow"]), frozenset(chosen["packs"]), cwd if cwd.startswith("/") else "")
+    return GuardRules(tuple(allow), frozenset(packs), cwd if cwd.startswith("/") else "")
+
+
+def _chosen(
+    event: HookEvent, project: str, wanted: dict[str, list[str]], key: str, own: list[str], *, is_free: bool
+) -> list[str]:
+    if key not in wanted:
+        return own
+    demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
+    if is_free or is_agreed(project_key(project), demand, event.environ):
+        return wanted[key]
+    return own
+
+
+def _own_settings(environ: Mapping[str, str]) -> str:
+    """As ``ralph`` finds the user's own; a relative folder would be one of the project."""
+    folder = environ.get("XDG_CONFIG_HOME", "")
+    folder = folder if folder.startswith("/") else f"{environ.get('HOME', '')}/.config"
+    return f"{folder}/ralph/settings.json" if folder.startswith("/") else ""
 
 
 def _guard_settings(data: bytes | None) -> dict[str, list[str]]:
+    """The lists as they are written; one with anything but texts is not there."""
     try:
         settings = json.loads(data.decode("utf-8-sig")) if data else None
     except (ValueError, RecursionError):
@@ -48,4 +81,6 @@ def _guard_settings(data: bytes | None) -> dict[str, list[str]]:
     if not isinstance(guard, dict):
         return {}
     lists = {key: guard[key] for key in ("allow", "packs") if isinstance(guard.get(key), list)}
-    return {key: [item for item in items if isinstance(item, str) and item] for key, items in lists.items()}
+    return {
+        key: items for key, items in lists.items() if all(isinstance(item, str) and item for item in items)
+    }

@@ -7,12 +7,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ralph.config.project_search import STATE_FOLDER, climb, search, stranger_in, trusted_owners
+from ralph.config.project_search import (
+    STATE_FOLDER,
+    climb,
+    main_checkout,
+    search,
+    stranger_in,
+    trusted_owners,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_of"]
+__all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_key", "project_of"]
 
 MARKER = ".ralph-active"
 """As in domain/plan/active_marker, which a mere look need not import."""
@@ -35,6 +42,11 @@ def project_of(start: str, environ: Mapping[str, str]) -> str | None:
     """As ``ralph`` finds it; None if another user owns it, for then nothing in it is obeyed."""
     project = search(os.path.realpath(start), _home(environ))
     return None if stranger_in(project, environ) else project
+
+
+def project_key(project: str) -> str:
+    """By which the user trusts it: worktrees share the trust of the main checkout."""
+    return main_checkout(project) or project
 
 
 def _home(environ: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def reason(project: Path, command: object, tool: str = "Bash", **more: Any) -> str:
+    more.setdefault("environ", {"RALPH_TRUST": "1"})
     answer = asked("guard", project, tool_name=tool, tool_input={"command": command}, **more)
     if answer is None:
         return ""
@@ -62,6 +63,18 @@ def test_the_projects_settings_allow_commands_and_choose_packs(project: Path) ->
     assert reason(project, "npm publish") == ""
     settings(project, {"guard": {"packs": ["publish"]}})
     assert reason(project, "npm publish")
+
+
+def test_a_project_that_is_not_trusted_may_only_tighten(project: Path) -> None:
+    settings(project, {"guard": {"allow": [FORCE], "packs": ["all"]}})
+    assert reason(project, FORCE, environ={})
+    own = project.parent / ".config" / "ralph"
+    own.mkdir(parents=True)
+    settings_of_user = {"guard": {"allow": [FORCE]}}
+    (own / "settings.json").write_text(json.dumps(settings_of_user))
+    assert reason(project, FORCE, environ={"HOME": str(project.parent)}) == ""
+    settings(project, {"guard": {"allow": []}})
+    assert reason(project, FORCE, environ={"HOME": str(project.parent)})
 
 
 def test_settings_are_found_from_below(project: Path) -> None:

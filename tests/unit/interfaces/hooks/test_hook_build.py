@@ -18,6 +18,7 @@ ALLOWED = (
     "ralph.guard.",
     "ralph.interfaces.hooks.",
     "ralph.config.project_search",
+    "ralph.operations.agreement",
     "ralph.operations.atomic_files",
     "ralph.adapters.files",
     "ralph.adapters.trust_store",

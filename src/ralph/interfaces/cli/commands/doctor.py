@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 HELP = """Check everything a run here depends on: the agents (installed? which version? logged in? do they know the flags?),
 sandboxes, git, disk space and settings. Nothing is changed and no tokens are spent: an agent's own program says whether
-it is logged in, or the keys and files that exist do.
+it is logged in, or the keys and files that exist do. In a project that is not trusted, no program is started that its
+settings name.
 
 \b
-Exit codes: 0 ready to run · 2 the settings are wrong
+Exit codes: 0 ready to run · 2 the settings are wrong, or the project is not trusted
             4 the configured agent, or something else that a run needs, does not work
 
 \b

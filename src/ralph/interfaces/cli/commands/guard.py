@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -81,10 +80,11 @@ def command(
 
 
 def _rules(project_dir: Path | None, packs: tuple[str, ...], cwd: str) -> GuardRules:
-    from ralph.config.loading import load
     from ralph.config.root import find_root
+    from ralph.operations.trust import read_agreed
 
-    settings = load(find_root(Path.cwd(), project_dir).state, environ=os.environ).settings.guard
+    sources, _ = read_agreed(find_root(Path.cwd(), project_dir).state)
+    settings = sources.load().settings.guard
     return GuardRules(
         allow=settings.allow,
         packs=frozenset((*settings.packs, *packs)),

@@ -1,0 +1,36 @@
+"""Whether the user has agreed to what a project asks for. Hooks import this: it needs the standard library only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ralph.adapters.trust_store import trusted_digests
+from ralph.domain.trust.demand import Demand, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["Demand"]
+
+VARIABLE = "RALPH_TRUST"
+"""``1``: to everything; or the digests of what was agreed to, which an agent's ralph inherits."""
+_YES = frozenset({"1", "true", "yes", "on"})
+
+
+def is_waived(environ: Mapping[str, str]) -> bool:
+    """For scripts and tests, which run what they have looked at."""
+    return environ.get(VARIABLE, "").strip().lower() in _YES
+
+
+def not_agreed(
+    project: str, demands: Iterable[Demand], environ: Mapping[str, str]
+) -> tuple[tuple[Demand, ...], int]:
+    """What the user has not agreed to in the project at this real path, and the number of what they have."""
+    asked = tuple(demands)
+    agreed = trusted_digests(project, environ) | set(environ.get(VARIABLE, "").split(","))
+    new = tuple(demand for demand in asked if digest_of(project, demand) not in agreed)
+    return new, len(asked) - len(new)
+
+
+def is_agreed(project: str, demand: Demand, environ: Mapping[str, str]) -> bool:
+    return is_waived(environ) or not not_agreed(project, [demand], environ)[0]
