@@ -28,5 +28,13 @@ def main() -> None:
     sys.exit(code)
 
 
+def _leave_here() -> None:
+    """``python -m`` looks for modules in the current directory first, which may be anyone's."""
+    package = __file__.rpartition("/")[0].rpartition("/")[0]
+    if not sys.flags.safe_path and sys.path[0] != package:
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _leave_here()
     main()

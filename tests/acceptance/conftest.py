@@ -43,10 +43,15 @@ class Project:
         return self.program(name, f'exec {shlex.join(fake)} "$@"\n')
 
     def program(self, name: str, body: str) -> Path:
-        path = self.programs / name
+        """On PATH, and beside its script by a link: in a sandbox a folder on PATH is read-only."""
+        path = self.programs / "bin" / name
+        path.parent.mkdir(exist_ok=True)
         path.write_text(f"#!/bin/sh\n{body}")
         path.chmod(0o755)
-        return path
+        link = self.programs / name
+        if not link.is_symlink():
+            link.symlink_to(Path("bin", name))
+        return link
 
     def ralph(
         self,
@@ -71,7 +76,7 @@ class Project:
         return ran
 
     def env(self, **more: str) -> dict[str, str]:
-        path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
+        path = f"{self.programs / 'bin'}{os.pathsep}{os.environ['PATH']}"
         return {**os.environ, "PATH": path, "PYTHONUTF8": "1", **self.environment, **more}
 
     def prompt(self, iteration: int) -> str:

@@ -488,7 +488,8 @@ def test_another_agent_does_not_get_the_model_either_unless_it_is_named(
     else:
         project.ralph("task", "create", "T-1", "s", "x", "--outcome", "x", "--acceptance", "y", check=0)
     for name in ("amp", "codex"):
-        project.program(name, 'cat > /dev/null; echo "$@" > "$0.arguments"; exit 9\n')
+        arguments = project.programs / f"{name}.arguments"
+        project.program(name, f'cat > /dev/null; echo "$@" > "{arguments}"; exit 9\n')
     project.ralph(*words, "--agent", "amp", "-n" if "plan" in words else "-m", "1")
     project.ralph(*words, "--agent", "codex", "--model", "gpt", "-n" if "plan" in words else "-m", "1")
     assert "opus" not in (project.programs / "amp.arguments").read_text()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
 
+import ralph
 from ralph.adapters.isolation.container import ContainerSandbox
 from ralph.adapters.isolation.runner import IsolatedRunner, keep_open
 from ralph.adapters.isolation.sandbox import Sandbox
@@ -71,7 +75,7 @@ def test_programs_that_the_agent_puts_on_the_path_are_never_run_outside(
         case "empty":
             entry, where = "", "."
         case _:
-            pass
+            (confined.root / folder).rmdir()  # it does not exist yet; if it did, it would be read-only
     script = plant(where, mark)
     if folder == "linked":
         script += "\nrm linked; ln -s planted linked"
@@ -82,7 +86,7 @@ def test_programs_that_the_agent_puts_on_the_path_are_never_run_outside(
         scm={"command": "git", "tasks": ["commit"]},
         notify=["touch notified"],
     )
-    path = os.pathsep.join((entry, str(confined.programs), os.environ["PATH"]))
+    path = os.pathsep.join((entry, str(confined.programs / "bin"), os.environ["PATH"]))
     for proof in ("strict", "trusting"):  # the one runs our git much, the other lets the work be committed
         arguments = ("--guardrail", "test -d .", "--proof", proof, "-m", "2")
         ran = confined.ralph("run", "-p", PROMPT, "--sandbox", *arguments, PATH=path)
@@ -100,7 +104,7 @@ def test_a_repositorys_path_and_loader_variables_reach_the_agent_and_nothing_out
         subprocess.run(["sh", "-c", script], cwd=confined.root, check=True)
     (confined.root / "rc").write_text(f"echo rc >> {mark}\n")
     variables = {
-        "PATH": f"bin:{confined.programs}:{os.environ['PATH']}",
+        "PATH": f"bin:{confined.programs}/bin:{os.environ['PATH']}",
         "LD_PRELOAD": f"{confined.root}/e.so",
         "BASH_ENV": "./rc",
         "ENV": "./rc",
@@ -220,3 +224,117 @@ def test_a_program_is_taken_only_where_every_link_on_the_way_is_out_of_reach(tmp
     own = OwnPrograms({"PATH": os.pathsep.join((*bad, good))}, (reach,))
     assert reach.name not in own.environment["PATH"].replace(str(tmp_path / "real" / ".." / "reach"), "")
     assert OwnPrograms({"PATH": os.pathsep.join(bad)}, (reach,)).find("tool") is None
+
+
+# --- ralph itself, and folders on PATH ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed_inside(confined: Project) -> Path:
+    """The project's own virtual environment, with ralph in it."""
+    environment = confined.root / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--clear", environment], check=True)
+    (site,) = environment.glob("lib/python*/site-packages")
+    shutil.copytree(Path(ralph.__file__).parent, site / "ralph", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("click", "msgspec", "yaml"):
+        source = Path(importlib.import_module(name).__file__ or "").parent
+        shutil.copytree(source, site / name)
+    # What else ralph needs is found where it is installed for the tests.
+    (site / "tests.pth").write_text(f"{Path(click.__file__).parents[1]}\n")
+    (confined.root / ".gitignore").write_text(".venv\n")
+    return environment
+
+
+@needs_bwrap
+def test_where_ralph_itself_runs_from_is_read_only(
+    confined: Project, installed_inside: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "ESCAPED"
+    evil = f"open({str(mark)!r}, 'a').write(__name__)"
+    script = f"""
+        for file in .venv/lib/python*/site-packages/ralph/adapters/storage/receipts.py .venv/pyvenv.cfg; do
+            echo "{evil}" >> $file
+        done
+        echo "import os; {evil}" > .venv/lib/python3.11/site-packages/zz.pth
+        cp .venv/bin/python .venv/bin/python.new && mv .venv/bin/python.new .venv/bin/python
+        echo '#!/bin/sh' > .venv/bin/ls
+        mv .venv .venv2 && cp -r .venv2 .venv
+        mv .venv/lib .venv/lib2
+        echo "{evil}" > json.py; echo "{evil}" > statistics.py; mkdir -p textual; echo "{evil}" > textual/__init__.py
+        true
+    """
+    confined.agent([{"run": script}, {"say": DONE}])
+    environment = confined.env(
+        PATH=f"{installed_inside}/bin:{confined.env()['PATH']}", PYTHONPATH=str(confined.root)
+    )
+    python = str(installed_inside / "bin" / "python")
+    ran = subprocess.run(
+        [python, "-m", "ralph", "run", "-p", PROMPT, "--sandbox", "--guardrail", "test -f json.py"],
+        cwd=confined.root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert f"read-only, because ralph itself runs from there: {installed_inside}" in ran.stderr, ran.stderr
+    assert (confined.root / "json.py").exists()
+    assert not (installed_inside / "bin" / "ls").exists()
+    assert not (confined.root / ".venv2").exists()
+    assert not mark.exists(), ran.stderr
+    environment.pop("PYTHONPATH")
+    subprocess.run(
+        [python, "-m", "ralph", "status"], cwd=confined.root, env=environment, check=True, timeout=60
+    )
+    assert not mark.exists()
+
+
+@needs_bwrap
+def test_an_installation_behind_a_link_of_the_workspace_is_refused(
+    confined: Project, installed_inside: Path, tmp_path: Path
+) -> None:
+    installed_inside.rename(tmp_path / "venv")
+    installed_inside.symlink_to(tmp_path / "venv")
+    confined.agent([{"say": DONE}])
+    ran = subprocess.run(
+        [installed_inside / "bin" / "python", "-m", "ralph", "run", "-p", PROMPT, "--sandbox"],
+        cwd=confined.root,
+        env=confined.env(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert "by a link that the agent could change" in ran.stderr
+
+
+@needs_bwrap
+def test_a_folder_on_path_is_read_only_and_the_head_says_so(confined: Project, tmp_path: Path) -> None:
+    (tmp_path / "to-bin").symlink_to(confined.root / ".venv" / "bin")
+    (confined.root / "linked").symlink_to("/usr/bin")
+    script = """
+        touch .venv/bin/ls; mv .venv v; mv node_modules n; mkdir -p node_modules/.bin; touch node_modules/.bin/ls
+        rm -f linked; mkdir linked; touch linked/ls; mkdir -p later; touch later/ls; true
+    """
+    confined.agent([{"run": script}, {"say": DONE}])
+    folders = [confined.root / name for name in ("node_modules/.bin", "linked", "later")]
+    path = os.pathsep.join(("", str(tmp_path / "to-bin"), *map(str, folders), confined.env()["PATH"]))
+    ran = confined.ralph("run", "-p", PROMPT, "--sandbox", check=0, PATH=path)
+    assert f"read-only, because it is on your PATH: {confined.root}/.venv/bin" in ran.stderr
+    assert f"read-only, because it is on your PATH: {confined.root}/node_modules/.bin" in ran.stderr
+    assert f"the agent may create it: {confined.root}/later" in ran.stderr
+    assert "your PATH has an empty entry" in ran.stderr
+    assert not (confined.root / ".venv" / "bin" / "ls").exists()
+    assert not (confined.root / "node_modules" / ".bin" / "ls").exists()
+    assert (confined.root / "linked").readlink() == Path("/usr/bin")
+    assert "put back" in ran.stderr
+
+
+@needs_bwrap
+def test_a_workspace_that_is_on_path_itself_is_refused(confined: Project) -> None:
+    confined.agent([{"say": DONE}])
+    path = f"{confined.root}{os.pathsep}{confined.env()['PATH']}"
+    ran = confined.ralph("run", "-p", PROMPT, "--sandbox", check=2, PATH=path)
+    assert "it is on your PATH" in ran.stderr
+    assert "take it off PATH" in ran.stderr

@@ -7,7 +7,7 @@ They come from the PATH that ralph was started with, never from settings. A fold
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from ralph.domain.sandbox.own_environment import own_variables
@@ -40,37 +40,58 @@ class OwnPrograms:
 
     def is_reached(self, path: str) -> bool:
         """Whether anyone who may write in the reach decides what ``path`` is: it, or a link on the way to it, is there."""
-        at, links = "/", 0
-        waiting = path.split("/")[::-1]
-        while waiting:
-            part = waiting.pop()
-            if part in ("", "."):
-                continue
-            if part == "..":
-                at = os.path.dirname(at)  # noqa: PTH120 no link is left in it
-                continue
-            at = f"{at.rstrip('/')}/{part}"
-            if any(at == folder or at.startswith(f"{folder}/") for folder in self._reach):
-                return True
-            try:
-                target = os.readlink(at)  # noqa: PTH115 asked several times for every program
-            except OSError:
-                continue
-            links += 1
-            if links > _MOST_LINKS:
-                return True
-            waiting += target.split("/")[::-1]
-            at = "/" if target.startswith("/") else os.path.dirname(at)  # noqa: PTH120
-        return False
+        return any(
+            at == folder or at.startswith(f"{folder}/") for at, _ in _steps(path) for folder in self._reach
+        )
+
+    @cached_property
+    def reached_folders(self) -> tuple[str, ...]:
+        """Folders on PATH where others write."""
+        return tuple(folder for folder in self._listed if folder.startswith("/") and self.is_reached(folder))
+
+    @cached_property
+    def vague_folders(self) -> tuple[str, ...]:
+        """Entries of PATH that mean another folder wherever one is."""
+        return tuple(folder for folder in self._listed if not folder.startswith("/"))
+
+    @cached_property
+    def _listed(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self._environ.get("PATH") or os.defpath).split(os.pathsep)))
 
     @cached_property
     def _folders(self) -> tuple[str, ...]:
-        listed = (self._environ.get("PATH") or os.defpath).split(os.pathsep)
-        return tuple(
-            folder
-            for folder in dict.fromkeys(listed)
-            if folder.startswith("/") and not self.is_reached(folder)
-        )
+        left_out = {*self.reached_folders, *self.vague_folders}
+        return tuple(folder for folder in self._listed if folder not in left_out)
 
     def _is_program(self, path: str) -> bool:
         return os.path.isfile(path) and os.access(path, os.X_OK) and not self.is_reached(path)  # noqa: PTH113
+
+
+def links_to(path: str) -> list[str]:
+    """The links on the way to ``path``, each by its real place."""
+    return [at for at, is_link in _steps(path) if is_link]
+
+
+def _steps(path: str) -> Iterator[tuple[str, bool]]:
+    """Each file and folder that the kernel looks up for ``path``, by its real place, and whether it is a link."""
+    at, links = "/", 0
+    waiting = path.split("/")[::-1]
+    while waiting:
+        part = waiting.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            at = os.path.dirname(at)  # noqa: PTH120 no link is left in it
+            continue
+        at = f"{at.rstrip('/')}/{part}"
+        try:
+            target = os.readlink(at)  # noqa: PTH115 asked several times for every program
+        except OSError:
+            yield at, False
+            continue
+        yield at, True
+        links += 1
+        if links > _MOST_LINKS:
+            return
+        waiting += target.split("/")[::-1]
+        at = "/" if target.startswith("/") else os.path.dirname(at)  # noqa: PTH120

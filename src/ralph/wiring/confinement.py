@@ -194,7 +194,8 @@ async def confinement_of(
         )
     from ralph.adapters.isolation.choice import choose_sandbox
     from ralph.adapters.isolation.outside import GitTraps, KeptLinks, exposed_commands
-    from ralph.adapters.isolation.places import protected_paths
+    from ralph.adapters.isolation.own_places import links_on_path, own_notes
+    from ralph.adapters.isolation.places import project_places, protected_paths
     from ralph.adapters.isolation.sandbox import Site
 
     programs = (*launch.agents.programs, *launch.programs)
@@ -213,20 +214,24 @@ async def confinement_of(
         own=own,
         report=report,
     )
-    chosen = await choose_sandbox(asked, site, policy_of(settings.sandbox), runner)
+    policy = policy_of(settings.sandbox)
+    chosen = await choose_sandbox(asked, site, policy, runner)
     if chosen.sandbox is None:
         return Confinement(notes=(chosen.why,))
     traps = GitTraps(launch.root.workspace, report)
     traps.require_none()
-    links = KeptLinks(protected_paths(site, site.needs), report)
+    links = KeptLinks((*protected_paths(site, site.needs), *links_on_path(own)), report)
 
     def tidy() -> None:
         traps.remove()
         links.restore()
 
     outside = {"notify": settings.notify, "scm": (settings.scm.command,) if settings.scm is not None else ()}
-    exposed = exposed_commands(launch.root.workspace, outside)
-    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *exposed), tidy)
+    notes = (
+        *own_notes(site, project_places(site, policy, site.needs)),
+        *exposed_commands(launch.root.workspace, outside),
+    )
+    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *notes), tidy)
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 from ralph.adapters.files import is_true
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.machine import machine_places
+from ralph.adapters.isolation.own_places import own_places
 from ralph.adapters.isolation.place import How, Place, as_places, is_in, is_redirectable
 from ralph.adapters.isolation.record import record_places
 from ralph.adapters.isolation.sandbox import Site
@@ -54,6 +55,7 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     found += record_places(site, workspace)
     made = filter(Path.exists, site.writable)  # the others are, before the first session
     found += as_places(How.WRITABLE, (_target(path, writable, str(path)) for path in made))
+    found += own_places(site, found)
     return _in_order(found)
 
 

@@ -5,6 +5,7 @@ Each kind of run loads only what it needs.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -205,7 +206,12 @@ async def open_run(
     from ralph.adapters.clock import SystemClock
     from ralph.adapters.control.run_control import RunControl
     from ralph.wiring import assembly
+    from ralph.wiring.confinement import asks_for_sandbox, own_programs_of
 
+    if asks_for_sandbox(launch):
+        from ralph.adapters.isolation.own_places import leave_reach
+
+        leave_reach(own_programs_of(launch, os.environ))
     control = RunControl(SystemClock())
     async with assembly.open_run(
         launch, control, listeners, complain=complain, listeners_for=listeners_for
