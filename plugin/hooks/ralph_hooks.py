@@ -162,18 +162,6 @@ The only module that does either. It imports little of the standard library, and
         except OSError:
             return False
 
-    def point_link(link: Path, target: Path) -> None:
-        """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
-        from contextlib import suppress
-
-        relative = os.path.relpath(target, link.parent)
-        with suppress(FileExistsError):
-            link.symlink_to(relative)
-            return
-        if link.is_symlink():
-            link.unlink(missing_ok=True)
-            link.symlink_to(relative)
-
     def open_plain(path: Path | str, *, follow: bool = True, folder: int | None = None) -> BinaryIO:
         """Open a plain file to read. Raises OSError for a pipe or a device, which might never end, as for any other error.
 

@@ -10,13 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from ralph.adapters.files import read_plain
+from ralph.adapters import beneath
 from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.processes.redaction import Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.storage.board_reader import BoardRules
 from ralph.adapters.storage.feed import Feed
+from ralph.adapters.storage.places import run_folder
 from ralph.adapters.storage.run_files import load_request
 from ralph.adapters.storage.wire import restore
 from ralph.adapters.workspace.changes import GitChanges
@@ -86,7 +87,7 @@ class Watch:
 def run_budget(state_folder: Path, run_id: str) -> Budget:
     """The limits that a run was started with; none if that is unknown."""
     try:
-        limits = load_request(state_folder / "runs" / run_id).settings.get("limits")
+        limits = load_request(run_folder(state_folder, run_id)).settings.get("limits")
     except RalphError:
         return Budget()
     if not isinstance(limits, dict):
@@ -156,9 +157,8 @@ def prompt_of(state_folder: Path, iteration: IterationView) -> str:
         state_folder / "runs" / Path(*Path(iteration.prompt_file).parts[-2:])
     )  # the project may have moved since
     try:
-        if not path.resolve().is_relative_to((state_folder / "runs").resolve()):
-            return iteration.prompt
-        text = read_plain(path, 4 * PROMPT_CHARS).decode(errors="replace")[:PROMPT_CHARS]
-    except (OSError, RuntimeError):  # a circle of links
+        text = beneath.read_plain(path, 4 * PROMPT_CHARS, state_folder).decode(errors="replace")
+    except (OSError, ValueError):
         return iteration.prompt
+    text = text[:PROMPT_CHARS]
     return Redactor(secrets_in(os.environ)).redact(text)

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.files import point_link, write_atomic
+from ralph.adapters.files import write_atomic
 from ralph.adapters.storage.database import MIGRATIONS, open_database, open_state_database
 from ralph.adapters.storage.elapsed import Elapsed
 from ralph.adapters.storage.journal import SqliteJournal, TakenUp
+from ralph.adapters.storage.run_links import point_link
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
 from ralph.domain.agent.events import SessionStarted, Text, Usage, UsageReported
 from ralph.domain.holder import Owner

@@ -8,7 +8,8 @@ import pytest
 
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.adapters.storage.run_removal import Belongings, belongings, compact_record, remove_run, run_folder
+from ralph.adapters.storage.places import run_folder
+from ralph.adapters.storage.run_removal import Belongings, belongings, compact_record, remove_run
 from ralph.domain.holder import Owner
 from ralph.domain.loop.events import IterationStarted
 from ralph.domain.loop.state import LoopState
@@ -45,10 +46,10 @@ def test_what_a_run_left_is_counted_without_following_links(folder: Path) -> Non
     outside = folder.parent / "big"
     outside.write_text("x" * 10_000)
     (folder / "runs" / "old" / "link").symlink_to(outside)
-    found = belongings(folder / "runs" / "old")
+    found = belongings(folder, "old")
     assert found.files == 2
     assert found.bytes < 1000
-    assert belongings(folder / "absent") == Belongings(0, 0)
+    assert belongings(folder, "absent") == Belongings(0, 0)
 
 
 def test_folder_rows_and_links_go_together_and_the_rest_stays(folder: Path) -> None:
@@ -62,7 +63,7 @@ def test_folder_rows_and_links_go_together_and_the_rest_stays(folder: Path) -> N
 
 
 def test_a_folder_that_cannot_be_removed_keeps_its_row(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> None:
+    def refuse(path: Path, *, dir_fd: int) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("shutil.rmtree", refuse)

@@ -19,6 +19,7 @@ OPENED = {
     "adapters/beneath.py": "walks to where they are",
     "adapters/bus/message_bus.py": "locks and appends what it reads",
     "config/project_search.py": "looks at a marker before any adapter is loaded",
+    "adapters/trust_store.py": "locks and replaces the file of the trusted projects",
     "adapters/signals/folder_watch.py": "watches folders, opens no file",
     "interfaces/hooks/session_files.py": "locks and writes what it reads",
 }

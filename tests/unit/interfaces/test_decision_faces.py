@@ -26,6 +26,7 @@ from ralph.interfaces.tui.columns import IterationColumns
 from ralph.interfaces.tui.details import iteration_lines
 from ralph.interfaces.tui.stream_text import StreamText
 from ralph.interfaces.web.page_data import event_data, iteration_data
+from ralph.operations.runs.files import RunFiles
 
 LOOK = Look(max_lines=None, max_chars=None, color=True)
 ENDED = RunEnded(Outcome.CANCELLED, "", 1, Spend(), 1.0)
@@ -103,7 +104,7 @@ def github(events: list[LoopEvent]) -> Said:
 
 
 def show(events: list[LoopEvent]) -> Said:
-    return IterationText(LOOK, Path()).lines(folded(events))[-1], ""
+    return IterationText(LOOK, RunFiles(Path(), "run")).lines(folded(events))[-1], ""
 
 
 def tui_stream(events: list[LoopEvent]) -> Said:

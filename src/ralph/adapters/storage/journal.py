@@ -10,9 +10,11 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Self
 
-from ralph.adapters.files import close_folder, make_private_folder, point_link, write_private
+from ralph.adapters import beneath
+from ralph.adapters.files import close_folder, write_private
 from ralph.adapters.storage.database import BUSY_TIMEOUT, DAMAGED, Statement, store_errors, transaction
-from ralph.adapters.storage.places import recorded
+from ralph.adapters.storage.places import recorded, run_folder
+from ralph.adapters.storage.run_links import forget_links, point_link
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state, restore
 from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
 from ralph.domain.agent.transcript import PriceOf, unpriced
@@ -87,7 +89,7 @@ class SqliteJournal:
     ) -> None:
         self._folder = folder
         self._path = folder / "ralph.db"
-        self._run_folder = folder / "runs" / run_id
+        self._run_folder = run_folder(folder, run_id)
         self._run_id = run_id
         self._iteration = 0
         self._events: list[tuple[str, int, float, str, bytes]] = []
@@ -104,7 +106,7 @@ class SqliteJournal:
         with store_errors(folder):
             self._file = self._path.stat().st_ino
             self._log_bytes = 0
-            make_private_folder(self._run_folder)
+            beneath.make_folder(self._run_folder, folder)
             close_folder(self._run_folder)
 
     def begin(
@@ -114,7 +116,7 @@ class SqliteJournal:
         self._has_links = not parent_id
         if self._has_links:
             with store_errors(self._folder):
-                _forget_links(self._folder)
+                forget_links(self._folder)
         place = recorded(root, self._folder.parent)
         given = (self._run_id, profile, agent, place, json.dumps(options), encode_state(LoopState()))
         values = (*given, self._last_at, self._last_at, *astuple(self._owner), parent_id)
@@ -186,7 +188,7 @@ class SqliteJournal:
             self._run_folder / f"prompt_{name}.txt", self._run_folder / f"agent_{name}.ndjson"
         )
         with store_errors(files.prompt):
-            files.prompt.unlink(missing_ok=True)  # an agent may have put a link there
+            beneath.remove(files.prompt, self._run_folder)  # an agent may have put a link there
             write_private(files.prompt, prompt.encode())
             if not purpose:
                 self._link(f"prompt_{iteration:03}.txt", files.prompt)
@@ -351,11 +353,3 @@ class SqliteJournal:
         self._events.clear()
         self._statements.clear()
         self._event_bytes = 0
-
-
-def _forget_links(folder: Path) -> None:
-    """The links of an older run would look like results of this one."""
-    for pattern in ("guardrail_*.log", "prompt_*.txt"):
-        for link in folder.glob(pattern):
-            if link.is_symlink():
-                link.unlink(missing_ok=True)

@@ -6,8 +6,18 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from ralph.errors import StoreError
+
 STATE_FOLDER = ".ralph"
 _IN_STATE = f"/{STATE_FOLDER}/"
+
+
+def run_folder(state_folder: Path, run_id: str) -> Path:
+    """Raises StoreError for a name that would lead elsewhere: a record may come from anywhere."""
+    if run_id in ("", ".", "..") or "/" in run_id or "\0" in run_id:
+        message = f"the record contains a run with an invalid name: {run_id!r}"
+        raise StoreError(message, hint="It was left alone.")
+    return state_folder / "runs" / run_id
 
 
 def recorded(path: Path, project: Path) -> str:

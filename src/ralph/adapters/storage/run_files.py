@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ralph.adapters.files import write_atomic
+from ralph.adapters import beneath
 from ralph.adapters.storage.places import located, recorded
 from ralph.errors import StoreError
 
 VERSION = 2
+MOST_BYTES = 100_000_000
 NEW_RUN = "start a new run with `ralph run`"
 PATHS = ("promptFile", "ralphDir", "taskFolder", "folder")
 """The arguments that are paths. Those inside the project are kept relative to it: see ``places``."""
@@ -48,7 +49,7 @@ def save_request(folder: Path, request: RunRequest) -> None:
         "byProgram": request.by_program,
     }
     path = folder / "request.json"
-    write_atomic(path, json.dumps(content, indent=1) + "\n")
+    beneath.write_atomic(path, json.dumps(content, indent=1) + "\n", _state_of(folder))
 
 
 def save_flags(folder: Path, flags: Sequence[tuple[Sequence[str], object, str]]) -> None:
@@ -64,7 +65,7 @@ def save_flags(folder: Path, flags: Sequence[tuple[Sequence[str], object, str]])
 def load_request(folder: Path) -> RunRequest:
     path = folder / "request.json"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(beneath.read_plain(path, MOST_BYTES, _state_of(folder)))
         if content["version"] != VERSION:
             message = f"{path} was written by another version of ralph ({content['version']})"
             raise StoreError(message, hint=NEW_RUN)
@@ -89,9 +90,13 @@ def load_request(folder: Path) -> RunRequest:
         raise StoreError(message, hint=NEW_RUN) from error
 
 
-def _project_of(run_folder: Path) -> Path:
+def _state_of(run_folder: Path) -> Path:
     """``<project>/.ralph/runs/<id>``"""
-    return run_folder.absolute().parent.parent.parent
+    return run_folder.absolute().parent.parent
+
+
+def _project_of(run_folder: Path) -> Path:
+    return _state_of(run_folder).parent
 
 
 def _kept(key: str, value: object, project: Path) -> object:
@@ -122,5 +127,6 @@ def write_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) -
         run = dict(zip(("run", "profile", "agent", "root", "started_at", "ended_at"), row, strict=True))
         run["root"] = str(located(run["root"], _project_of(run_folder)))
         events = [decode_event(data) for (data,) in database.execute(query, (run_id, *KINDS))]
-        write_atomic(path, json.dumps(receipt(run, events), indent=1) + "\n")
+        text = json.dumps(receipt(run, events), indent=1) + "\n"
+        beneath.write_atomic(path, text, _state_of(run_folder))
     return path

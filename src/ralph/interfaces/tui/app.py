@@ -30,6 +30,7 @@ from ralph.interfaces.tui.logs import LogsDialog
 from ralph.interfaces.tui.main_screen import MainScreen
 from ralph.interfaces.tui.requests import Requests
 from ralph.interfaces.tui.table import Table
+from ralph.operations.runs.files import RunFiles
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch, open_feed, prompt_of
 
 DARK, LIGHT = "textual-dark", "textual-light"
@@ -268,7 +269,7 @@ class RalphApp(Requests, App[None]):
 
     def action_logs(self) -> None:
         if run := self.watched_run():
-            self.push_screen(LogsDialog(self.record.state_folder / "runs" / run.id))
+            self.push_screen(LogsDialog(RunFiles(self.record.state_folder, run.id)))
 
     async def action_other_run(self, by: int) -> None:
         try:

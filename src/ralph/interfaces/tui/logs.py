@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
@@ -19,38 +17,32 @@ from ralph.interfaces.tui.lines import LONGEST_LINE, Kind, Line
 from ralph.interfaces.tui.marks import dim, line
 from ralph.interfaces.tui.stream_view import StreamView
 from ralph.interfaces.tui.table import Column, Table
+from ralph.operations.runs.files import RunFiles
 
 END_BYTES = 256 * 1024
 MOST_FILES = 5_000
 
 
 class LogFile(NamedTuple):
-    path: Path
+    name: str
     size: int
     changed_at: float
 
 
-def files_of(folder: Path) -> list[LogFile]:
+def logs_of(files: RunFiles) -> list[LogFile]:
     """Newest first. Files may come and go meanwhile."""
-    found: list[LogFile] = []
-    try:
-        entries = list(folder.iterdir())[:MOST_FILES]
-    except OSError:
-        return []
-    for path in entries:
-        try:
-            status = path.lstat()
-        except OSError:
-            continue
-        if stat.S_ISREG(status.st_mode):  # a pipe would block, a link would lead elsewhere
-            found.append(LogFile(path, status.st_size, status.st_mtime))
-    return sorted(found, key=lambda file: (-file.changed_at, file.path.name))
+    found = [
+        LogFile(name, status.st_size, status.st_mtime)
+        for name in files.names()[:MOST_FILES]
+        if (status := files.status(name)) is not None
+    ]
+    return sorted(found, key=lambda file: (-file.changed_at, file.name))
 
 
-def end_of(path: Path) -> list[Line]:
+def end_of(files: RunFiles, name: str) -> list[Line]:
     """The end of the file as lines, and how much was left out."""
     try:
-        with path.open("rb") as file:
+        with files.open(name) as file:
             size = file.seek(0, 2)
             start = max(0, size - END_BYTES)
             file.seek(start)
@@ -69,24 +61,24 @@ class LogsDialog(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "back", "Back")]
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, files: RunFiles) -> None:
         super().__init__()
-        self._folder = folder
+        self._files = files
 
     def compose(self) -> ComposeResult:
         columns: Sequence[Column[LogFile]] = (
-            Column("file", 0, lambda file: Content(line(file.path.name))),
+            Column("file", 0, lambda file: Content(line(file.name))),
             Column("bytes", 12, lambda file: Content(f"{file.size:,}"), right=True),
         )
         with Vertical(classes="dialog large"):
-            yield Static(dim(str(self._folder)), id="log-name")
-            yield Table(columns, lambda file: file.path, empty="no files here", id="log-files")
+            yield Static(dim(str(self._files.folder)), id="log-name")
+            yield Table(columns, lambda file: file.name, empty="no files here", id="log-files")
             yield StreamView(id="log-text")
 
     def on_mount(self) -> None:
         self.query_one("#log-text").display = False
         table = self.query_one("#log-files", Table)
-        table.show(files_of(self._folder))
+        table.show(logs_of(self._files))
         table.focus()
 
     def on_table_chosen(self, event: Table.Chosen) -> None:
@@ -95,10 +87,10 @@ class LogsDialog(ModalScreen[None]):
         assert isinstance(file, LogFile)
         view = self.query_one("#log-text", StreamView)
         self.query_one("#log-files").display = False
-        self.query_one("#log-name", Static).update(Content(line(file.path.name)))
+        self.query_one("#log-name", Static).update(Content(line(file.name)))
         view.display = True
         view.clear()
-        self.call_after_refresh(view.add, end_of(file.path))
+        self.call_after_refresh(view.add, end_of(self._files, file.name))
         view.focus()
 
     def action_back(self) -> None:
@@ -107,7 +99,7 @@ class LogsDialog(ModalScreen[None]):
             self.dismiss()
             return
         view.display = False
-        self.query_one("#log-name", Static).update(dim(str(self._folder)))
+        self.query_one("#log-name", Static).update(dim(str(self._files.folder)))
         table = self.query_one("#log-files", Table)
         table.display = True
         table.focus()

@@ -12,6 +12,7 @@ from ralph.adapters.storage.run_reader import RunReader, open_reader
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.runs import LAST, RunView, match_runs
 from ralph.errors import StoreError, UsageError
+from ralph.operations.runs.files import RunFiles
 
 if TYPE_CHECKING:
     from ralph.domain.loop.events import LoopEvent
@@ -118,9 +119,9 @@ def read_receipt(state_folder: Path, run: RunView) -> object:
     """What ``receipt.json`` says, as JSON values."""
     import json
 
-    path = state_folder / "runs" / run.id / "receipt.json"
+    files = RunFiles(state_folder, run.id)
     try:
-        with path.open("rb") as file:
+        with files.open("receipt.json") as file:
             return json.loads(file.read(MAX_RECEIPT + 1))
     except FileNotFoundError:
         has_ended = run.ended_at is not None
@@ -128,7 +129,7 @@ def read_receipt(state_folder: Path, run: RunView) -> object:
         message = f"run {run.id} has no receipt"
         raise UsageError(message, hint=hint) from None
     except (OSError, ValueError) as error:
-        message = f"cannot read {path}: {error}"
+        message = f"cannot read {files.folder / 'receipt.json'}: {error}"
         raise StoreError(message, hint="without --receipt the record itself is shown") from error
 
 
@@ -143,10 +144,14 @@ class AgentLogs:
         iteration: int | None = None,
         complain: Callable[[str], None],
     ) -> None:
-        self.folder = state_folder / "runs" / run_id
+        self._run = RunFiles(state_folder, run_id)
         self._iteration = iteration
         self._complain = complain
-        self._offsets: dict[Path, int] = {}
+        self._offsets: dict[str, int] = {}
+
+    @property
+    def folder(self) -> Path:
+        return self._run.folder
 
     @property
     def found(self) -> bool:
@@ -155,32 +160,28 @@ class AgentLogs:
 
     def new(self) -> Iterator[bytes]:
         """What was printed since the last call."""
-        for path in self._files():
-            while chunk := self._read(path):
-                self._offsets[path] += len(chunk)
+        for name in self._names():
+            while chunk := self._read(name):
+                self._offsets[name] += len(chunk)
                 yield chunk
 
-    def _files(self) -> list[Path]:
-        try:
-            files = list(self.folder.iterdir())
-        except OSError:
-            return []
-        found: list[tuple[int, int, str, Path]] = []
-        for file in files:
-            if match := _SESSION.fullmatch(file.name):
+    def _names(self) -> list[str]:
+        found: list[tuple[int, int, str, str]] = []
+        for name in self._run.names():
+            if match := _SESSION.fullmatch(name):
                 iteration, attempt = int(match[1]), int(match[2] or 1)
                 if self._iteration in (None, iteration):
-                    found.append((iteration, attempt, f"{match[3] or ''} {match[4] or ''}", file))
-        return [file for *_, file in sorted(found)]
+                    found.append((iteration, attempt, f"{match[3] or ''} {match[4] or ''}", name))
+        return [name for *_, name in sorted(found)]
 
-    def _read(self, path: Path) -> bytes:
-        offset = self._offsets.setdefault(path, 0)
+    def _read(self, name: str) -> bytes:
+        offset = self._offsets.setdefault(name, 0)
         try:
-            with path.open("rb") as file:
+            with self._run.open(name) as file:
                 file.seek(offset)
                 return file.read(CHUNK)
         except OSError as error:
-            self._complain(f"cannot read {path}: {error.strerror or error}")
+            self._complain(f"cannot read {self.folder / name}: {error.strerror or error}")
             return b""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ralph.adapters.storage.run_removal import belongings, compact_record, remove_run, run_folder
+from ralph.adapters.storage.run_removal import belongings, compact_record, remove_run
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views import runs as rules
 from ralph.domain.views.runs import RunView
@@ -53,7 +53,7 @@ def old_runs(state_folder: Path, *, keep: int | None, older_than_days: float | N
 
 
 def _with_size(state_folder: Path, runs: Iterable[RunView]) -> list[Removable]:
-    return [Removable(run, *belongings(run_folder(state_folder, run.id))) for run in runs]
+    return [Removable(run, *belongings(state_folder, run.id)) for run in runs]
 
 
 def remove_runs(state_folder: Path, runs: Sequence[Removable]) -> Removal:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ralph.adapters.storage.places import run_folder
 from ralph.adapters.storage.run_files import RunRequest, load_request
 from ralph.config.loading import load, recorded
 from ralph.config.root import STATE_FOLDER, Root, shares_record
@@ -39,7 +40,7 @@ def prepare_resume(
     """``iterations`` and ``flags`` replace the run's own; files that it may change are added to them."""
     extended = iterations is not None or any(tuple(path) not in NO_LIMITS for path, *_ in flags)
     run = resumable_run(root, reference, extended=extended)
-    request = load_request(root.state / STATE_FOLDER / "runs" / run.id)
+    request = load_request(run_folder(root.state / STATE_FOLDER, run.id))
     _require_resumable(run, request, root)
     given = _merge([*request.flags, *_iteration_flag(request, iterations), *flags])
     loaded = load(root.state, environ=os.environ, flags=given)

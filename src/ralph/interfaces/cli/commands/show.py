@@ -25,6 +25,7 @@ from ralph.interfaces.cli.options import json_option, print_json, project_dir_op
 from ralph.interfaces.cli.terminal import Look, colors_of, detect_look, marks_of
 
 if TYPE_CHECKING:
+    from ralph.operations.runs.files import RunFiles
     from ralph.operations.runs.read import RunRecord
 
 PROMPT_LINES = 5
@@ -49,6 +50,7 @@ Examples:
 @click.option("--receipt", is_flag=True, help="Print the run's receipt (receipt.json).")
 @project_dir_option
 def command(run: str, iteration: int | None, as_json: bool, receipt: bool, project_dir: Path | None) -> None:
+    from ralph.operations.runs.files import RunFiles
     from ralph.operations.runs.read import read_receipt, require_record
 
     with require_record(state_folder(project_dir)) as record:
@@ -60,7 +62,7 @@ def command(run: str, iteration: int | None, as_json: bool, receipt: bool, proje
         if as_json:
             _print_json(view, iterations)
         else:
-            _print_text(record.state_folder / "runs" / view.id, view, iterations)
+            _print_text(RunFiles(record.state_folder, view.id), view, iterations)
 
 
 def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationView]:
@@ -74,10 +76,10 @@ def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iter
         raise UsageError(message, hint=f"it has {view.iteration}")
 
 
-def _print_text(run_folder: Path, view: RunView, iterations: Iterator[IterationView]) -> None:
+def _print_text(files: RunFiles, view: RunView, iterations: Iterator[IterationView]) -> None:
     look = detect_look(sys.stdout)
     print("\n".join(_run_lines(view, look)))
-    text = IterationText(look, run_folder)
+    text = IterationText(look, files)
     for iteration in iterations:
         live = view.live and iteration.iteration == view.iteration
         print("\n".join(text.lines(iteration, live=live)))
@@ -154,8 +156,8 @@ def _moment(at: float) -> str:
 class IterationText:
     """One iteration as a block of lines: what was asked, done, found and decided."""
 
-    def __init__(self, look: Look, run_folder: Path) -> None:
-        self._run_folder = run_folder
+    def __init__(self, look: Look, files: RunFiles) -> None:
+        self._files = files
         self._marks = marks_of(look)
         self._colors = colors_of(look)
 
@@ -182,7 +184,7 @@ class IterationText:
     def _prompt(self, view: IterationView) -> list[str]:
         from ralph.operations.watch import prompt_of  # only for people
 
-        shown = _first_lines(prompt_of(self._run_folder.parent.parent, view), PROMPT_LINES)
+        shown = _first_lines(prompt_of(self._files.state_folder, view), PROMPT_LINES)
         where = f", {clean_line(view.prompt_file)}" if view.prompt_file else ""
         return [f"  prompt ({plural(view.prompt_chars, 'character')}{where})", *self._quoted(shown)]
 
@@ -229,8 +231,8 @@ class IterationText:
 
     def _log(self, recorded: str) -> str:
         """An earlier version recorded a link to the newest run's file; this run's file is in its folder."""
-        own = self._run_folder / Path(recorded).name
-        return str(own) if own.exists() else recorded
+        name = Path(recorded).name
+        return recorded if self._files.status(name) is None else str(self._files.folder / name)
 
     def _claims(self, view: IterationView) -> list[str]:
         return [f"  claimed: {clean_line(', '.join(view.claims))}"] if view.claims else []

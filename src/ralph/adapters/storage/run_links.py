@@ -1,0 +1,36 @@
+"""Links in ``.ralph/`` to the newest run's files, under their documented names."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ralph.adapters import beneath
+
+PATTERNS = ("guardrail_*.log", "prompt_*.txt")
+
+
+def point_link(link: Path, target: Path) -> None:
+    """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
+    relative = os.path.relpath(target, link.parent)
+    if beneath.read_link(link, link.parent):
+        beneath.remove(link, link.parent)
+    with suppress(FileExistsError):
+        link.symlink_to(relative)
+
+
+def forget_links(state_folder: Path, *, of: Path | None = None) -> None:
+    """The links of an older run would look like results of the next one. ``of``: only those into this run's folder."""
+    names = beneath.list_names(state_folder, state_folder)
+    for name in names:
+        link = state_folder / name
+        if not any(fnmatchcase(name, pattern) for pattern in PATTERNS):
+            continue
+        if (leads_to := beneath.read_link(link, state_folder)) and _is_of(of, state_folder / leads_to):
+            beneath.remove(link, state_folder)
+
+
+def _is_of(folder: Path | None, target: Path) -> bool:
+    return folder is None or target.parent == folder

@@ -1,0 +1,44 @@
+"""The files in a run's folder, for whoever shows them: plain ones only, wherever the record came from."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ralph.adapters import beneath
+from ralph.adapters.storage.places import run_folder
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """Nothing in it is reached through a link: it could lead to any file of the user's, which a face would then show."""
+
+    state_folder: Path
+    run_id: str
+
+    @property
+    def folder(self) -> Path:
+        """Raises StoreError for a run whose name would lead elsewhere."""
+        return run_folder(self.state_folder, self.run_id)
+
+    def names(self) -> list[str]:
+        """Empty if there is no such folder."""
+        try:
+            return beneath.list_names(self.folder, self.state_folder)
+        except OSError:
+            return []
+
+    def status(self, name: str) -> os.stat_result | None:
+        """Of a plain file; None if it is none, or not there."""
+        try:
+            found = beneath.status(self.folder / name, self.state_folder)
+        except OSError:
+            return None
+        return found if found is not None and stat.S_ISREG(found.st_mode) else None
+
+    def open(self, name: str) -> BinaryIO:
+        """To read. Raises OSError."""
+        return beneath.open_plain(self.folder / name, self.state_folder)
