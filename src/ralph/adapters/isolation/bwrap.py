@@ -20,9 +20,9 @@ from pathlib import Path
 from ralph.adapters.files import read_whole
 from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process
 from ralph.adapters.isolation.machine import GIT_SETTINGS
+from ralph.adapters.isolation.namespaces import NAMESPACES, try_namespaces
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.places import links_into_hidden, make_protected, places
-from ralph.adapters.isolation.programs import ask
 from ralph.adapters.isolation.proxy import AllowListProxy
 from ralph.adapters.isolation.record import record_links
 from ralph.adapters.isolation.sandbox import MARKS, Site, carry
@@ -33,7 +33,7 @@ from ralph.domain.sandbox.examination import Expected
 from ralph.domain.sandbox.git_secrets import without_secrets
 from ralph.domain.sandbox.kind import Network, SandboxKind
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
-from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
+from ralph.engine.ports import Command, Exit, ProcessRunner
 
 PROXY_PORT = 3128
 _LARGEST_SETTINGS = 1_000_000
@@ -41,11 +41,6 @@ _FIRST_FREE_PORT = 1024  # listening below needs a capability
 _OURS = "/run/ralph"
 _EMPTY = "empty"  # a device would be refused, and some tools take that for an error
 _INSIDE = Path(__file__).with_name("inside.py")
-_PROBE = Timeouts(total=20.0)
-_NAMESPACES = (
-    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try",
-    "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-)  # fmt: skip
 _PROC_READONLY = ("acpi", "asound", "bus", "driver", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
 _PROC_MASKED = ("kcore", "keys", "key-users", "kallsyms", "latency_stats", "sched_debug", "timer_list")
 # The shell ignores both signals for all that follows; inside.py restores them for the agent. Otherwise the first
@@ -61,7 +56,7 @@ async def trouble(site: Site, runner: ProcessRunner) -> str:
         return "bubblewrap is for Linux"
     if program is None:
         return "bwrap is not installed (package bubblewrap)"
-    return (await _try(program, runner))[1]
+    return (await try_namespaces(program, runner))[1]
 
 
 class BwrapSandbox:
@@ -115,7 +110,7 @@ class BwrapSandbox:
         )
 
     async def survey(self, runner: ProcessRunner) -> None:
-        self._can_disable_userns, _ = await _try(self._program, runner)
+        self._can_disable_userns, _ = await try_namespaces(self._program, runner)
         self._limiter = await self._make_limiter(runner)
         self._limiter.close()  # made again when it is needed
 
@@ -141,7 +136,7 @@ class BwrapSandbox:
         cwd = command.cwd.resolve()
         arguments = (
             self._program,
-            *_NAMESPACES,
+            *NAMESPACES,
             *(("--disable-userns",) if self._can_disable_userns else ()),
             *(("--seccomp", "9") if self._filter is not None else ()),
             *self._mounts(command),
@@ -279,27 +274,3 @@ def _mount(place: Place, empty: Path) -> tuple[str, ...]:
             return ("--tmpfs", path) if place.path.is_dir() else ("--ro-bind", str(empty), path)
         case _:
             return ("--ro-bind", real, path)
-
-
-async def _try(program: str, runner: ProcessRunner) -> tuple[bool, str]:
-    """Whether nested user namespaces can be disabled, and why no namespace can be created at all (empty: it can)."""
-    for extra in (("--disable-userns",), ()):
-        arguments = (*_NAMESPACES, *extra, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-        code, _, said = await ask(runner, program, *arguments, "--", "/bin/sh", "-c", ":", timeouts=_PROBE)
-        if code == 0:
-            return bool(extra), ""
-    why = (said or f"it ended with {code}").splitlines()[0].removeprefix("bwrap: ")
-    return False, f"bwrap cannot create namespaces here: {why}{_advice(why)}"
-
-
-def _advice(why: str) -> str:
-    """The usual reasons, most frequent first."""
-    if os.environ.get("RALPH_SANDBOX"):
-        return " (this already is a sandbox)"
-    restricted = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
-    if restricted.is_file() and restricted.read_text().strip() == "1":
-        return " (AppArmor restricts user namespaces: allow them for bwrap in its profile)"
-    disabled = Path("/proc/sys/kernel/unprivileged_userns_clone")
-    if disabled.is_file() and disabled.read_text().strip() == "0":
-        return " (kernel.unprivileged_userns_clone is 0)"
-    return " (user namespaces may be switched off in this kernel or container)" if "ermission" in why else ""
