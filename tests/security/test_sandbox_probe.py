@@ -31,6 +31,8 @@ at = 0
 while at < len(arguments) and arguments[at] != "--":
     if arguments[at : at + len(dropped)] == dropped:
         arguments[at : at + len(dropped)] = {instead!r}
+        if arguments[at - 2] == "--size":
+            del arguments[at - 2 : at]
     at += 1
 os.execv({bwrap!r}, ["bwrap", *arguments])
 """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import Choice, Kind, ListOf, Nullable, Reading, Text, Whole, setting
-from ralph.config.untrusted import FEWER, LOWER, rising
+from ralph.config.untrusted import FEWER, lower_than_usual, rising
 from ralph.domain.sandbox.kind import ASKABLE, AUTO, STRONGEST, Network, SandboxKind
 
 
@@ -31,15 +31,17 @@ class Host(Kind[str]):
 
 
 class Size(Kind[int | None]):
-    """Bytes, optionally with a unit; None for no limit."""
+    """Bytes, optionally with a unit; None for the usual limit, 0 for none."""
 
-    expected = "a size such as 512m or 4g (null: no limit)"
+    expected = "a size such as 512m or 4g (null: the usual one, 0: no limit)"
 
     def read(self, value: object, at: Reading) -> int | None:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | str):
             return cast(None, at.unexpected(value, self.expected))
+        if str(value).strip() == "0":
+            return 0
         from ralph.domain.sandbox.policy import parse_size
 
         try:
@@ -48,9 +50,9 @@ class Size(Kind[int | None]):
             return cast(None, at.unexpected(value, self.expected))
 
     def json_schema(self) -> dict[str, object]:
-        pattern = r"^\s*0*[1-9][0-9]{0,14}\s*[kKmMgGtT]?([iI]?[bB])?\s*$"
+        pattern = r"^\s*0\s*$|^\s*0*[1-9][0-9]{0,14}\s*[kKmMgGtT]?([iI]?[bB])?\s*$"
         text = {"type": "string", "pattern": pattern}
-        return {"anyOf": [text, {"type": "integer", "minimum": 1}, {"type": "null"}]}
+        return {"anyOf": [text, {"type": "integer", "minimum": 0}, {"type": "null"}]}
 
 
 def _is_as_strong(value: str | None, own: str | None) -> bool:
@@ -111,16 +113,23 @@ class SandboxSettings:
     memory: int | None = setting(
         Size(),
         None,
-        "Memory it may use; null: no limit.",
-        untrusted=LOWER,
+        "Memory it may use; null: three quarters of this machine's, if a control group can limit that; 0: no limit.",
+        untrusted=lower_than_usual(2 * 2**30),
         means="raises the limit of memory to",
     )
     pids: int | None = setting(
-        Nullable(Whole(minimum=1)),
+        Nullable(Whole(minimum=0)),
         None,
-        "Processes and threads at a time; null: no limit.",
-        untrusted=LOWER,
+        "Processes and threads at a time; null: 4096, or 64 for each processor; 0: no limit.",
+        untrusted=lower_than_usual(4096),
         means="raises the limit of processes to",
+    )
+    file_size: int | None = setting(
+        Size(),
+        None,
+        "Size of a file it may write; null: half of what is free on the workspace's disk; 0: no limit.",
+        untrusted=lower_than_usual(2**30),
+        means="raises the limit of a file's size to",
     )
     image: str | None = setting(
         Nullable(Text(filled=True)),

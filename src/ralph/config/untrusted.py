@@ -32,6 +32,11 @@ def LOWER_BUT_ZERO(value: int, own: int) -> bool:  # noqa: N802
     return own == 0 or 0 < value <= own
 
 
+def lower_than_usual(usual: int) -> Untrusted:
+    """A limit that 0 switches off. None is what this machine can bear, which is ``usual`` at least."""
+    return lambda value, own: own == 0 or (value is not None and 0 < value <= (own or usual))
+
+
 def HIGHER(value: float, own: float) -> bool:  # noqa: N802
     """A number of which more is stricter."""
     return value >= own

@@ -255,6 +255,6 @@ def policy_of(settings: SandboxSettings) -> SandboxPolicy:
         writable=settings.writable,
         readonly=settings.readonly,
         env=settings.env,
-        limits=Limits(settings.memory, settings.pids),
+        limits=Limits(settings.memory, settings.pids, settings.file_size),
         image=settings.image or "",
     )

@@ -8,6 +8,7 @@ that a plain profile leaves to root are read-only (``/proc/sys/kernel/core_patte
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import py_compile
 import shutil
@@ -18,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.files import read_whole
-from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process
+from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process, usual_limits
 from ralph.adapters.isolation.machine import GIT_SETTINGS
 from ralph.adapters.isolation.namespaces import NAMESPACES, try_namespaces
 from ralph.adapters.isolation.place import How, Place
@@ -47,6 +48,7 @@ _PROC_MASKED = ("kcore", "keys", "key-users", "kallsyms", "latency_stats", "sche
 # one would kill the sandbox, and the agent with it, before the agent could end in order.
 _UNINTERRUPTED = ("/bin/sh", "-c", 'trap "" INT TERM; exec "$@"', "ralph")
 _FILTERED = ("/bin/sh", "-c", 'trap "" INT TERM; filter=$1; shift; exec "$@" 9<"$filter"', "ralph")
+_numbers = itertools.count()
 
 
 async def trouble(site: Site, runner: ProcessRunner) -> str:
@@ -70,7 +72,8 @@ class BwrapSandbox:
         self._needs = site.needs
         self._program = site.own.find("bwrap") or "bwrap"
         self._can_disable_userns: bool | None = None  # not known yet
-        self._limiter = per_process(policy.limits, is_root=os.geteuid() == 0)
+        self._usual = usual_limits(site.workspace)
+        self._limiter = per_process(policy.limits, self._usual, is_root=os.geteuid() == 0)
         self._rules = _allowed(policy, host_rules(self._needs.hosts, self._let_in()))
         self._proxy: AllowListProxy | None = None
         self._folder = Path()  # what processes inside need from us, while it is open
@@ -99,12 +102,15 @@ class BwrapSandbox:
             place.path for place in places(self._site, self._policy, self._needs) if place.how is How.HIDDEN
         }
         variables = {*self._let_in(), *self._added(), *MARKS}
+        inside = self._limiter.inside
+        limits = (("data size", inside.memory), ("processes", inside.pids), ("file size", inside.file_size))
         return Expected(
             workspace=str(self._site.workspace),
             hidden=tuple(str(path) for path in (self._site.home.resolve(), Path("/tmp")) if path in hidden),  # noqa: S108
             readonly=("/", "/etc", "/usr"),
             namespaces=frozenset({"user", "pid", "ipc", "uts", "net", "mnt"}),
             variables=frozenset(variables),
+            limits={name: most for name, most in limits if most is not None},
             is_writable=os.access(self._site.workspace, os.W_OK),
             is_filtered=self._filter is not None,
         )
@@ -171,8 +177,8 @@ class BwrapSandbox:
         self._limiter.close()
 
     async def _make_limiter(self, runner: ProcessRunner) -> Limiter:
-        name = f"ralph-{self._site.run_id}"
-        return await limiter_for(self._policy.limits, name, runner, self._site.own)
+        name = f"ralph-{self._site.run_id}-{next(_numbers)}"
+        return await limiter_for(self._policy.limits, self._usual, name, runner, self._site.own)
 
     def _let_in(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
         return self._site.let_in(environ, (*self._needs.env, *self._policy.env))
@@ -189,6 +195,7 @@ class BwrapSandbox:
     def _mounts(self, command: Command) -> Iterator[str]:
         site, found = self._site, places(self._site, self._policy, self._needs)
         yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+        yield from (*self._room_in(Path("/dev/shm")), "--tmpfs", "/dev/shm", "--remount-ro", "/dev")  # noqa: S108
         for name in _PROC_READONLY:
             yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
         for name in _PROC_MASKED:
@@ -197,7 +204,8 @@ class BwrapSandbox:
         self._barred |= {place.path for place in found if place.how is How.BARRED}
         for place in found:
             shown = self._stand_ins.get(place.real, place.source)
-            yield from _mount(replace(place, source=shown), self._folder / _EMPTY)
+            mount = _mount(replace(place, source=shown), self._folder / _EMPTY)
+            yield from (*self._room_in(place.path), *mount) if mount[0] == "--tmpfs" else mount
         hidden = [place.path for place in found if place.how is How.HIDDEN]
         states = (site.home.resolve() / name for name in self._needs.state)
         known = (command.cwd, site.workspace, site.state_folder, *states)
@@ -217,6 +225,10 @@ class BwrapSandbox:
         for number, (source, _) in enumerate(self._copies()):
             yield from ("--ro-bind", str(source), f"{_OURS}/copy{number}")
 
+    def _room_in(self, folder: Path) -> tuple[str, ...]:
+        # Both options came with the same version of bubblewrap, but for one.
+        return self._limiter.room_in(folder, self._site.home.resolve()) if self._can_disable_userns else ()
+
     def _copies(self) -> list[tuple[Path, Path]]:
         home = self._site.home.resolve()
         return [(home / name, home / name) for name in self._needs.copied if (home / name).is_file()]
@@ -229,7 +241,7 @@ class BwrapSandbox:
             yield from (f"--proxy={_OURS}/proxy.sock", f"--port={PROXY_PORT}")
             yield from (f"--forward={port}" for port in _local_ports(self._rules))
         inside = self._limiter.inside
-        limits = (("--memory", inside.memory), ("--pids", inside.pids))
+        limits = (("--memory", inside.memory), ("--pids", inside.pids), ("--file-size", inside.file_size))
         yield from (f"{name}={limit}" for name, limit in limits if limit is not None)
         yield "--"
 

@@ -132,9 +132,9 @@ class ContainerSandbox:
             arguments.append(f"--user={os.geteuid()}:{os.getegid()}")
         if self._policy.network is Network.OFF:
             arguments.append("--network=none")
-        if limits.memory is not None:
+        if limits.memory:
             arguments += [f"--memory={limits.memory}", f"--memory-swap={limits.memory}"]
-        if limits.pids is not None:
+        if limits.pids:
             arguments.append(f"--pids-limit={limits.pids}")
         mounts = project_places(self._site, self._policy, self._needs)
         return (*arguments, *(f"--mount={_mount(place)}" for place in mounts if self._is_shown(place)))

@@ -3,7 +3,8 @@
 Run by path with ``python -I -S``: nothing of ralph, and few modules, because every process in a sandbox pays for
 them. It parses its arguments itself::
 
-    inside.py [--copy=FROM:TO] [--proxy=SOCKET] [--port=N] [--forward=N] [--memory=BYTES] [--pids=N] -- COMMAND…
+    inside.py [--copy=FROM:TO] [--proxy=SOCKET] [--port=N] [--forward=N] [--memory=BYTES] [--pids=N]
+              [--file-size=BYTES] -- COMMAND…
 
 ``--proxy`` is the socket that leads outside, ``--port`` where programs find it, ``--forward`` a port of the outer
 machine that the user allowed.
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 _CHUNK = 65536
 _LOOPBACK = "127.0.0.1"
+_LIMITS = {
+    "--memory": resource.RLIMIT_DATA,
+    "--pids": resource.RLIMIT_NPROC,
+    "--file-size": resource.RLIMIT_FSIZE,
+}
 _CANNOT_EXECUTE, _NOT_FOUND = 126, 127
 _CARRIED = "RALPH_INSIDE_"  # as in domain/sandbox/own_environment.py
 _MARKS = ("RALPH_RUN_ID", "RALPH_SPAWN_ID")  # by which ralph knows what it started
@@ -38,12 +44,13 @@ def main(arguments: list[str]) -> int:
         name, _, value = argument.partition("=")
         wanted.setdefault(name, []).append(value)
     command = arguments[end + 1 :]
+    end_first()
     for pair in wanted.get("--copy", ()):
         copy(*pair.split(":", 1))
     for proxy in wanted.get("--proxy", ()):
         start_bridge(proxy, int(wanted["--port"][0]), [int(port) for port in wanted.get("--forward", ())])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for name, which in (("--memory", resource.RLIMIT_DATA), ("--pids", resource.RLIMIT_NPROC)):
+    for name, which in _LIMITS.items():
         for value in wanted.get(name, ()):
             limit(which, int(value))
     # Ignored on the way in: only the agent gets them, not the sandbox around it.
@@ -82,6 +89,15 @@ def copy(source: str, target: str) -> None:
     with open(source, "rb") as reading, open(target, "wb") as writing:  # noqa: PTH123 pathlib takes as long as all the rest
         writing.write(reading.read())
     os.chmod(target, 0o600)  # noqa: PTH101
+
+
+def end_first() -> None:
+    """If memory runs out, what is in here ends before anything of the user's."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
+            file.write("1000")
+    except OSError:
+        pass  # a machine that forbids it decides by itself
 
 
 def limit(which: int, value: int) -> None:

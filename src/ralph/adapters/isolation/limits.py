@@ -1,8 +1,8 @@
-"""How much memory and how many processes a sandbox may use, by what this machine offers.
+"""How much memory, how many processes and how large files a sandbox may have, by what this machine offers.
 
-A control group limits the sum of all processes and is used where possible: by systemd for a user who is logged in,
-directly below our own where that is writable. Otherwise memory is limited per process, and the number of processes
-for every user but root, whose processes the kernel does not count.
+A control group limits the sum of all processes: directly below our own where that is writable, else, if the user asked
+for a limit, by systemd, which costs every process some time. Otherwise memory is limited per process, if the user asked
+for that, and the number of processes for every user but root, whose processes the kernel does not count.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.own_programs import OwnPrograms
@@ -20,56 +20,111 @@ from ralph.engine.ports import Command, ProcessRunner, Timeouts
 _GROUPS = Path("/sys/fs/cgroup")
 _PROBE = Timeouts(total=10.0)
 _REMOVAL_SECONDS = 2.0
+_FEWEST_PIDS, _PIDS_PER_PROCESSOR = 4096, 64
+_SMALLEST_FILE = 2**30
+_COUNTS_APART = (5, 14)  # since then processes are counted in each user namespace
+_OPTIONAL = ("memory.swap.max", "memory.memsw.limit_in_bytes")
+_SMALL_ROOM = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Limiter:
-    """Limits whatever starts behind ``prefix``. ``inside`` is what remains to be limited process by process."""
+    """Limits whatever starts behind ``prefix``. ``inside`` is what remains to be limited process by process.
+
+    ``room``: what folders in memory may hold in all; None: it is counted with the memory.
+    """
 
     promise: str
     inside: Limits = Limits()
     prefix: tuple[str, ...] = ()
-    group: Path | None = None
+    groups: tuple[Path, ...] = ()
+    room: int | None = None
 
     def wrap(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         return (*self.prefix, *argv)
 
+    def room_in(self, folder: Path, home: Path) -> tuple[str, ...]:
+        """For bwrap: how much an empty folder in memory may hold. The kernel's own limit is half of all memory, for each."""
+        if self.room is None:
+            return ()
+        if folder in (home, Path("/tmp")):  # noqa: S108 its own
+            size = self.room // 4
+        elif folder in (Path("/var/tmp"), Path("/dev/shm")):  # noqa: S108
+            size = self.room // 8
+        else:
+            size = min(_SMALL_ROOM, self.room // 8)
+        return ("--size", str(size))
+
     def close(self) -> None:
         give_up = time.monotonic() + _REMOVAL_SECONDS
-        while self.group is not None and time.monotonic() < give_up:
-            try:
-                self.group.rmdir()
-            except FileNotFoundError:
-                return
-            except OSError:  # its last process is still dying
-                time.sleep(0.01)
-            else:
-                return
+        for group in self.groups:
+            while time.monotonic() < give_up:
+                try:
+                    group.rmdir()
+                except FileNotFoundError:
+                    break
+                except OSError:  # its last process is still dying
+                    time.sleep(0.01)
+                else:
+                    break
 
 
-def per_process(limits: Limits, *, is_root: bool) -> Limiter:
-    """The kernel's limits on single processes."""
-    said = [f"{size_text(limits.memory)} of memory for each process"] if limits.memory is not None else []
-    if limits.pids is not None:
-        unlimited = "processes not limited (root, and no control group)"
-        said.append(unlimited if is_root else f"{limits.pids} processes")
-    return Limiter(", ".join(said), Limits(limits.memory, None if is_root else limits.pids))
+def usual_limits(workspace: Path) -> Limits:
+    """Those that no ordinary build meets on this machine."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+    file_size = None
+    with contextlib.suppress(OSError):
+        disk = os.statvfs(workspace)
+        file_size = max(_SMALLEST_FILE, disk.f_bavail * disk.f_frsize // 2)
+    return Limits(memory, max(_FEWEST_PIDS, _PIDS_PER_PROCESSOR * (os.cpu_count() or 1)), file_size)
+
+
+def per_process(asked: Limits, usual: Limits, *, is_root: bool, counts_apart: bool = True) -> Limiter:
+    """The kernel's limits on single processes. A usual limit on memory is none of them: it counts what is only reserved."""
+    wanted = asked.or_usual(usual)
+    said = []
+    if asked.memory:
+        said.append(f"{size_text(asked.memory)} of memory for each process, not counting what they share")
+    elif wanted.memory:
+        said.append(
+            "memory not limited (no control group), but its processes are the first to end if it runs out"
+        )
+    pids = wanted.pids if not is_root and (asked.pids or counts_apart) else None
+    if wanted.pids:
+        why = "root, and no control group" if is_root else "no control group"
+        said.append(f"{pids} processes" if pids else f"processes not limited ({why})")
+    return Limiter(
+        ", ".join((*said, *_file_promise(wanted))),
+        Limits(asked.memory or None, pids, wanted.file_size),
+        room=None if wanted.memory is None else asked.memory or wanted.memory * 4 // 3,
+    )
 
 
 def systemd_scope(limits: Limits, arguments: tuple[str, ...]) -> Limiter:
     """A scope of the user's own service manager."""
-    return Limiter(_sum_promise(limits, "systemd scope"), prefix=(*arguments, "--"))
+    promise = ", ".join((f"{limits} in all (systemd scope)", *_file_promise(limits)))
+    return Limiter(promise, Limits(file_size=limits.file_size), (*arguments, "--"))
 
 
-def control_group(folder: Path, promise: str, *, inside: Limits = Limits()) -> Limiter:  # noqa: B008 frozen
-    """A group below our own: our limits still apply."""
-    join = 'echo $$ > "$1"/cgroup.procs && shift && exec "$@"'
-    return Limiter(promise, inside, ("/bin/sh", "-c", join, "ralph", str(folder)), folder)
+def control_groups(folders: tuple[Path, ...], limiter: Limiter) -> Limiter:
+    """Groups below our own: our limits still apply."""
+    join = 'while [ "$1" ]; do echo $$ > "$1"/cgroup.procs || exit; shift; done; shift; exec "$@"'
+    prefix = ("/bin/sh", "-c", join, "ralph", *map(str, folders), "")
+    return replace(limiter, prefix=prefix, groups=folders)
 
 
-async def limiter_for(limits: Limits, name: str, runner: ProcessRunner, own: OwnPrograms) -> Limiter:
-    group = (await _systemd_scope(limits, runner, own) or _control_group(limits, name)) if limits else None
-    return group or per_process(limits, is_root=os.geteuid() == 0)
+async def limiter_for(
+    asked: Limits, usual: Limits, name: str, runner: ProcessRunner, own: OwnPrograms
+) -> Limiter:
+    wanted = asked.or_usual(usual)
+    if (asked.memory or asked.pids) and (scope := await _systemd_scope(wanted, runner, own)):
+        return scope
+    return _control_groups(asked, usual, name) or _per_process_here(asked, usual)
+
+
+def _per_process_here(asked: Limits, usual: Limits) -> Limiter:
+    release = tuple(int(part) for part in os.uname().release.split(".")[:2] if part.isdigit())
+    return per_process(asked, usual, is_root=os.geteuid() == 0, counts_apart=release >= _COUNTS_APART)
 
 
 async def _systemd_scope(limits: Limits, runner: ProcessRunner, own: OwnPrograms) -> Limiter | None:
@@ -89,19 +144,34 @@ def _has_systemd() -> bool:
     return Path("/run/systemd/system").is_dir()
 
 
-def _control_group(limits: Limits, name: str) -> Limiter | None:
+def _control_groups(asked: Limits, usual: Limits, name: str) -> Limiter | None:
+    """One for all (version 2), or one for each kind of limit (version 1)."""
+    wanted = asked.or_usual(usual)
+    if not (wanted.memory or wanted.pids):
+        return None
+    folders: list[Path] = []
+    covered = Limits()
     for controllers, own in _own_groups():
         folder = own / name
-        if controllers == ("",) and _can_divide(own, limits):
-            values = {"memory.max": limits.memory, "pids.max": limits.pids}
-            if _make(folder, values | {"memory.swap.max": 0 if limits.memory else None}):
-                return control_group(folder, _sum_promise(limits, "control group"))
-        # version 1, one tree per controller
-        if "pids" in controllers and limits.pids is not None and _make(folder, {"pids.max": limits.pids}):
-            left = per_process(Limits(memory=limits.memory), is_root=True)
-            said = (f"{limits.pids} processes (control group)", left.promise)
-            return control_group(folder, ", ".join(filter(None, said)), inside=left.inside)
-    return None
+        if controllers == ("",) and _can_divide(own, wanted):
+            values = {"memory.max": wanted.memory, "pids.max": wanted.pids}
+            if _make(folder, values | {"memory.swap.max": 0 if wanted.memory else None}):
+                folders, covered = [folder], wanted
+                break
+        if "pids" in controllers and wanted.pids and _make(folder, {"pids.max": wanted.pids}):
+            folders.append(folder)
+            covered = replace(covered, pids=wanted.pids)
+        memory = {"memory.limit_in_bytes": wanted.memory, "memory.memsw.limit_in_bytes": wanted.memory}
+        if "memory" in controllers and wanted.memory and _make(folder, memory):
+            folders.append(folder)
+            covered = replace(covered, memory=wanted.memory)
+    if not folders:
+        return None
+    # What no group covers is limited process by process; 0 is what needs no limit any more.
+    left = Limits(0 if covered.memory else asked.memory, 0 if covered.pids else asked.pids, asked.file_size)
+    rest = _per_process_here(left, usual)
+    promise = ", ".join(filter(None, (f"{covered} in all (control group)", rest.promise)))
+    return control_groups(tuple(folders), replace(rest, promise=promise))
 
 
 def _own_groups() -> list[tuple[tuple[str, ...], Path]]:
@@ -137,7 +207,7 @@ def _make(folder: Path, values: dict[str, int | None]) -> bool:
         return False
     try:
         for file, value in values.items():
-            if value is not None and (file != "memory.swap.max" or (folder / file).exists()):
+            if value is not None and (file not in _OPTIONAL or (folder / file).exists()):
                 (folder / file).write_text(str(value))
     except OSError:
         with contextlib.suppress(OSError):
@@ -146,5 +216,5 @@ def _make(folder: Path, values: dict[str, int | None]) -> bool:
     return True
 
 
-def _sum_promise(limits: Limits, by: str) -> str:
-    return f"{limits} in all ({by})"
+def _file_promise(limits: Limits) -> tuple[str, ...]:
+    return (f"files of {size_text(limits.file_size)} at most",) if limits.file_size else ()

@@ -23,6 +23,7 @@ from ralph.errors import AgentUnavailable
 _CANARY = "for ralph's examination of its sandbox\n"
 _PATIENCE = Timeouts(total=60.0)
 _OF_THE_SHELL = {"_", "OLDPWD", "SHLVL"}
+_LIMIT = re.compile(r"^Max ([a-z ]+?) +\d+ +(\d+)", re.MULTILINE)
 _NAMESPACE = re.compile(r"(\w+):\[(\d+)\]")
 
 
@@ -89,6 +90,7 @@ def _script(expected: Expected, sum_: tuple[int, int], canaries: dict[str, Path]
     for place in (".", *expected.readonly):
         lines.append(f"test -w {shlex.quote(place)} && echo writable {shlex.quote(place)}")
     lines.append('while read -r name value; do echo "status $name $value"; done </proc/self/status')
+    lines.append('while read -r line; do echo "limit $line"; done </proc/self/limits')
     lines.append("ls -l /proc/self/ns")
     lines.append("echo environment")
     lines.append("exec env -0")
@@ -111,6 +113,7 @@ def _seen(said: str, answer: str, changed: set[str]) -> Seen:
         namespaces=frozenset(name for name, number in _NAMESPACE.findall(lines) if number != _own(name)),
         variables=frozenset(names - _OF_THE_SHELL),
         status={name: _number(value) for name, value in status.items()},
+        limits={name: int(most) for name, most in _LIMIT.findall("\n".join(found.get("limit", ())))},
     )
 
 

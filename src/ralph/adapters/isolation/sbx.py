@@ -77,7 +77,7 @@ class SbxSandbox:
             ),
             network=", ".join(("only what sbx allows", *self._allowed())) if self._network_is_on else "off",
             tree="ended with the run: the machine is stopped; if ralph itself is killed, when the next run begins",
-            limits=f"{size_text(memory)} of memory" if memory is not None else "half of the machine's memory",
+            limits=f"{size_text(memory)} of memory" if memory else "half of the machine's memory",
             kernel="its own",
         )
 
@@ -135,7 +135,7 @@ class SbxSandbox:
 
     def _create(self) -> Sequence[str]:
         limits = self._policy.limits
-        memory = ("--memory", f"{-(-limits.memory // 2**20)}m") if limits.memory is not None else ()
+        memory = ("--memory", f"{-(-limits.memory // 2**20)}m") if limits.memory else ()
         workspace = self._site.workspace.resolve()
         found = [
             place

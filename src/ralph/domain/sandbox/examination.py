@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _KERNELS_WORDS = {  # of /proc/self/status: what it must be, and what it means if it is not
     "CapPrm": (0, "it has capabilities"),
@@ -23,6 +23,7 @@ class Expected:
     readonly: tuple[str, ...] = ()
     namespaces: frozenset[str] = frozenset()
     variables: frozenset[str] = frozenset()
+    limits: Mapping[str, int] = field(default_factory=dict)  # by the kernel's names
     is_writable: bool = True
     is_filtered: bool = True
 
@@ -38,6 +39,7 @@ class Seen:
     namespaces: frozenset[str] = frozenset()
     variables: frozenset[str] = frozenset()
     status: Mapping[str, int | None]
+    limits: Mapping[str, int] = field(default_factory=dict)  # those that there are
 
 
 def broken_promises(expected: Expected, seen: Seen) -> Iterator[str]:
@@ -53,6 +55,9 @@ def broken_promises(expected: Expected, seen: Seen) -> Iterator[str]:
         yield f"it has no namespace of its own for {', '.join(sorted(shared))}"
     if strange := seen.variables - expected.variables:
         yield f"variables came in that are not on the list: {', '.join(sorted(strange))}"
+    for name, most in expected.limits.items():
+        if seen.limits.get(name, most + 1) > most:
+            yield f"there is no limit of {name}"
     for name, (needed, meaning) in _KERNELS_WORDS.items():
         if seen.status.get(name) != needed and (name != "Seccomp" or expected.is_filtered):
             yield meaning

@@ -11,17 +11,23 @@ from ralph.domain.sandbox.kind import Network, SandboxKind
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """None is no limit. ``memory`` in bytes."""
+    """In bytes, but for ``pids``. None is no limit; in a policy it is the usual one, and 0 is none."""
 
     memory: int | None = None
     pids: int | None = None
+    file_size: int | None = None  # of a single file: nobody but the disk's owner can limit the sum
 
     def __bool__(self) -> bool:
-        return self.memory is not None or self.pids is not None
+        return any((self.memory, self.pids, self.file_size))
 
     def __str__(self) -> str:
-        memory = [f"{size_text(self.memory)} of memory"] if self.memory is not None else []
-        return " and ".join([*memory, *([f"{self.pids} processes"] if self.pids is not None else [])])
+        memory = [f"{size_text(self.memory)} of memory"] if self.memory else []
+        return " and ".join([*memory, *([f"{self.pids} processes"] if self.pids else [])])
+
+    def or_usual(self, usual: Limits) -> Limits:
+        """What a policy means on a machine where these are usual."""
+        pairs = ((self.memory, usual.memory), (self.pids, usual.pids), (self.file_size, usual.file_size))
+        return Limits(*(default if asked is None else asked or None for asked, default in pairs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class SandboxPolicy:
     writable: tuple[str, ...] = ()
     readonly: tuple[str, ...] = ()
     env: tuple[str, ...] = ()  # names of variables to pass; * matches any part
-    limits: Limits = Limits()
+    limits: Limits = Limits()  # None: the usual ones
     image: str = ""  # of a container
 
     def writes_promise(self, always: str) -> str:
