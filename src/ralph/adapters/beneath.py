@@ -250,6 +250,18 @@ def keep_copy(file: Path, copy: Path, top: Path = ROOT, copy_top: Path = ROOT) -
             _copy(folder, name, other, new)
 
 
+def copy(file: Path, copy: Path, top: Path = ROOT, copy_top: Path = ROOT) -> None:
+    """A plain file with its permissions and times, a link as a link. Raises OSError; FileExistsError for what is there."""
+    with parent_of(file, top) as (folder, name), parent_of(copy, copy_top, make=True) as (other, new):
+        _copy(folder, name, other, new)
+
+
+def make_link(link: Path, target: Path, top: Path = ROOT) -> None:
+    """Raises OSError; FileExistsError for whatever is there."""
+    with parent_of(link, top, make=True) as (folder, name):
+        os.symlink(target, name, dir_fd=folder)
+
+
 def move(file: Path, target: Path, top: Path = ROOT, target_top: Path = ROOT) -> None:
     """A file, a link or a folder; to another disk, too. What is at ``target`` is not replaced. Raises OSError."""
     with parent_of(file, top) as (folder, name), parent_of(target, target_top, make=True) as (other, new):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from stat import S_ISDIR
 
-from ralph.adapters.files import open_plain
+from ralph.adapters import beneath
+from ralph.adapters.files import NotPlain
 from ralph.domain.proof.protection import is_read_from_below
 
 ASKED_FOR_BY = {
@@ -56,9 +57,15 @@ def list_manifest(top: Path, ignored: Iterable[str]) -> dict[str, str]:
     for path, is_installed in _walk(top, ignored):
         if len(found) >= MOST_FILES:
             break
-        if not is_installed and (signature := _signature(top / path)):
+        if signature := _place_behind(top, path) if is_installed else _signature(top / path, top):
             found[path] = signature
     return found
+
+
+def is_as_begun(top: Path, path: str, end: Path, manifest: Manifest) -> bool:
+    """Whether the folder of programs ``end``, which ``path`` leads to, is the project's own, or was linked when the run
+    began: a link that an agent made could open any folder to the checks."""
+    return end == top / path or manifest.get(path) == f"folder {end}"
 
 
 def project_around(top: Path, folder: Path) -> Path:
@@ -74,7 +81,9 @@ def list_settings(top: Path, folder: Path) -> dict[str, str]:
     places = [place for each in above for place in (each, *(each / name for name in SETTINGS_FOLDERS))]
     files = (place / name for place in places for name in _children(place) if not name.endswith("/"))
     return {
-        os.path.relpath(file, top): _signature(file) for file in files if is_read_from_below(file.as_posix())
+        os.path.relpath(file, top): _signature(file, file.parent)
+        for file in files
+        if is_read_from_below(file.as_posix())
     }
 
 
@@ -84,11 +93,13 @@ def bring(top: Path, ignored: Iterable[str], manifest: Manifest, place: Path) ->
     left: list[str] = []
     for path, is_installed in _walk(top, ignored):
         if is_installed:
-            brought += _link((top / path).resolve(), place / path, path)
-        elif manifest.get(path) and manifest[path] == _signature(top / path):
-            _copy(top / path, place / path)
-            brought.append(path)
+            end = (top / path).resolve()
+            is_trusted = is_as_begun(top, path, end, manifest)
+            brought += _link(end, place / path, path, place) if is_trusted else []
         else:
+            is_trusted = path in manifest and _copy(top, path, place, manifest[path])
+            brought += [path] if is_trusted else []
+        if not is_trusted:
             left.append(path)
     return brought, left
 
@@ -113,12 +124,18 @@ def _children(folder: Path) -> Iterator[str]:
             yield f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
 
 
-def _signature(file: Path) -> str:
+def _place_behind(top: Path, path: str) -> str:
+    """Of a folder of programs that is a link. Empty: it is none."""
+    end = (top / path).resolve()
+    return f"folder {end}" if end != top / path else ""
+
+
+def _signature(file: Path, top: Path) -> str:
     """Empty: it is not there, or is no plain file or link."""
+    if target := beneath.read_link(file, top):
+        return f"link {target}"
     try:
-        if file.is_symlink():
-            return f"link {file.readlink()}"
-        with open_plain(file, follow=False) as opened:
+        with beneath.open_plain(file, top) as opened:
             about = os.fstat(opened.fileno())
             if about.st_size > MOST_BYTES:
                 return f"large {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
@@ -127,29 +144,38 @@ def _signature(file: Path) -> str:
         return ""
 
 
-def _link(source: Path, target: Path, path: str) -> list[str]:
+def _link(source: Path, target: Path, path: str, place: Path) -> list[str]:
     """Where a part of it is in the tree, the rest is linked piece by piece."""
-    if target.is_symlink():
+    found = beneath.status(target, place)
+    if found is None:
+        beneath.make_link(target, source, place)
+        return [path]
+    if not S_ISDIR(found.st_mode):
         return []
-    if target.is_dir():
-        brought: list[str] = []
-        for child in source.iterdir():
-            if not (target / child.name).exists() or (target / child.name).is_dir():
-                brought += _link(child, target / child.name, f"{path}/{child.name}")
-        return brought
-    if target.exists():
-        return []
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.symlink_to(source)
-    return [path]
+    brought: list[str] = []
+    for child in beneath.list_names(source):
+        with suppress(beneath.LinkInTheWay):
+            brought += _link(source / child, target / child, f"{path}/{child}", place)
+    return brought
 
 
-def _copy(source: Path, target: Path) -> None:
-    with suppress(FileExistsError, NotADirectoryError):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_symlink():
-            target.symlink_to(source.parent.resolve() / source.readlink())
-        elif source.stat().st_size > MOST_BYTES:
-            target.symlink_to(source.resolve())
-        elif not target.exists():
-            shutil.copy2(source, target)
+def _copy(top: Path, path: str, place: Path, signature: str) -> bool:
+    """False: it is not what it was. What is there already is part of the tree, and stays."""
+    source, target = top / path, place / path
+    if signature.startswith(("link ", "large ")):
+        if signature != _signature(source, top):
+            return False
+        link = beneath.read_link(source, top)
+        with suppress(OSError):
+            beneath.make_link(target, source.parent / link if link else source, place)
+        return True
+    try:
+        beneath.copy(source, target, top, place)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        return signature == _signature(source, top)
+    except (FileNotFoundError, beneath.LinkInTheWay, NotPlain):
+        return False
+    if signature == _signature(target, place):  # of the copy: nobody can change that meanwhile
+        return True
+    beneath.remove(target, place)
+    return False

@@ -15,9 +15,16 @@ from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.files import make_private_folder, read_whole, write_atomic, write_private
 from ralph.adapters.git import Git
-from ralph.adapters.workspace.ignored_files import bring, list_manifest, list_settings, project_around
+from ralph.adapters.workspace.ignored_files import (
+    bring,
+    is_as_begun,
+    list_manifest,
+    list_settings,
+    project_around,
+)
 from ralph.adapters.workspace.left_checkouts import held, remove_left_checkouts, remove_tree
 from ralph.adapters.workspace.object_ids import begin_id, id_of_file, object_id
 from ralph.adapters.workspace.sealed_files import (
@@ -370,7 +377,9 @@ class GitProofStore:
         linked = (
             end
             for path in brought
-            if (place / path).is_symlink() and (end := (place / path).resolve()).is_dir()
+            if beneath.read_link(place / path, place)
+            and (end := (place / path).resolve()).is_dir()
+            and is_as_begun(self.top, path, end, self._manifest)
         )
         return Checkout(place, place / self.prefix, left_out=(*outside, *left), linked=tuple(linked))
 
