@@ -4437,17 +4437,17 @@ def ralph_guard_lazy_pattern():
     class LazyPattern:
         """A regular expression with the methods that the guard uses."""
 
-        __slots__ = ("_compiled", "_flags", "_text")
+        __slots__ = ("_compiled", "_flags", "text")
 
         def __init__(self, text: str, flags: int = 0) -> None:
-            self._text = text
+            self.text = text
             self._flags = flags
             self._compiled: re.Pattern[str] | None = None
 
         @property
         def compiled(self) -> re.Pattern[str]:
             if self._compiled is None:
-                self._compiled = re.compile(self._text, self._flags)
+                self._compiled = re.compile(self.text, self._flags)
             return self._compiled
 
         def search(self, text: str) -> re.Match[str] | None:
@@ -4489,6 +4489,10 @@ def ralph_guard_limits():
     """Of one call in code of another language."""
     MAX_SEARCHED_CHARS = 300_000
     """Arguments of all calls in such code together."""
+    MAX_PATHS_IN_CODE = 20
+    """That one expression may name."""
+    MAX_PATH_CHARS_IN_CODE = 500
+    """Of such an expression; a longer one is unknown."""
 
     TOO_DEEP = "the command is nested too deeply"
     TOO_LONG = "a word in the command is too long"
@@ -5135,13 +5139,10 @@ strings in them.
     _m = _module("ralph.guard.limits"); MAX_ARGUMENT_CHARS = _m["MAX_ARGUMENT_CHARS"]; MAX_SEARCHED_CHARS = _m["MAX_SEARCHED_CHARS"]; MAX_TEXT_CHARS = _m["MAX_TEXT_CHARS"]; TOO_MANY_PARTS = _m["TOO_MANY_PARTS"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.program_lists"); TEXT_TOOLS = _m["TEXT_TOOLS"]
+    _m = _module("ralph.guard.programs.code_paths"); STRING = _m["STRING"]; CodePaths = _m["CodePaths"]; first_argument = _m["first_argument"]; strings_in = _m["strings_in"]
     _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
 
     _QUOTES = "'\"`"
-    _STRING = LazyPattern(
-        r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
-        re.DOTALL,
-    )
     _PROCESS_CALL = LazyPattern(
         r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
         r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
@@ -5149,12 +5150,21 @@ strings in them.
         r"(?:\s*\(\s*|\s+(?=[\"'`\[]))"
     )
     _TREE_REMOVAL = LazyPattern(
-        r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir_all|rimraf(?:\.sync)?|emptyDir(?:Sync)?"
-        r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
+        r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir(?:_all)?|rimraf(?:['\"]\))?(?:\.sync)?|emptyDir(?:Sync)?"
+        r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
     )
     _FILE_REMOVAL = LazyPattern(
-        r"\b(?:os\.(?:remove|unlink|rmdir|truncate)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
-        r"|truncateSync|Path)\b\s*\(?\s*"
+        r"\b(?:os\.(?:remove|unlink|rmdir)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
+        r"|Path)\b\s*\(?\s*|\b(?!os\b|fs\b)([A-Za-z_]\w*)\.(?:unlink|rmdir)\(\s*(?:missing_ok=True)?\s*\)"
+    )
+    _NEEDS_RECURSIVE = LazyPattern(r"fs|rmSync|rmdirSync|Deno")
+    _UNLINKS = LazyPattern(r"\s*\.\s*(?:unlink|rmdir)")
+    _UNLINK_EACH = LazyPattern(r"array_map\(\s*['\"]unlink['\"]|map\(\s*os\.(?:remove|unlink)\b")
+    _NAMED = r"\(\s*['\"]([^'\"\n]+)['\"]"
+    _NO_TEXT = r"\s*,\s*b?(?:''|\"\"|``)\s*[,)]"
+    _EMPTIED = LazyPattern(
+        rf"\bopen{_NAMED}\s*,\s*['\"]w[bt+]?['\"]\s*\)\s*\.close|\bPath{_NAMED}\s*\)\.write_(?:text|bytes)\(\s*b?(?:''|\"\")\s*\)"
+        rf"|(?:writeFile(?:Sync)?|File\.write|file_put_contents){_NAMED}{_NO_TEXT}|\btruncate(?:Sync)?{_NAMED}\s*(?:,\s*0\s*)?\)"
     )
     _OPENED = LazyPattern(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
     _SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
@@ -5183,9 +5193,9 @@ strings in them.
         """Shell command lines."""
         calls: list[list[str]]
         """Programs started without a shell."""
-        removed_trees: list[str | None]
-        """None: the path is computed."""
+        removed_trees: list[str]
         removed_files: list[str]
+        emptied_files: list[str]
         written_files: list[str]
         nested_code: list[str]
         """Code in an encoding, made readable."""
@@ -5199,13 +5209,13 @@ strings in them.
 
     def read_code(language: str, code: str) -> FoundInCode:
         code = code[:MAX_TEXT_CHARS]
-        found = FoundInCode([], [], [], [], [], [])
+        found = FoundInCode([], [], [], [], [], [], [])
         if language == "awk":
             return _read_awk(code, found)
         without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
         arguments = _Arguments(without_comments)
         for call in _PROCESS_CALL.finditer(without_comments):
-            strings = _strings_in(arguments.of_call(call.end()))
+            strings = strings_in(arguments.of_call(call.end()))
             if strings:
                 found.scripts.append(strings[0])
                 if len(strings) > 1:
@@ -5213,31 +5223,28 @@ strings in them.
         if language in _FROM_SHELL:
             for quoted in _SHELL_QUOTES.finditer(without_comments):
                 found.scripts.append(next(text for text in quoted.groups() if text))
+        paths = CodePaths(without_comments)
+        is_temporary = any(word in code for word in ("tempfile", "mkdtemp", "mktmpdir"))
         for call in _TREE_REMOVAL.finditer(without_comments):
             argument = arguments.of_call(call.end())
-            is_node = (
-                call[0].lstrip().startswith(("fs", "rm", "Deno"))
-                and "rmtree" not in call[0]
-                and "rm_r" not in call[0]
-            )
-            if is_node and "recursive" not in argument and "rimraf" not in call[0]:
-                found.removed_files.extend(_strings_in(argument)[:1])
+            removed = paths.of(first_argument(argument))
+            if _NEEDS_RECURSIVE.match(call[0]) and "recursive" not in argument:
+                found.removed_files.extend(removed)
             else:
-                strings = _strings_in(argument)
-                is_own = (
-                    "tempfile" in code or "mkdtemp" in code or "mktmpdir" in code or "tmpdir" in argument.lower()
-                )
-                if strings or not is_own:
-                    found.removed_trees.append(strings[0] if strings else None)
+                found.removed_trees.extend(path for path in removed if not (is_temporary and path == UNKNOWN))
         for call in _FILE_REMOVAL.finditer(without_comments):
-            argument = arguments.of_call(call.end())
-            if call[0].startswith("Path") and not re.match(
-                r"\s*\.\s*(?:unlink|rmdir)", without_comments[call.end() + len(argument) + 1 :]
+            argument = call[1] or arguments.of_call(call.end())
+            if call[0].startswith("Path") and not _UNLINKS.match(
+                without_comments, call.end() + len(argument) + 1
             ):
                 continue
-            found.removed_files.extend(_strings_in(argument)[:1])
+            found.removed_files.extend(paths.of(first_argument(argument)))
+        if _UNLINK_EACH.search(without_comments):
+            found.removed_files.extend(paths.listed())
+        for call in _EMPTIED.finditer(without_comments):
+            found.emptied_files.append(next(text for text in call.groups() if text))
         for call in _OPENED.finditer(without_comments):
-            strings = _strings_in(arguments.of_call(call.end()))
+            strings = strings_in(arguments.of_call(call.end()))
             if strings and (
                 "write" in call[0]
                 or "put" in call[0]
@@ -5254,8 +5261,8 @@ strings in them.
 
     def _read_awk(code: str, found: FoundInCode) -> FoundInCode:
         for call in _AWK_SYSTEM.finditer(code):
-            is_literal = _STRING.fullmatch(call[1].strip()) is not None
-            found.scripts.append("".join(_strings_in(call[1])) if is_literal else UNKNOWN)
+            is_literal = STRING.fullmatch(call[1].strip()) is not None
+            found.scripts.append("".join(strings_in(call[1])) if is_literal else UNKNOWN)
         for pipe in _AWK_PIPE.finditer(code):
             found.scripts.append(decode_escapes(pipe[1] or pipe[2] or ""))
         return found
@@ -5277,7 +5284,7 @@ strings in them.
             while at < limit:
                 character = code[at]
                 if character in _QUOTES:
-                    string = _STRING.match(code, at, limit)
+                    string = STRING.match(code, at, limit)
                     self._look_at(string.end() - at if string else limit - at)
                     at = string.end() if string else at + 1
                     continue
@@ -5298,12 +5305,6 @@ strings in them.
             if self._left < 0:
                 raise TooComplex(TOO_MANY_PARTS)
 
-    def _strings_in(text: str) -> list[str]:
-        return [
-            decode_escapes(next((group for group in found.groups() if group is not None), ""))
-            for found in _STRING.finditer(text)
-        ]
-
     def _unpack(packed: str) -> list[str]:
         try:
             return [base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")]
@@ -5313,6 +5314,214 @@ strings in them.
     def looks_like_commands(program: str, text: str) -> bool:
         """A here-document for a program that we do not know: is it a script?"""
         return program not in TEXT_TOOLS and _COMMAND_LINE.search(text) is not None
+    return locals()
+
+def ralph_guard_programs_code_paths():
+    """Which paths an expression of Python, Node, Ruby, Perl or PHP names: literals, joins, variables, the home, listings of folders."""
+
+    import re
+
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.limits"); MAX_PATH_CHARS_IN_CODE = _m["MAX_PATH_CHARS_IN_CODE"]; MAX_PATHS_IN_CODE = _m["MAX_PATHS_IN_CODE"]
+    _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
+
+    STRING = LazyPattern(
+        r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
+        re.DOTALL,
+    )
+    _KNOWN_PLACES = (
+        (
+            LazyPattern(
+                r"(?:pathlib\.)?Path\.home\(\)|(?:require\([^)\n]{0,20}\)\.|\w{1,20}\.)?homedir\(\)|\bDir\.home\b|\bprocess\.env\.HOME\b"
+                r"|\$ENV\{['\"]?HOME['\"]?\}|(?:(?:require|__import__)\([^)\n]{0,20}\)\.|\w{1,20}\.)?(?:environ|env|ENV|getenv|fetch|get|_SERVER)"
+                r"(?:\.get|\.fetch)?[\[(]\s*['\"]HOME['\"]\s*[\])]"
+            ),
+            "\ue010",
+        ),
+        (
+            LazyPattern(
+                r"(?:pathlib\.)?Path\.cwd\(\)|(?:os\.)?getcwd\(\)|\bprocess\.cwd\(\)|\bDir\.pwd\b|\b__dirname\b|\b__DIR__\b|\bcwd\(\)"
+            ),
+            "\ue011",
+        ),
+        (
+            LazyPattern(
+                r"(?:tempfile\.)?(?:mkdtemp|gettempdir|TemporaryDirectory)(?:Sync)?\([^)\n]{0,80}\)|(?:\w{1,20}\.)?(?:tmpdir|mktmpdir)\b(?:\(\))?"
+            ),
+            "\ue012",
+        ),
+    )
+    """Calls that name a place, and a character in its stead: it may stand within a string or outside."""
+    _PLACE_MARKS = {"\ue010": "~", "\ue011": ".", "\ue012": f"{TEMPORARY_FOLDER}/made"}
+    _PLACES = str.maketrans(_PLACE_MARKS)
+    _TOKEN = LazyPattern(
+        rf"[bfru]{{0,2}}(?:{STRING.text})|[$@]?[A-Za-z_][\w.]*|\.\w+|[/+,\ue010-\ue012]", re.DOTALL
+    )
+    _INTERPOLATED = LazyPattern(r"[$#]?\{([^{}]*)\}")
+    _SAID = frozenset(
+        [
+            "Path",
+            "PurePath",
+            "Pathname",
+            "path",
+            "join",
+            "str",
+            "String",
+            "resolve",
+            "absolute",
+            "abspath",
+            "realpath",
+            "normpath",
+            "expanduser",
+            "expand_path",
+            "as_posix",
+            "new",
+            "to_s",
+            "require",
+            "fs",
+            "os",
+            "File",
+            "pathlib",
+            "posixpath",
+            "true",
+            "false",
+            "True",
+            "False",
+            "None",
+        ]
+    )
+    """Names that leave a path as it is."""
+    _ASSIGNMENT = LazyPattern(r"[$@]?\b(\w+)\s*=(?![=>~])\s*([^\n;]+)")
+    _LOOP = LazyPattern(
+        r"\bfor\b[^\n:;)]{0,80}?\b(?:in|of)\b\s*(\[[^\[\]]{0,500}\]|\([^()]{0,500}\))"
+        r"|((?:%w)?\[[^\[\]]{0,500}\])\s*\.\s*(?:forEach|each|map)"
+    )
+    _LISTING = LazyPattern(
+        r"\.\s*(rglob|glob|iterdir)\s*\(([^()]*)\)|\b(?:glob\.i?glob|i?glob|globSync|Dir\.glob|Dir)\s*[(\[]\s*([^()\[\]]*)"
+        r"|\b(walk|listdir|scandir|readdirSync|readdir|children|entries|each_child)\s*\(([^()]*)\)"
+    )
+
+    class CodePaths:
+        """Reads the assignments and listings of a piece of code when they are first asked for."""
+
+        def __init__(self, code: str) -> None:
+            self._code = code
+            self._assigned: dict[str, list[str]] | None = None
+            self._values: dict[str, list[str]] = {}
+            self._listed: list[str] | None = None
+
+        def of(self, expression: str, depth: int = 0) -> list[str]:
+            """Each path that it may be; unknown text where it is not known."""
+            if depth > 3 or len(expression) > MAX_PATH_CHARS_IN_CODE:
+                return [UNKNOWN]
+            expression = _mark_places(expression)
+            listed = self._listings_in(expression, depth)
+            if listed:
+                return listed
+            if expression.lstrip().startswith(("[", "%w")):
+                return strings_in(expression) or expression.strip("%w[]() ").split() or [UNKNOWN]
+            paths, glue = [""], ""
+            for token in _TOKEN.finditer(expression):
+                text = token[0]
+                if text in ("/", "+", ","):
+                    glue = "/" if text != "+" else ""
+                    continue
+                values = self._values_of(text, depth)
+                if values:
+                    paths = [path + (glue if path else "") + value for path in paths for value in values]
+                    paths, glue = paths[:MAX_PATHS_IN_CODE], ""
+            return [path.translate(_PLACES) for path in paths if path] or [UNKNOWN]
+
+        def _values_of(self, part: str, depth: int) -> list[str]:
+            if part in _PLACE_MARKS:
+                return [part]
+            if part[-1] in "'\"`":
+                return [
+                    _INTERPOLATED.sub(lambda found: self.of(found[1], depth + 1)[0], text)
+                    for text in strings_in(part)[:1]
+                ]
+            name, _, rest = part.lstrip("$@").partition(".")
+            last = rest.rpartition(".")[2] or name
+            if last == "parent":
+                return ["/.."]
+            return (
+                []
+                if not name or last in _SAID or name in ("fs", "os", "pathlib")
+                else self._of_variable(name, depth)
+            )
+
+        def _of_variable(self, name: str, depth: int) -> list[str]:
+            if self._assigned is None:
+                self._assigned = {}
+                for found in _ASSIGNMENT.finditer(self._code):
+                    self._assigned.setdefault(found[1], []).append(found[2][: 2 * MAX_PATH_CHARS_IN_CODE])
+            if name not in self._values:
+                self._values[name] = [UNKNOWN]  # within its own value
+                given = self._assigned.get(name, [])[:MAX_PATHS_IN_CODE]
+                paths = [path for value in given for path in self.of(first_argument(value), depth + 1)]
+                self._values[name] = list(dict.fromkeys(paths or self.listed(depth)))[:MAX_PATHS_IN_CODE]
+            return self._values[name] or [UNKNOWN]
+
+        def listed(self, depth: int = 0) -> list[str]:
+            """What a loop goes through: the patterns of listings, or the strings of a list."""
+            if self._listed is None:
+                self._listed = []
+                self._listed = self._listings_in(_mark_places(self._code), depth + 1) or [
+                    name
+                    for found in _LOOP.finditer(self._code)
+                    for name in self.of(found[1] or found[2], depth + 1)
+                ]
+            return self._listed[:MAX_PATHS_IN_CODE]
+
+        def _listings_in(self, text: str, depth: int) -> list[str]:
+            patterns: list[str] = []
+            for found in _LISTING.finditer(text):
+                method, name, pattern, lister, folder = found.groups()
+                if method:
+                    before = text[max(0, found.start() - 200) : found.start()]
+                    opened = re.search(
+                        r"[\w.\ue010-\ue012]+(?:\([^()]*\))?(?:\s*/\s*['\"\w.]+)*$|['\"][^'\"]*['\"]\)?$", before
+                    )
+                    roots = self.of(opened[0] if opened else "", depth + 1)
+                    below = "".join(strings_in(name)[:1]) or "*"
+                    patterns += [f"{root}/{'**/' if method == 'rglob' else ''}{below}" for root in roots]
+                elif lister:
+                    roots = self.of(first_argument(folder), depth + 1) if folder.strip() else ["."]
+                    patterns += [f"{root}/{'**' if lister == 'walk' else '*'}" for root in roots]
+                elif pattern and strings_in(pattern):
+                    patterns += self.of(pattern.partition(", recursive")[0], depth + 1)
+                if len(patterns) > MAX_PATHS_IN_CODE:
+                    break
+            return patterns
+
+    def _mark_places(text: str) -> str:
+        for pattern, mark in _KNOWN_PLACES:
+            text = pattern.sub(mark, text)
+        return text
+
+    def first_argument(text: str) -> str:
+        """Up to the comma or bracket that ends it."""
+        depth, at = 0, 0
+        while at < len(text):
+            string = STRING.match(text, at) if text[at] in "'\"`" else None
+            if string:
+                at = string.end()
+                continue
+            if text[at] in "([{":
+                depth += 1
+            elif text[at] in ")]}":
+                depth -= 1
+            if depth < 0 or (depth == 0 and text[at] == ","):
+                break
+            at += 1
+        return text[:at]
+
+    def strings_in(text: str) -> list[str]:
+        return [
+            decode_escapes(next((group for group in found.groups() if group is not None), ""))
+            for found in STRING.finditer(text)
+        ]
     return locals()
 
 def ralph_guard_programs_containers():
@@ -5666,6 +5875,7 @@ def ralph_guard_programs_interpreters():
     import re
     from typing import NamedTuple
 
+    _m = _module("ralph.guard.families.files"); check_emptied_file = _m["check_emptied_file"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; words_in = _m["words_in"]
@@ -5675,7 +5885,7 @@ def ralph_guard_programs_interpreters():
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.shell.expansion"); origin_of = _m["origin_of"]; output_of = _m["output_of"]
     _m = _module("ralph.guard.shell.syntax"); process_files = _m["process_files"]
-    _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; Start = _m["Start"]; refuse = _m["refuse"]; refuse_hidden = _m["refuse_hidden"]
+    _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; Start = _m["Start"]; refuse = _m["refuse"]; refuse_hidden = _m["refuse_hidden"]; refuse_if = _m["refuse_if"]
 
     class Interpreter(NamedTuple):
         language: str
@@ -5841,11 +6051,14 @@ def ralph_guard_programs_interpreters():
         for words in found.calls:
             walk.start(walk, Start(words, scope.copy()))
         for tree in found.removed_trees:
-            if tree is None or walk.place_of(tree, scope) is not Place.INSIDE:
+            if walk.place_of(tree, scope) not in HARMLESS:
                 refuse("files", "this code removes a whole directory", "remove files inside the project by name")
         for path in found.removed_files:
-            if walk.place_of(path, scope) not in HARMLESS | {Place.OUTSIDE}:
+            place = walk.place_of(path, scope)
+            if place not in (HARMLESS if "*" in path else HARMLESS | {Place.OUTSIDE, Place.UNKNOWN}):
                 refuse("files", f"this code removes {path}", "remove files inside the project by name")
+        for path in found.emptied_files:
+            refuse_if(check_emptied_file(path, walk.place_of(path, scope)))
         for path in found.written_files:
             if is_vital_file(path, scope.cwd):
                 refuse("files", f"this code overwrites {path}", "write inside the project")
@@ -8926,6 +9139,7 @@ _MODULES = {
     "ralph.guard.programs.builtins": ralph_guard_programs_builtins,
     "ralph.guard.programs.carriers": ralph_guard_programs_carriers,
     "ralph.guard.programs.code": ralph_guard_programs_code,
+    "ralph.guard.programs.code_paths": ralph_guard_programs_code_paths,
     "ralph.guard.programs.containers": ralph_guard_programs_containers,
     "ralph.guard.programs.git_helpers": ralph_guard_programs_git_helpers,
     "ralph.guard.programs.handlers": ralph_guard_programs_handlers,

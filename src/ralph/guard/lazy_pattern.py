@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator
 class LazyPattern:
     """A regular expression with the methods that the guard uses."""
 
-    __slots__ = ("_compiled", "_flags", "_text")
+    __slots__ = ("_compiled", "_flags", "text")
 
     def __init__(self, text: str, flags: int = 0) -> None:
-        self._text = text
+        self.text = text
         self._flags = flags
         self._compiled: re.Pattern[str] | None = None
 
     @property
     def compiled(self) -> re.Pattern[str]:
         if self._compiled is None:
-            self._compiled = re.compile(self._text, self._flags)
+            self._compiled = re.compile(self.text, self._flags)
         return self._compiled
 
     def search(self, text: str) -> re.Match[str] | None:

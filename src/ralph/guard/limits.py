@@ -22,6 +22,10 @@ MAX_ARGUMENT_CHARS = 2_000
 """Of one call in code of another language."""
 MAX_SEARCHED_CHARS = 300_000
 """Arguments of all calls in such code together."""
+MAX_PATHS_IN_CODE = 20
+"""That one expression may name."""
+MAX_PATH_CHARS_IN_CODE = 500
+"""Of such an expression; a longer one is unknown."""
 
 TOO_DEEP = "the command is nested too deeply"
 TOO_LONG = "a word in the command is too long"

@@ -21,13 +21,10 @@ from ralph.guard.limits import (
 )
 from ralph.guard.marks import UNKNOWN
 from ralph.guard.program_lists import TEXT_TOOLS
+from ralph.guard.programs.code_paths import STRING, CodePaths, first_argument, strings_in
 from ralph.guard.shell.escapes import decode_escapes
 
 _QUOTES = "'\"`"
-_STRING = LazyPattern(
-    r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
-    re.DOTALL,
-)
 _PROCESS_CALL = LazyPattern(
     r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
     r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
@@ -35,12 +32,21 @@ _PROCESS_CALL = LazyPattern(
     r"(?:\s*\(\s*|\s+(?=[\"'`\[]))"
 )
 _TREE_REMOVAL = LazyPattern(
-    r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir_all|rimraf(?:\.sync)?|emptyDir(?:Sync)?"
-    r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
+    r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir(?:_all)?|rimraf(?:['\"]\))?(?:\.sync)?|emptyDir(?:Sync)?"
+    r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
 )
 _FILE_REMOVAL = LazyPattern(
-    r"\b(?:os\.(?:remove|unlink|rmdir|truncate)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
-    r"|truncateSync|Path)\b\s*\(?\s*"
+    r"\b(?:os\.(?:remove|unlink|rmdir)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
+    r"|Path)\b\s*\(?\s*|\b(?!os\b|fs\b)([A-Za-z_]\w*)\.(?:unlink|rmdir)\(\s*(?:missing_ok=True)?\s*\)"
+)
+_NEEDS_RECURSIVE = LazyPattern(r"fs|rmSync|rmdirSync|Deno")
+_UNLINKS = LazyPattern(r"\s*\.\s*(?:unlink|rmdir)")
+_UNLINK_EACH = LazyPattern(r"array_map\(\s*['\"]unlink['\"]|map\(\s*os\.(?:remove|unlink)\b")
+_NAMED = r"\(\s*['\"]([^'\"\n]+)['\"]"
+_NO_TEXT = r"\s*,\s*b?(?:''|\"\"|``)\s*[,)]"
+_EMPTIED = LazyPattern(
+    rf"\bopen{_NAMED}\s*,\s*['\"]w[bt+]?['\"]\s*\)\s*\.close|\bPath{_NAMED}\s*\)\.write_(?:text|bytes)\(\s*b?(?:''|\"\")\s*\)"
+    rf"|(?:writeFile(?:Sync)?|File\.write|file_put_contents){_NAMED}{_NO_TEXT}|\btruncate(?:Sync)?{_NAMED}\s*(?:,\s*0\s*)?\)"
 )
 _OPENED = LazyPattern(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
 _SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
@@ -70,9 +76,9 @@ class FoundInCode(NamedTuple):
     """Shell command lines."""
     calls: list[list[str]]
     """Programs started without a shell."""
-    removed_trees: list[str | None]
-    """None: the path is computed."""
+    removed_trees: list[str]
     removed_files: list[str]
+    emptied_files: list[str]
     written_files: list[str]
     nested_code: list[str]
     """Code in an encoding, made readable."""
@@ -88,13 +94,13 @@ _FROM_SHELL = frozenset(["ruby", "perl", "php"])
 
 def read_code(language: str, code: str) -> FoundInCode:
     code = code[:MAX_TEXT_CHARS]
-    found = FoundInCode([], [], [], [], [], [])
+    found = FoundInCode([], [], [], [], [], [], [])
     if language == "awk":
         return _read_awk(code, found)
     without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
     arguments = _Arguments(without_comments)
     for call in _PROCESS_CALL.finditer(without_comments):
-        strings = _strings_in(arguments.of_call(call.end()))
+        strings = strings_in(arguments.of_call(call.end()))
         if strings:
             found.scripts.append(strings[0])
             if len(strings) > 1:
@@ -102,31 +108,28 @@ def read_code(language: str, code: str) -> FoundInCode:
     if language in _FROM_SHELL:
         for quoted in _SHELL_QUOTES.finditer(without_comments):
             found.scripts.append(next(text for text in quoted.groups() if text))
+    paths = CodePaths(without_comments)
+    is_temporary = any(word in code for word in ("tempfile", "mkdtemp", "mktmpdir"))
     for call in _TREE_REMOVAL.finditer(without_comments):
         argument = arguments.of_call(call.end())
-        is_node = (
-            call[0].lstrip().startswith(("fs", "rm", "Deno"))
-            and "rmtree" not in call[0]
-            and "rm_r" not in call[0]
-        )
-        if is_node and "recursive" not in argument and "rimraf" not in call[0]:
-            found.removed_files.extend(_strings_in(argument)[:1])
+        removed = paths.of(first_argument(argument))
+        if _NEEDS_RECURSIVE.match(call[0]) and "recursive" not in argument:
+            found.removed_files.extend(removed)
         else:
-            strings = _strings_in(argument)
-            is_own = (
-                "tempfile" in code or "mkdtemp" in code or "mktmpdir" in code or "tmpdir" in argument.lower()
-            )
-            if strings or not is_own:
-                found.removed_trees.append(strings[0] if strings else None)
+            found.removed_trees.extend(path for path in removed if not (is_temporary and path == UNKNOWN))
     for call in _FILE_REMOVAL.finditer(without_comments):
-        argument = arguments.of_call(call.end())
-        if call[0].startswith("Path") and not re.match(
-            r"\s*\.\s*(?:unlink|rmdir)", without_comments[call.end() + len(argument) + 1 :]
+        argument = call[1] or arguments.of_call(call.end())
+        if call[0].startswith("Path") and not _UNLINKS.match(
+            without_comments, call.end() + len(argument) + 1
         ):
             continue
-        found.removed_files.extend(_strings_in(argument)[:1])
+        found.removed_files.extend(paths.of(first_argument(argument)))
+    if _UNLINK_EACH.search(without_comments):
+        found.removed_files.extend(paths.listed())
+    for call in _EMPTIED.finditer(without_comments):
+        found.emptied_files.append(next(text for text in call.groups() if text))
     for call in _OPENED.finditer(without_comments):
-        strings = _strings_in(arguments.of_call(call.end()))
+        strings = strings_in(arguments.of_call(call.end()))
         if strings and (
             "write" in call[0]
             or "put" in call[0]
@@ -144,8 +147,8 @@ def read_code(language: str, code: str) -> FoundInCode:
 
 def _read_awk(code: str, found: FoundInCode) -> FoundInCode:
     for call in _AWK_SYSTEM.finditer(code):
-        is_literal = _STRING.fullmatch(call[1].strip()) is not None
-        found.scripts.append("".join(_strings_in(call[1])) if is_literal else UNKNOWN)
+        is_literal = STRING.fullmatch(call[1].strip()) is not None
+        found.scripts.append("".join(strings_in(call[1])) if is_literal else UNKNOWN)
     for pipe in _AWK_PIPE.finditer(code):
         found.scripts.append(decode_escapes(pipe[1] or pipe[2] or ""))
     return found
@@ -168,7 +171,7 @@ class _Arguments:
         while at < limit:
             character = code[at]
             if character in _QUOTES:
-                string = _STRING.match(code, at, limit)
+                string = STRING.match(code, at, limit)
                 self._look_at(string.end() - at if string else limit - at)
                 at = string.end() if string else at + 1
                 continue
@@ -188,13 +191,6 @@ class _Arguments:
         self._left -= characters
         if self._left < 0:
             raise TooComplex(TOO_MANY_PARTS)
-
-
-def _strings_in(text: str) -> list[str]:
-    return [
-        decode_escapes(next((group for group in found.groups() if group is not None), ""))
-        for found in _STRING.finditer(text)
-    ]
 
 
 def _unpack(packed: str) -> list[str]:

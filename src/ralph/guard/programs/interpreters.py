@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ralph.guard.families.files import check_emptied_file
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, is_opaque
 from ralph.guard.options import base_name, words_in
@@ -14,7 +15,7 @@ from ralph.guard.programs.shells import STDIN_FILES, fetches, refuse_unread
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.expansion import origin_of, output_of
 from ralph.guard.shell.syntax import process_files
-from ralph.guard.walk import NOTHING, Start, Walk, refuse, refuse_hidden
+from ralph.guard.walk import NOTHING, Start, Walk, refuse, refuse_hidden, refuse_if
 
 
 class Interpreter(NamedTuple):
@@ -189,11 +190,14 @@ def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
     for words in found.calls:
         walk.start(walk, Start(words, scope.copy()))
     for tree in found.removed_trees:
-        if tree is None or walk.place_of(tree, scope) is not Place.INSIDE:
+        if walk.place_of(tree, scope) not in HARMLESS:
             refuse("files", "this code removes a whole directory", "remove files inside the project by name")
     for path in found.removed_files:
-        if walk.place_of(path, scope) not in HARMLESS | {Place.OUTSIDE}:
+        place = walk.place_of(path, scope)
+        if place not in (HARMLESS if "*" in path else HARMLESS | {Place.OUTSIDE, Place.UNKNOWN}):
             refuse("files", f"this code removes {path}", "remove files inside the project by name")
+    for path in found.emptied_files:
+        refuse_if(check_emptied_file(path, walk.place_of(path, scope)))
     for path in found.written_files:
         if is_vital_file(path, scope.cwd):
             refuse("files", f"this code overwrites {path}", "write inside the project")
