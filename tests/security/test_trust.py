@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -394,3 +395,127 @@ def test_the_users_own_allow_counts_everywhere(clone: Path, own_home: Path) -> N
     assert ralph(clone, "guard", danger).returncode == 0
     settings(clone, {"guard": {"allow": []}})  # stricter
     assert "deny" in hook(clone, danger)
+
+
+# --- plans and tasks ---
+
+
+def plan(project: Path, *commands: str, branch: str = "") -> None:
+    story = {
+        "id": "US-001",
+        "title": "A story",
+        "description": "As a user I want it.",
+        "acceptanceCriteria": ["it works"],
+        "priority": 1,
+        "passes": False,
+        "reviewStatus": None,
+        "reviewCount": 0,
+        "reviewFeedback": "",
+        "notes": "",
+        "dependsOn": [],
+    }
+    document = {
+        "project": "p",
+        "description": "d",
+        "branchName": branch,
+        "verifyCommands": list(commands),
+        "userStories": [story],
+    }
+    (project / "ralph").mkdir(exist_ok=True)
+    (project / "ralph" / "tasks.json").write_text(json.dumps(document))
+    (project / "ralph" / "prd.md").write_text("# What\n\nIt works.\n")
+    (project / "ralph" / "prompt.md").write_text("Do it.\n")
+
+
+def commit(project: Path) -> None:
+    for arguments in (("add", "-f", "-A"), ("commit", "-q", "-m", "x")):
+        subprocess.run(["git", *arguments], cwd=project, check=True)
+
+
+AGENT = ["--agent", "true", "--no-sandbox", "-n", "1"]
+
+
+def test_a_plans_commands_are_asked_about(clone: Path) -> None:
+    plan(clone, "./evil")
+    ran = ralph(clone, "plan", "run", *AGENT)
+    assert (ran.returncode, has_run(clone)) == (2, False)
+    assert "runs ./evil" in ran.stderr
+    assert "tasks.json" in ralph(clone, "trust", "--show").stdout
+    assert ralph(clone, "trust", "--yes").returncode == 0
+    assert "not trusted" not in ralph(clone, "plan", "run", *AGENT).stderr
+    plan(clone, "./evil", "./evil --more")
+    assert ralph(clone, "plan", "run", *AGENT).returncode == 2
+    assert ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1").returncode != 2
+
+
+def test_a_plan_on_another_branch_is_not_the_one_that_was_agreed_to(clone: Path) -> None:
+    plan(clone, "true", branch="other")
+    commit(clone)
+    subprocess.run(["git", "checkout", "-q", "-b", "other"], cwd=clone, check=True)
+    plan(clone, "./evil", branch="other")
+    commit(clone)
+    subprocess.run(["git", "checkout", "-q", "-"], cwd=clone, check=True)
+    assert ralph(clone, "trust", "--yes").returncode == 0
+    ran = ralph(clone, "plan", "run", *AGENT)
+    assert (ran.returncode, has_run(clone)) == (2, False)
+    assert "other verifyCommands" in ran.stderr
+    assert "is not trusted" in ralph(clone, "plan", "run", *AGENT).stderr
+
+
+def test_the_commands_of_a_file_of_tasks_are_asked_about(clone: Path) -> None:
+    (clone / "tasks.yaml").write_text(
+        "tasks:\n"
+        "- id: T-1\n"
+        "  title: one\n"
+        "  completion:\n"
+        "    outcome: it works\n"
+        "    acceptance_criteria: [it works]\n"
+        "    coder: {verification_method: multi_stage, verification_config: {stages:"
+        " [{name: a, method: external, config: {command: ./evil}}]}}\n"
+    )
+    commit(clone)
+    added = ralph(clone, "task", "add", "-f", "tasks.yaml")
+    assert added.returncode == 0, added.stderr
+    ran = ralph(clone, "work", "--agent", "true", "-m", "1")
+    assert (ran.returncode, has_run(clone)) == (2, False)
+    assert "runs ./evil" in ran.stderr
+    assert ralph(clone, "trust", "--yes").returncode == 0
+    assert "not trusted" not in ralph(clone, "work", "--agent", "true", "-m", "1").stderr
+
+
+# --- what an agent inherits ---
+
+
+def test_an_agent_inherits_trust_in_this_project_only(clone: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    settings(other, {"agent": {"command": str(clone / "evil"), "adapter": "plain"}})
+    agent = clone / "agent"
+    ralph_words = " ".join(RALPH)
+    agent.write_text(
+        "#!/bin/sh\n"
+        f'[ -n "$RALPH_DEPTH" ] && {{ : > "{tmp_path}/NESTED"; exit 0; }}\n'
+        'echo "trust=$RALPH_TRUST"\n'
+        f"RALPH_DEPTH=1 {ralph_words} run -p x -m 1\n"
+        f"cd {other} && RALPH_DEPTH=1 {ralph_words} run -p x -m 1; echo other=$?\n"
+        "echo '<response>DONE</response>'\n"
+    )
+    agent.chmod(0o755)
+    settings(clone, {"agent": {"command": "./agent", "adapter": "plain"}})
+    ran = ralph(clone, "run", "-p", "x", "-m", "1", RALPH_TRUST="1")
+    assert "trust=1\n" not in ran.stdout
+    assert (tmp_path / "NESTED").exists(), ran.stdout + ran.stderr
+    assert "other=2" in ran.stdout
+    assert not has_run(clone)
+
+
+# --- the head of a run ---
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_the_head_says_that_checks_run_outside(clone: Path) -> None:
+    settings(clone, {"sandboxChecks": False})
+    ran = ralph(clone, "run", "-p", "x", "--agent", "./evil", "-m", "1", "--sandbox=bwrap", "--trust")
+    if "bwrap" in ran.stderr and ran.returncode == 4:
+        pytest.skip("bubblewrap does not work here")
+    assert "run outside the sandbox (sandboxChecks is false)" in ran.stderr

@@ -133,7 +133,18 @@ def add_task(folder: Path, task: Task) -> Task:
     """Gives the task as it was recorded. Raises UsageError."""
     with _open_for_change(folder, create=True) as record:
         record.store.add([task], at=time.time())
-        return record.store.get(task.id)
+        added = record.store.get(task.id)
+    _agree(folder, added)
+    return added
+
+
+def _agree(folder: Path, task: Task) -> None:
+    """Whoever types or edits a task has seen the commands that verify it; a file of many tasks is asked about."""
+    from ralph.domain.tasks.demands import task_demands
+    from ralph.operations.trust import agree
+
+    if demands := task_demands([task]):
+        agree(folder.parent, demands)
 
 
 def followup_entry(folder: Path, parent_id: str, own_id: str | None = None) -> dict[str, Any]:
@@ -159,11 +170,17 @@ def editable_task(folder: Path, task_id: str) -> Task:
         return task
 
 
-def redefine_task(folder: Path, task_id: str, wanted: Task) -> Task:
-    """Give the task the definition of ``wanted``; its progress stays. Raises UsageError."""
+def redefine_task(folder: Path, task_id: str, wanted: Task, *, is_typed: bool) -> Task:
+    """Give the task the definition of ``wanted``; its progress stays. Raises UsageError.
+
+    ``is_typed``: by the user, who has seen all of it.
+    """
     with _open_for_change(folder) as record:
         record.refuse_if_busy(task_id)
-        return record.store.change(task_id, lambda task: redefine(task, wanted), at=time.time())
+        changed = record.store.change(task_id, lambda task: redefine(task, wanted), at=time.time())
+    if is_typed:
+        _agree(folder, changed)
+    return changed
 
 
 def cancel_tasks(folder: Path, task_ids: Sequence[str]) -> Sequence[Task]:

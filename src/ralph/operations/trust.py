@@ -68,9 +68,31 @@ def read_agreed(root: Path, *, environ: Mapping[str, str] = os.environ) -> tuple
     return sources.without([demand.place for demand in standing.new if demand.place]), standing
 
 
-def other_demands(root: Root) -> tuple[Demand, ...]:
-    """What the project's plan and its tasks ask for."""
+def plan_asks(root: Root, ralph_dir: Path | None = None) -> tuple[Demand, ...]:
+    """What the project's plan wants to run; nothing if there is none that can be read."""
+    from ralph.domain.plan.demands import plan_demands
+    from ralph.errors import RalphError
+    from ralph.operations.plans import find_plan
+
+    with suppress(RalphError):
+        plan = find_plan(root, ralph_dir)
+        return plan_demands(plan.document(), plan.path.name)
     return ()
+
+
+def tasks_ask(root: Root) -> tuple[Demand, ...]:
+    """What the project's tasks want to run. Raises StoreError if the record cannot be read."""
+    from ralph.adapters.storage.task_demands import demands_of_tasks
+
+    return demands_of_tasks(root.state / STATE_FOLDER)
+
+
+def agree(root: Path, demands: Sequence[Demand]) -> None:
+    """The user has seen these, or typed them. If that cannot be remembered, there will be a question."""
+    from ralph.errors import StoreError
+
+    with suppress(StoreError):
+        trust(Standing(project=root, asked=tuple(demands)))
 
 
 def _strange_records(root: Path, environ: Mapping[str, str]) -> tuple[Demand, ...]:
@@ -113,16 +135,13 @@ def revoke(root: Path, *, environ: Mapping[str, str] = os.environ) -> None:
 
 
 def trust_written(root: Path, document: Mapping[str, object]) -> None:
-    """What ralph wrote for its user needs no question. If it cannot be remembered, there will be one."""
+    """What ralph wrote for its user needs no question."""
     from ralph.config.demands import demands_of
     from ralph.config.loading import Sources
     from ralph.config.sources import SETTINGS_FILE, Layer, Origin, stack
-    from ralph.errors import StoreError
 
     written = stack([Layer(Origin(SETTINGS_FILE), document)])
-    demands = demands_of(written, Sources.read(root, os.environ).own)
-    with suppress(StoreError):
-        trust(Standing(project=root, asked=demands))
+    agree(root, demands_of(written, Sources.read(root, os.environ).own))
 
 
 def demand_lines(standing: Standing) -> list[str]:

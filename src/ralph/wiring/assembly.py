@@ -32,6 +32,7 @@ from ralph.wiring.confinement import (
     own_programs_of,
     redactor_for,
 )
+from ralph.wiring.inherited_trust import with_inherited_trust
 from ralph.wiring.judges import LEFT, program_files_of
 from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.launch import Driven, Launch
@@ -60,6 +61,7 @@ async def open_run(
 
     ``by_program``: whoever asked for the run may change its parts, so only they can resume it.
     """
+    environ = with_inherited_trust(environ, launch)
     clock = SystemClock()
     run_id = launch.resumes or new_run_id(clock.now())
     parent_id = launch.parent_id or environ.get("RALPH_RUN_ID", "")

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ralph.domain.sandbox.policy import SandboxPolicy
 
 
+CHECKS_OUTSIDE = "guardrails and verification run outside the sandbox (sandboxChecks is false)"
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Confinement:
     """``notes`` are for the head of the run: which sandbox, why, and what it promises."""
@@ -229,6 +232,7 @@ async def confinement_of(
     outside = {"notify": settings.notify, "scm": (settings.scm.command,) if settings.scm is not None else ()}
     notes = (
         *own_notes(site, project_places(site, policy, site.needs)),
+        *(() if settings.sandbox_checks else (CHECKS_OUTSIDE,)),
         *exposed_commands(launch.root.workspace, outside),
     )
     return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *notes), tidy)

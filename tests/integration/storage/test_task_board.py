@@ -171,7 +171,7 @@ def test_a_task_that_a_run_took_while_it_was_edited_is_not_changed(folder: Path,
     before = editable_task(folder, "T-1")
     assert store.claim("T-1", run_id="run-1", at=time.time())
     with pytest.raises(UsageError, match="worked on by run run-1"):
-        redefine_task(folder, "T-1", replace(before, title="sums"))
+        redefine_task(folder, "T-1", replace(before, title="sums"), is_typed=True)
     assert store.get("T-1").title == "totals"
 
 

@@ -18,11 +18,13 @@ from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import GuardrailSettings
 from ralph.domain.loop.profile import Profile
 from ralph.domain.plan.active_marker import ActiveMarker
+from ralph.domain.plan.demands import plan_demands
 from ralph.domain.plan.document import TasksDocument, read_document
 from ralph.domain.plan.stop_checks import snapshot_of
 from ralph.domain.plan.story import ReviewRules, estimate_text
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.strength import Proof
+from ralph.domain.text.safe_text import reveal
 from ralph.engine.guardrail import Guardrail
 from ralph.engine.plans.audit import PlanAudit
 from ralph.engine.plans.ports import PlanRepository
@@ -123,6 +125,7 @@ class PlanComposition:
             warn=kit.warn,
         )
 
+        self._require_agreed(audit.plan.document, memory)
         proof, accept = await self._layers(kit, audit, repository, memory)
         warnings += proof.warnings
 
@@ -164,6 +167,17 @@ class PlanComposition:
         finally:
             with suppress(RalphError):
                 remove_marker(root)
+
+    def _require_agreed(self, found: TasksDocument, memory: PlanMemory | None) -> None:
+        """The plan on its branch may be another one than that which the user was asked about."""
+        asked = [self.document, memory.trusted.document if memory is not None else None]
+        known = {command for one in asked if one is not None for command in one.verify_commands}
+        new = [command for command in found.verify_commands if command not in known]
+        if new:
+            message = (
+                f"{self.folder.name}/tasks.json on this branch has other verifyCommands: {reveal(new[0])}"
+            )
+            raise UsageError(message, hint="look at them, then start the run again from this branch")
 
     def _proofs(
         self,
@@ -334,6 +348,7 @@ def prepare_reviewed(
         maximum=own.maximum_iterations,
         guardrails=guardrails_of(settings),
         resumes=resumes,
+        demands=plan_demands(document, folder.name),
     )
 
 

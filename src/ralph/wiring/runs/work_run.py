@@ -12,13 +12,14 @@ from ralph.adapters.git import Git
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.database import Statement
 from ralph.adapters.storage.earlier_runs import run_to_resume, used_before
+from ralph.adapters.storage.task_demands import demands_of_tasks
 from ralph.adapters.storage.task_watch import TaskWatch
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.config.loading import Loaded
-from ralph.config.root import Root, git_top
+from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.domain.loop.profile import Profile
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
@@ -250,6 +251,7 @@ def prepare_work(
         maximum=settings.profiles.verified.maximum_iterations,
         guardrails=guardrails_of(settings),
         resumes=resumes,
+        demands=demands_of_tasks(root.state / STATE_FOLDER),
     )
 
 

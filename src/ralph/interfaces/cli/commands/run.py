@@ -140,6 +140,7 @@ def command(
 ) -> int:
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.root import STATE_FOLDER, find_root
+    from ralph.interfaces.cli.trust_question import require_trust
     from ralph.operations.runs.start import prepare_prompt_run, require_prompt_profile
 
     require_prompt_profile(profile)
@@ -161,6 +162,7 @@ def command(
     if ui:
         from ralph.interfaces.cli.commands.ui import run_under_ui
 
+        require_trust(sources_of(root.state))
         return run_under_ui(root.state / STATE_FOLDER)
     # `basic` has its settings at the top, the other profiles have a section each.
     of_profile = "" if profile == "basic" else f"profiles.{profile}."

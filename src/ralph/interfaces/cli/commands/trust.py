@@ -44,7 +44,7 @@ def command(yes: bool, only_show: bool, revoke: bool, project_dir: Path | None) 
         trust.revoke(root.state)
         click.echo(f"{root.state} is no longer trusted")
         return 0
-    standing = trust.standing_of(sources_of(root.state), trust.other_demands(root))
+    standing = trust.standing_of(sources_of(root.state), (*trust.plan_asks(root), *trust.tasks_ask(root)))
     if standing.is_trusted:
         if only_show and standing.asked:
             show(standing, err=False)

@@ -76,12 +76,15 @@ def command(
     from ralph.config.root import STATE_FOLDER, find_root
     from ralph.interfaces.cli.console_run import print_results, run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
+    from ralph.interfaces.cli.trust_question import require_trust
     from ralph.operations.runs.start import prepare_work_run
 
     root = find_root(Path.cwd(), project_dir)
     if ui:
         from ralph.interfaces.cli.commands.ui import run_under_ui
+        from ralph.operations.trust import tasks_ask
 
+        require_trust(sources_of(root.state), tasks_ask(root))
         return run_under_ui(root.state / STATE_FOLDER, has_parts=True)
     sources = sources_of(root.state)
     flags = [*agent_flags_of(sources, agent), *given_settings()]

@@ -93,6 +93,7 @@ def _converse(
     from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.operations.runs.start import prepare_draft_run
+    from ralph.operations.trust import agree, plan_asks
 
     remarks: list[str] = []
     has_prd: bool | None = None  # from the second round on: a PRD of our own drafting may be drafted again
@@ -114,6 +115,7 @@ def _converse(
             return True, 0
         answer = click.prompt("Keep this plan? (y, n, or what should change)", type=str).strip()
         if answer.lower() in ("y", "yes"):
+            agree(plan.root.state, plan_asks(plan.root, plan.path))  # they were shown
             return True, 0
         if answer.lower() in ("n", "no"):
             return False, 1

@@ -66,7 +66,7 @@ def command(
         wanted = _from_flags(before, given, flags, known)
     else:
         wanted = _from_editor(before, known)
-    after = redefine_task(folder, before.id, wanted)
+    after = redefine_task(folder, before.id, wanted, is_typed=name is None)
     print_concerns([after], defaults)
     if as_json:
         print_json({"task": after.to_dict()})
