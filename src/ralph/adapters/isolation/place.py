@@ -44,7 +44,10 @@ def deepest(path: Path, covers: Iterable[Place]) -> Place | None:
 
 
 def is_in(path: Path, folder: Path) -> bool:
-    return path == folder or folder in path.parents
+    outer = (
+        folder.parts
+    )  # asked a thousand times for each process: looking through Path.parents takes ten times as long
+    return path.parts[: len(outer)] == outer
 
 
 def is_redirectable(path: Path, writable: Iterable[Path]) -> bool:
