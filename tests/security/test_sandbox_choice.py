@@ -48,6 +48,7 @@ def test_auto_says_why_stronger_ones_were_passed_over(stand_ins: StandIns) -> No
     assert choose(stand_ins, "auto").why == (
         "sandbox srt: the strongest that works here (sbx: sbx does not work: not signed in; try `sbx login`; "
         "bwrap: bwrap is not installed (package bubblewrap); container: neither podman nor docker is installed)"
+        "; what it promises was not examined from inside"
     )
 
 

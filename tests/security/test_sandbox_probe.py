@@ -40,7 +40,7 @@ os.execv({bwrap!r}, ["bwrap", *arguments])
 
 def install(folder: Path, body: str, *, interpreter: str = "/bin/sh") -> Path:
     program = folder / "bwrap"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     program.write_text(f"#!{interpreter}\n{body}")
     program.chmod(0o755)
     return program
@@ -118,7 +118,7 @@ def test_a_run_does_not_begin_in_a_sandbox_that_is_none(
 ) -> None:
     if bwrap_trouble:
         pytest.skip(bwrap_trouble)
-    install(project.programs, OUTSIDE)
+    install(project.programs / "bin", OUTSIDE)
     started = tmp_path / "started"
     project.program("agent", f"touch {started}\n")
     project.settings(agent={"command": "agent", "adapter": "plain"})
@@ -126,3 +126,17 @@ def test_a_run_does_not_begin_in_a_sandbox_that_is_none(
     assert "does not hold what it promises" in ran.stderr
     assert "home hidden" not in ran.stdout + ran.stderr
     assert not started.exists()
+
+
+def test_the_doctor_examines_it_too(project: Project, bwrap_trouble: str) -> None:
+    if bwrap_trouble:
+        pytest.skip(bwrap_trouble)
+    before = sorted(project.root.rglob("*"))
+    assert "works here" in bwrap_line(project.ralph("doctor").stdout)
+    assert sorted(project.root.rglob("*")) == before
+    install(project.programs / "bin", OUTSIDE)
+    assert "does not hold what it promises" in bwrap_line(project.ralph("doctor").stdout)
+
+
+def bwrap_line(text: str) -> str:
+    return next(line for line in text.splitlines() if " bwrap" in line)

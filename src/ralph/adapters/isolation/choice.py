@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from ralph.adapters.isolation import bwrap, container, sbx, srt
 from ralph.adapters.isolation.bwrap import BwrapSandbox
 from ralph.adapters.isolation.container import ContainerSandbox
+from ralph.adapters.isolation.runner import keep_open
 from ralph.adapters.isolation.sandbox import Sandbox, Site
 from ralph.adapters.isolation.sbx import SbxSandbox
 from ralph.adapters.isolation.srt import SrtSandbox
 from ralph.domain.sandbox.kind import ASKABLE, AUTO, STRONGEST, SandboxKind
 from ralph.domain.sandbox.policy import NO_GUARANTEES, Guarantees, SandboxPolicy
 from ralph.engine.ports import ProcessRunner
-from ralph.errors import AgentUnavailable, UsageError
+from ralph.errors import AgentUnavailable, RalphError, UsageError
 
 Trouble = Callable[[Site, SandboxPolicy, ProcessRunner], Awaitable[str]]
 
@@ -62,7 +63,8 @@ async def choose_sandbox(asked: str, site: Site, policy: SandboxPolicy, runner: 
         trouble = await row.trouble(site, policy, runner)
         if not trouble:
             because = "the strongest that works here" + (f" ({'; '.join(troubles)})" if troubles else "")
-            return Choice(await _make(row, site, policy, runner), f"sandbox {row.kind}: {because}")
+            sandbox = await _make(row, site, policy, runner)
+            return Choice(sandbox, f"sandbox {row.kind}: {because}{_examined(sandbox)}")
         troubles.append(f"{row.kind}: {trouble}")
     if asked == STRONGEST:
         message = f"no sandbox works here: {'; '.join(troubles)}"
@@ -72,7 +74,21 @@ async def choose_sandbox(asked: str, site: Site, policy: SandboxPolicy, runner: 
 
 async def troubles(site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> dict[SandboxKind, str]:
     """For `ralph doctor`: what keeps each kind from working (empty: nothing)."""
-    return {row.kind: await row.trouble(site, policy, runner) for row in _ROWS}
+    return {
+        row.kind: await row.trouble(site, policy, runner) or await _found_inside(row, site, policy, runner)
+        for row in _ROWS
+    }
+
+
+async def _found_inside(row: _Row, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> str:
+    try:
+        sandbox = row.make(site, policy)
+        if sandbox.expected is not None:
+            async with keep_open(sandbox, runner):
+                pass
+    except RalphError as error:
+        return str(error)
+    return ""
 
 
 async def _exactly(kind: SandboxKind, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Choice:
@@ -82,7 +98,12 @@ async def _exactly(kind: SandboxKind, site: Site, policy: SandboxPolicy, runner:
         message = f"the sandbox {kind} cannot be used: {trouble}"
         hint = f"{row.hint}, choose another with --sandbox=auto, or use --no-sandbox"
         raise AgentUnavailable(message, hint=hint)
-    return Choice(await _make(row, site, policy, runner), f"sandbox {kind}: as asked")
+    sandbox = await _make(row, site, policy, runner)
+    return Choice(sandbox, f"sandbox {kind}: as asked{_examined(sandbox)}")
+
+
+def _examined(sandbox: Sandbox) -> str:
+    return "" if sandbox.expected is not None else "; what it promises was not examined from inside"
 
 
 async def _make(row: _Row, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Sandbox:

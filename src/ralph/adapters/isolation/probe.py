@@ -21,6 +21,7 @@ from ralph.engine.ports import Command, ProcessRunner, Timeouts
 from ralph.errors import AgentUnavailable
 
 _CANARY = "for ralph's examination of its sandbox\n"
+_MOST_SAID = 4
 _PATIENCE = Timeouts(total=60.0)
 _OF_THE_SHELL = {"_", "OLDPWD", "SHLVL"}
 _LIMIT = re.compile(r"^Max ([a-z ]+?) +\d+ +(\d+)", re.MULTILINE)
@@ -47,8 +48,9 @@ async def examine(sandbox: Sandbox, runner: ProcessRunner) -> None:
         raise AgentUnavailable(failure, hint="`ralph doctor` says more; --no-sandbox does without")
     seen = _seen(said.decode(errors="replace"), str(sum(sum_)), changed)
     if broken := list(broken_promises(expected, seen)):
-        last = next(reversed(heard.strip().splitlines()), exit_.error)
-        why = f"{'; '.join(broken)}{f' ({last})' if last and not seen.did_answer else ''}"
+        more = [f"{len(broken) - _MOST_SAID} more"] if len(broken) > _MOST_SAID else []
+        said_last = [] if seen.did_answer else heard.strip().splitlines()[-1:]
+        why = "; ".join((*broken[:_MOST_SAID], *more, *said_last))
         message = f"the sandbox {sandbox.kind} was examined, and does not hold what it promises: {why}"
         raise AgentUnavailable(
             message, hint="check that the right program is first on PATH, or use --no-sandbox"
