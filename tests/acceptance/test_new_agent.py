@@ -106,9 +106,7 @@ def test_its_needs_are_in_its_sandbox(project: Project, tmp_path: Path) -> None:
     (home / ".fable" / "token").write_text("open")
     (home / ".other").mkdir()
     project.settings(sandbox={"readonly": [str(project.programs)]})
-    seen = (
-        'env | grep -o "^FABLE_KEY\\|^OTHER_KEY" > seen; ls -A "$HOME" >> seen; touch "$HOME/.fable/used"\n'
-    )
+    seen = 'env | grep -o "^FABLE_KEY\\|^OTHER_KEY" > seen; ls -A "$HOME" >> seen; echo new > "$HOME/.fable/token"; touch "$HOME/.fable/used"\n'
     project.program("fable-teller", FABLE_TELLER.replace("cat > asked\n", f"cat > asked\n{seen}"))
     project.environment |= {"FABLE_KEY": "f", "OTHER_KEY": "o", "HOME": str(home)}
 
@@ -116,5 +114,6 @@ def test_its_needs_are_in_its_sandbox(project: Project, tmp_path: Path) -> None:
 
     assert set((project.root / "seen").read_text().split()) >= {"FABLE_KEY", ".fable"}
     assert not {"OTHER_KEY", ".other"} & set((project.root / "seen").read_text().split())
-    assert (home / ".fable" / "used").exists()
+    assert (home / ".fable" / "token").read_text() == "new\n"
+    assert not (home / ".fable" / "used").exists()
     assert "api.fable.example" in ran.stderr

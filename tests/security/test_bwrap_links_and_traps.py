@@ -1,4 +1,4 @@
-"""What an agent could leave in the workspace, in git's folder or in its own state for those outside to trip over."""
+"""What an agent could leave in the workspace or in git's folder for those outside to trip over."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.isolation.outside import GitTraps, KeptLinks
+from ralph.adapters.isolation.outside import GitTraps
 from ralph.errors import ConfigError
 
 from .conftest import OFF, Sandboxed, git
@@ -233,42 +233,3 @@ def test_a_listed_path_that_the_agent_made_a_link_is_not_followed(
     (sandboxed.workspace / "cache" / "x").mkdir(parents=True)
     with pytest.raises(ConfigError, match="through a link where the agent may write"):
         attempt(sandboxed, key)
-
-
-# --- the agent's own state ---------------------------------------------------------------------------------
-
-
-def test_a_state_folder_that_is_a_link_is_protected_like_any_other(
-    sandboxed: Sandboxed, own_home: Path
-) -> None:
-    real = own_home / "dotfiles" / "claude"
-    real.mkdir(parents=True)
-    (own_home / ".claude").symlink_to("dotfiles/claude")
-    sandboxed.programs = ("claude",)
-    sandboxed.shell(
-        "echo evil > ~/.claude/settings.json; echo evil > ~/.claude/hooks/x; echo log-in > ~/.claude/key"
-    )
-    assert (real / "settings.json").read_text() == "{}\n"
-    assert list((real / "hooks").iterdir()) == []
-    assert (real / "key").read_text() == "log-in\n"
-
-
-def test_settings_that_are_a_link_are_put_back(sandboxed: Sandboxed, own_home: Path) -> None:
-    (own_home / "dotfiles").mkdir()
-    (own_home / "dotfiles" / "claude.json").write_text("mine")
-    (own_home / ".claude").mkdir()
-    link = own_home / ".claude" / "settings.json"
-    link.symlink_to("../dotfiles/claude.json")
-    sandboxed.programs = ("claude",)
-    links = KeptLinks([link, own_home / ".claude" / "CLAUDE.md"], sandboxed.reports.append)
-    links.restore()
-    assert sandboxed.reports == []
-    assert sandboxed.shell("cat ~/.claude/settings.json; echo evil > ~/.claude/settings.json").startswith(
-        "mine"
-    )
-    assert link.read_text() == "mine"
-    for number, attempt in enumerate(("rm -f $0; echo evil > $0", "rm -f $0", "ln -sf /evil $0"), 1):
-        sandboxed.run("sh", "-c", attempt, str(link))
-        links.restore()
-        assert link.read_text() == "mine"
-        assert len(sandboxed.reports) == number

@@ -80,27 +80,6 @@ def test_a_folder_for_hooks_inside_of_the_project_is_read_only(sandboxed: Sandbo
     assert list((sandboxed.workspace / ".husky").iterdir()) == []
 
 
-def test_the_agents_own_state_is_shared_but_not_what_the_users_sessions_run(
-    sandboxed: Sandboxed, own_home: Path
-) -> None:
-    (own_home / ".claude" / "projects").mkdir(parents=True)
-    (own_home / ".claude.json").write_text('{"own": true}')
-    sandboxed.programs = ("claude",)
-    output = sandboxed.shell("""
-        echo session > ~/.claude/projects/s.jsonl
-        echo '{"hooks": {}}' > ~/.claude/settings.json
-        mkdir -p ~/.claude/hooks/evil; echo x > ~/.claude/CLAUDE.md
-        cat ~/.claude.json; echo changed > ~/.claude.json; cat ~/.claude.json
-    """)  # fmt: skip
-    assert '{"own": true}' in output
-    assert output.endswith("changed\n")
-    assert (own_home / ".claude.json").read_text() == '{"own": true}'
-    assert (own_home / ".claude" / "projects" / "s.jsonl").read_text() == "session\n"
-    assert (own_home / ".claude" / "settings.json").read_text() == "{}\n"
-    assert (own_home / ".claude" / "CLAUDE.md").read_text() == ""
-    assert list((own_home / ".claude" / "hooks").iterdir()) == []
-
-
 def test_what_the_user_lists_is_readable_or_writable(sandboxed: Sandboxed, own_home: Path) -> None:
     for name in ("notes", "cache"):
         (own_home / name).mkdir()

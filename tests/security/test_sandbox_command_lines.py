@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph.adapters.agents.registry import facts_of
 from ralph.adapters.isolation.container import ContainerSandbox
 from ralph.adapters.isolation.runner import IsolatedRunner, keep_open
 from ralph.adapters.isolation.sandbox import Sandbox
@@ -199,7 +200,11 @@ def test_a_container_is_made_kept_and_entered(stand_ins: StandIns, own_home: Pat
         *(f"--memory={2**30}", f"--memory-swap={2**30}", "--pids-limit=99"),
         *sorted(
             [
-                f"--mount=type=bind,source={own_home}/.claude,target={own_home}/.claude",
+                f"--mount=type=tmpfs,target={own_home}/.claude,tmpfs-mode=1777",
+                *(
+                    f"--mount=type=bind,source={workspace}/.ralph/sessions/{name.replace('/', '+')},target={own_home}/{name}"
+                    for name in facts_of("claude").needs.sessions
+                ),
                 f"--mount=type=bind,source={own_home}/.claude/settings.json,target={own_home}/.claude/settings.json,readonly",
                 f"--mount=type=bind,source={workspace},target={workspace}",
                 f"--mount=type=bind,source={workspace}/.ralph,target={workspace}/.ralph,readonly",
@@ -290,7 +295,8 @@ def test_what_srt_is_told(stand_ins: StandIns, own_home: Path) -> None:
     assert "example.com" in told["network"]["allowedDomains"]  # type: ignore[index]
     files = told["filesystem"]
     assert isinstance(files, dict)
-    assert files["allowWrite"] == [f"{own_home}/.claude", workspace, f"{own_home}/.claude.json", "/tmp"]
+    sessions = [f"{own_home}/{name}" for name in facts_of("claude").needs.sessions]
+    assert files["allowWrite"] == [*sessions, workspace, f"{own_home}/.claude.json", "/tmp"]
     assert f"{workspace}/.ralph" in files["denyWrite"]
     assert f"{own_home}/.ssh" in files["denyRead"]
     assert f"{workspace}/.ralph/settings.local.json" in files["denyRead"]

@@ -198,7 +198,7 @@ async def confinement_of(
     from ralph.adapters.isolation.choice import choose_sandbox
     from ralph.adapters.isolation.outside import GitTraps, KeptLinks, exposed_commands
     from ralph.adapters.isolation.own_places import links_on_path, own_notes
-    from ralph.adapters.isolation.places import project_places, protected_paths
+    from ralph.adapters.isolation.places import project_places
     from ralph.adapters.isolation.sandbox import Site
 
     programs = (*launch.agents.programs, *launch.programs)
@@ -223,7 +223,7 @@ async def confinement_of(
         return Confinement(notes=(chosen.why,))
     traps = GitTraps(launch.root.workspace, report)
     traps.require_none()
-    links = KeptLinks((*protected_paths(site, site.needs), *links_on_path(own)), report)
+    links = KeptLinks(links_on_path(own), report)
 
     def tidy() -> None:
         traps.remove()

@@ -1,6 +1,6 @@
 """bubblewrap: Linux namespaces without a daemon and without being root.
 
-The root is read-only; home, ``/tmp`` and ``/run`` are empty and private; only the workspace and the agent's own state
+The root is read-only; home, ``/tmp`` and ``/run`` are empty and private; only the workspace and the agent's login
 are writable. The only network is our proxy. Safe for root too: there are no capabilities, and the parts of ``/proc``
 that a plain profile leaves to root are read-only (``/proc/sys/kernel/core_pattern`` is a way out).
 """
@@ -19,11 +19,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.files import read_whole
+from ralph.adapters.isolation.agent_state import make_session_folders, state_copies
 from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process, usual_limits
 from ralph.adapters.isolation.machine import GIT_SETTINGS
 from ralph.adapters.isolation.namespaces import NAMESPACES, try_namespaces
 from ralph.adapters.isolation.place import How, Place
-from ralph.adapters.isolation.places import links_into_hidden, make_protected, places
+from ralph.adapters.isolation.places import links_into_hidden, places
 from ralph.adapters.isolation.proxy import AllowListProxy
 from ralph.adapters.isolation.record import record_links
 from ralph.adapters.isolation.sandbox import MARKS, Site, carry
@@ -86,7 +87,7 @@ class BwrapSandbox:
     def guarantees(self) -> Guarantees:
         return Guarantees(
             self.kind,
-            writes=self._policy.writes_promise("only the workspace, its own /tmp, the agent's own state"),
+            writes=self._policy.writes_promise("only the workspace, its own /tmp, the agent's login"),
             secrets=self._policy.secrets_promise(
                 "home hidden but for tools and the agent's own state; environment cleared to a list"
             ),
@@ -137,7 +138,7 @@ class BwrapSandbox:
             await self._proxy.start()
 
     def wrap(self, command: Command, environ: Mapping[str, str] | None = None) -> Command:
-        make_protected(self._site.home, self._needs)
+        make_session_folders(self._site, self._needs)
         dropped = [argument for name in sorted(self._site.outer_variables()) for argument in ("-u", name)]
         cwd = command.cwd.resolve()
         arguments = (
@@ -207,8 +208,7 @@ class BwrapSandbox:
             mount = _mount(replace(place, source=shown), self._folder / _EMPTY)
             yield from (*self._room_in(place.path), *mount) if mount[0] == "--tmpfs" else mount
         hidden = [place.path for place in found if place.how is How.HIDDEN]
-        states = (site.home.resolve() / name for name in self._needs.state)
-        known = (command.cwd, site.workspace, site.state_folder, *states)
+        known = (command.cwd, site.workspace, site.state_folder)
         for link, target in links_into_hidden(known, hidden):
             yield from ("--symlink", str(target), str(link))
         closed = [place for place in found if place.how >= How.CLOSED]
@@ -222,21 +222,17 @@ class BwrapSandbox:
         yield from ("--ro-bind", str(self._folder / "inside.pyc"), f"{_OURS}/inside.pyc")
         if self._proxy is not None:
             yield from ("--ro-bind", str(self._proxy.socket_path), f"{_OURS}/proxy.sock")
-        for number, (source, _) in enumerate(self._copies()):
-            yield from ("--ro-bind", str(source), f"{_OURS}/copy{number}")
+        for number, place in enumerate(state_copies(self._site, self._needs)):
+            yield from ("--ro-bind", str(place.real), f"{_OURS}/copy{number}")
 
     def _room_in(self, folder: Path) -> tuple[str, ...]:
         # Both options came with the same version of bubblewrap, but for one.
         return self._limiter.room_in(folder, self._site.home.resolve()) if self._can_disable_userns else ()
 
-    def _copies(self) -> list[tuple[Path, Path]]:
-        home = self._site.home.resolve()
-        return [(home / name, home / name) for name in self._needs.copied if (home / name).is_file()]
-
     def _first_program(self) -> Iterator[str]:
         yield from (os.path.realpath(sys.executable), "-I", "-S", f"{_OURS}/inside.pyc")
-        for number, (_, target) in enumerate(self._copies()):
-            yield f"--copy={_OURS}/copy{number}:{target}"
+        for number, place in enumerate(state_copies(self._site, self._needs)):
+            yield f"--copy={_OURS}/copy{number}:{place.path}"
         if self._proxy is not None:
             yield from (f"--proxy={_OURS}/proxy.sock", f"--port={PROXY_PORT}")
             yield from (f"--forward={port}" for port in _local_ports(self._rules))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
 
+from ralph.adapters.isolation.agent_state import make_session_folders, state_copies
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.places import project_places
 from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
@@ -56,7 +57,7 @@ class ContainerSandbox:
     def guarantees(self) -> Guarantees:
         return Guarantees(
             self.kind,
-            writes=self._policy.writes_promise("only the workspace, the agent's own state"),
+            writes=self._policy.writes_promise("only the workspace, the agent's login"),
             secrets=self._policy.secrets_promise(
                 "only mounted files are visible; environment cleared to a list"
             ),
@@ -72,6 +73,7 @@ class ContainerSandbox:
     async def open(self, runner: ProcessRunner) -> None:
         code, answer, _ = await ask(runner, self._program, "info", "--format", "{{json .}}")
         self._is_rootless = code == 0 and "rootless" in answer.lower().replace('"rootless":false', "")
+        make_session_folders(self._site, self._needs)
         arguments = self._run_arguments()
         fingerprint = hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:16]
         form = '{{.State.Running}} {{index .Config.Labels "' + _LABEL + '"}}'
@@ -136,13 +138,21 @@ class ContainerSandbox:
             arguments += [f"--memory={limits.memory}", f"--memory-swap={limits.memory}"]
         if limits.pids:
             arguments.append(f"--pids-limit={limits.pids}")
-        mounts = project_places(self._site, self._policy, self._needs)
-        return (*arguments, *(f"--mount={_mount(place)}" for place in mounts if self._is_shown(place)))
+        return (*arguments, *(f"--mount={_mount(place)}" for place in self._places()))
 
-    def _is_shown(self, place: Place) -> bool:
-        """What is special to this run is not: the container outlives it."""
-        is_special = place.how is not How.WRITABLE and self._site.run_id in place.path.parts
-        return place.how is not How.BARRED and not is_special
+    def _places(self) -> list[Place]:
+        """Not what is special to this run, which the container outlives, nor single parts of what is shown whole."""
+        found = [*project_places(self._site, self._policy, self._needs)]
+        found += state_copies(self._site, self._needs)  # not copied here: read-only
+        whole = {place.path for place in found if place.how is How.CLOSED}
+        shown = [
+            place
+            for place in found
+            if place.how is How.WRITABLE
+            or (place.how is not How.BARRED and self._site.run_id not in place.path.parts)
+        ]
+        parts = [place for place in shown if place.how is How.PROTECTED and place.path.parent in whole]
+        return sorted((place for place in shown if place not in parts), key=lambda place: place.path.parts)
 
 
 def _program(site: Site) -> str | None:
@@ -153,7 +163,9 @@ def _mount(place: Place) -> str:
     """As a line of CSV: a path may contain a comma."""
     source = "/dev/null" if place.how is How.MASKED else str(place.real)
     fields = ["type=bind", f"source={source}", f"target={place.path}"]
-    if place.how is not How.WRITABLE:
+    if place.how is How.HIDDEN:
+        fields = ["type=tmpfs", f"target={place.path}", "tmpfs-mode=1777"]
+    elif place.how is not How.WRITABLE:
         fields.append("readonly")
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(fields)

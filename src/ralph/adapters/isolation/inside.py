@@ -86,9 +86,12 @@ def become(command: list[str], environment: dict[str, str]) -> NoReturn:
 
 
 def copy(source: str, target: str) -> None:
-    with open(source, "rb") as reading, open(target, "wb") as writing:  # noqa: PTH123 pathlib takes as long as all the rest
+    """For the user alone; a script stays one. Pathlib would take as long as all the rest."""
+    if os.path.lexists(target):
+        os.unlink(target)  # noqa: PTH108
+    with open(source, "rb") as reading, open(target, "wb") as writing:  # noqa: PTH123
         writing.write(reading.read())
-    os.chmod(target, 0o600)  # noqa: PTH101
+        os.fchmod(writing.fileno(), os.fstat(reading.fileno()).st_mode & 0o100 | 0o600)
 
 
 def end_first() -> None:

@@ -47,7 +47,7 @@ class Limiter:
         """For bwrap: how much an empty folder in memory may hold. The kernel's own limit is half of all memory, for each."""
         if self.room is None:
             return ()
-        if folder in (home, Path("/tmp")):  # noqa: S108 its own
+        if folder == Path("/tmp") or home in (folder, *folder.parents):  # noqa: S108 its own
             size = self.room // 4
         elif folder in (Path("/var/tmp"), Path("/dev/shm")):  # noqa: S108
             size = self.room // 8

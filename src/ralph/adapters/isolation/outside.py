@@ -95,10 +95,10 @@ def _links(objects: str) -> Iterator[Path]:
 
 
 class KeptLinks:
-    """The agent's settings that are links, as in a home whose settings all live in one place.
+    """Links on the way to what the user runs.
 
-    Nothing can be mounted over a link, so inside a sandbox an agent could replace one with a file that the user's own
-    sessions run. The target is read-only; the link itself is put back after every process.
+    Nothing can be mounted over a link, so inside a sandbox an agent could replace one that is where it may write. Each
+    is put back after every process.
     """
 
     def __init__(self, paths: Iterable[Path], report: Callable[[str], None]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph.adapters.files import is_true
+from ralph.adapters.isolation.agent_state import state_places, state_sources
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.machine import machine_places
 from ralph.adapters.isolation.own_places import own_places
@@ -33,19 +34,20 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     found = as_places(
         How.READABLE, (path for name in needs.readonly if is_true((path := home / name).exists))
     )
-    writable = [
-        workspace,
-        *((home / name).resolve() for name in needs.state if is_true((home / name).is_dir)),
-    ]
+    writable = [workspace]
     found += as_places(How.WRITABLE, writable)
+    found += state_places(site, needs)
+    for source in state_sources(site, needs):
+        if is_in(workspace, source):
+            message = f"the workspace ({workspace}) is part of what your own agents run"
+            raise ConfigError(message, hint="work on a copy of it, or use --no-sandbox")
+        if is_in(source, workspace):
+            found.append(Place(source, How.PROTECTED))
     for path in _listed(policy.writable, site, "sandbox.writable", writable):
         _require_confinable(path, home, f"sandbox.writable: {path}")
         found.append(Place(path, How.WRITABLE))
         writable.append(path)
     found += as_places(How.READABLE, _listed(policy.readonly, site, "sandbox.readonly", writable))
-    found += as_places(
-        How.PROTECTED, (path.resolve() for path in protected_paths(site, needs) if path.exists())
-    )
     git = git_places(workspace)
     if git.top is not None and not is_in(home, git.top):
         found.append(Place(git.top, How.READABLE))  # or everything outside the workspace would look deleted
@@ -57,25 +59,6 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     found += as_places(How.WRITABLE, (_target(path, writable, str(path)) for path in made))
     found += own_places(site, found)
     return _in_order(found)
-
-
-def make_protected(home: Path, needs: AgentNeeds) -> None:
-    """Create what is protected but missing, empty, or the agent could.
-
-    It stays: removing it would uncover it in the sandboxes of other runs.
-    """
-    for name in needs.protected:
-        path = home / name
-        if path.parent.is_dir() and not path.exists():
-            if name.endswith("/"):
-                path.mkdir(exist_ok=True)
-            else:
-                path.write_text("{}\n" if path.suffix == ".json" else "")
-
-
-def protected_paths(site: Site, needs: AgentNeeds) -> Iterator[Path]:
-    """What the user's own sessions would run; links not resolved."""
-    return (site.home.resolve() / name for name in needs.protected)
 
 
 def links_into_hidden(paths: Iterable[Path], hidden: Iterable[Path]) -> Iterator[tuple[Path, Path]]:

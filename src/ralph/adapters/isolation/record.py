@@ -15,8 +15,9 @@ from ralph.adapters.isolation.sandbox import Site
 
 STATE_FOLDER = ".ralph"
 _MARKER = ".ralph-active"
+SESSIONS = "sessions"  # of sandboxed agents
 _RUNS = "runs"
-_OURS = frozenset({_RUNS, "forward", "plans", "worktrees"})
+_OURS = frozenset({_RUNS, SESSIONS, "forward", "plans", "worktrees"})
 _OURS_BY_BEGINNING = ("ralph.db", "settings.local", "ui-")
 _MOST_LINKS = 500
 

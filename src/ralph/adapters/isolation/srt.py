@@ -52,7 +52,7 @@ class SrtSandbox:
     def guarantees(self) -> Guarantees:
         return Guarantees(
             self.kind,
-            writes=self._policy.writes_promise("only the workspace, /tmp, the agent's own state"),
+            writes=self._policy.writes_promise("only the workspace, /tmp, the agent's login and sessions"),
             secrets=self._policy.secrets_promise(
                 "the usual places of keys are hidden, the rest of the home is not; environment cleared to a list"
             ),

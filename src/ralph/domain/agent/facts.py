@@ -56,13 +56,17 @@ class Examination:
 class AgentNeeds:
     """What an agent needs from outside its sandbox. Paths are relative to the home folder.
 
-    ``state`` is shared with the user's own sessions, to keep a renewed login; ``protected`` is the part of it that
-    those sessions would *run*: settings with hooks, plugins. Each process gets its own copy of ``copied`` files, and
-    changes to them are dropped.
+    ``state`` are its folders, which it sees as they are but cannot change: what it writes there is dropped with its
+    process. Exceptions in there: the files of ``login`` are the user's own, to keep a renewed login; the folders of
+    ``sessions`` are kept for its later sessions in this project, apart from the user's; ``scratch``, where it works and
+    keeps what is no business of this project (logs, caches, histories; with ``*``), begins empty. ``copied`` are files
+    outside of ``state`` that it may write in the same way.
     """
 
     state: tuple[str, ...] = ()
-    protected: tuple[str, ...] = ()
+    login: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    scratch: tuple[str, ...] = ()
     copied: tuple[str, ...] = ()
     readonly: tuple[str, ...] = ()
     env: tuple[str, ...] = ()

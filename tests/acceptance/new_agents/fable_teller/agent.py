@@ -24,7 +24,9 @@ FACTS: Final = AgentFacts(
     install="pip install fable-teller",
     login="`fable-teller login`",
     options=frozenset({Option.MODEL}),
-    needs=AgentNeeds(state=(".fable",), env=("FABLE_*",), hosts=("api.fable.example",)),
+    needs=AgentNeeds(
+        state=(".fable",), login=(".fable/token",), env=("FABLE_*",), hosts=("api.fable.example",)
+    ),
     examination=Examination(
         KnownGood("3.1", "3.1.4"), flags=("--events",), login=("whoami",), is_logged_in=by_exit_status
     ),

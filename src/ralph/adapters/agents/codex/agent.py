@@ -34,13 +34,20 @@ FACTS: Final = AgentFacts(
     options=ALL_OPTIONS - {Option.MAX_TURNS},
     needs=AgentNeeds(
         state=(".codex",),
-        protected=(
-            ".codex/config.toml",
-            ".codex/hooks.json",
-            ".codex/AGENTS.md",
-            ".codex/prompts/",
-            ".codex/rules/",
-            ".codex/skills/",
+        login=(".codex/auth.json",),
+        sessions=(".codex/archived_sessions", ".codex/sessions"),
+        scratch=(
+            ".codex/*.sqlite*",
+            ".codex/.tmp",
+            ".codex/cache",
+            ".codex/history.jsonl",
+            ".codex/log",
+            ".codex/logs",
+            ".codex/session_index.jsonl",
+            ".codex/*-locks",
+            ".codex/shell_snapshots",  # sourced before every command
+            ".codex/tmp",
+            ".codex/worktrees",
         ),
         env=("OPENAI_*", "CODEX_*"),
         hosts=("api.openai.com", "auth.openai.com", "chatgpt.com"),

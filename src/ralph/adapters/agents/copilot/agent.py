@@ -24,7 +24,14 @@ FACTS: Final = AgentFacts(
     options=ALL_OPTIONS - {Option.MAX_TURNS},
     needs=AgentNeeds(
         state=(".copilot",),
-        protected=(".copilot/config.json", ".copilot/mcp-config.json"),
+        sessions=(".copilot/session-state",),
+        scratch=(
+            ".copilot/*.lock",
+            ".copilot/command-history-state*",
+            ".copilot/history-session-state",
+            ".copilot/logs",
+            ".copilot/session-store.db*",
+        ),
         env=("COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN"),
         hosts=("api.github.com", "api.githubcopilot.com", "*.githubcopilot.com"),
     ),

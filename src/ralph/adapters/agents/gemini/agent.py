@@ -24,7 +24,9 @@ FACTS: Final = AgentFacts(
     options=ALL_OPTIONS - {Option.MAX_TURNS},
     needs=AgentNeeds(
         state=(".gemini",),
-        protected=(".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/commands/", ".gemini/extensions/"),
+        login=(".gemini/gemini-credentials.json", ".gemini/oauth_creds.json"),
+        sessions=(".gemini/history", ".gemini/tmp"),  # chats; memories and programs that it fetches too
+        scratch=(".gemini/*.lock", ".gemini/*.log"),
         env=("GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_*"),
         hosts=(
             "generativelanguage.googleapis.com",

@@ -33,6 +33,19 @@ FACTS: Final = AgentFacts(
     options=ALL_OPTIONS - {Option.MAX_TURNS},
     needs=AgentNeeds(
         state=(".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+        login=(".local/share/opencode/auth.json", ".local/share/opencode/mcp-auth.json"),
+        sessions=(".local/share/opencode",),  # one database; the user's programs and login are shown in it
+        scratch=(
+            ".local/share/opencode/*.db*",
+            ".local/share/opencode/log",
+            ".local/share/opencode/project",
+            ".local/share/opencode/repos",
+            ".local/share/opencode/snapshot",
+            ".local/share/opencode/storage",
+            ".local/share/opencode/tool-output",
+            ".local/state/opencode/*history*",
+            ".local/state/opencode/locks",
+        ),
         readonly=(".config/opencode",),
         env=("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "OPENROUTER_*"),
         hosts=("opencode.ai", "models.dev", "api.anthropic.com", "api.openai.com", "openrouter.ai"),

@@ -25,7 +25,15 @@ FACTS: Final = AgentFacts(
     options=ALL_OPTIONS,
     needs=AgentNeeds(
         state=(".qwen",),
-        protected=(".qwen/settings.json", ".qwen/QWEN.md", ".qwen/extensions/"),
+        login=(".qwen/oauth_creds.json",),
+        sessions=(".qwen/projects", ".qwen/tmp", ".qwen/todos"),  # chats; memories too
+        scratch=(
+            ".qwen/*.lock",
+            ".qwen/debug",
+            ".qwen/extension-store",
+            ".qwen/logs",
+            ".qwen/usage_record.jsonl",
+        ),
         env=("QWEN_*", "OPENAI_*", "DASHSCOPE_*"),
         hosts=("chat.qwen.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
     ),
