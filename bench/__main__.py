@@ -29,6 +29,7 @@ from bench import (
     streams,
     supervised,
     tasks,
+    trust,
     ui,
     work,
 )
@@ -38,6 +39,7 @@ from bench.table import as_data, render, summary
 
 MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "startup": ("Start-up: CPU; baseline: `python -c pass`", startup.measure),
+    "trust": ("Trust: CPU of the check before a run; baseline: `python -c pass`", trust.measure),
     "iterations": ("Iterations: time of each; baseline: a shell loop", iterations.measure),
     "proof": ("Proof: a run accepted at once; baseline: --proof trusting", proof.measure),
     "streams": ("Streams: time without start-up; baseline: json.loads of each line", streams.measure),

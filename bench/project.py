@@ -47,14 +47,16 @@ class Project:
         path.chmod(0o755)
         return path
 
-    def environment(self) -> dict[str, str]:
+    def environment(self, *, is_waived: bool = True) -> dict[str, str]:
+        """``is_waived``: whatever the settings ask for is trusted, unseen."""
         kept = {
             name: value
             for name, value in os.environ.items()
             if name not in _NOT_PASSED_ON and not name.startswith("RALPH_")
         }
         path = f"{self.programs}{os.pathsep}{kept.get('PATH', os.defpath)}"
-        return {**kept, **_SECRETS, "PATH": path, "RALPH_TRUST": "1"}
+        trust = {"RALPH_TRUST": "1"} if is_waived else {}
+        return {**kept, **_SECRETS, "PATH": path, "XDG_STATE_HOME": str(self.programs), **trust}
 
     def ralph(self, *arguments: str, expected: Sequence[int] = (0,)) -> Cost:
         return self.run([ralph_program(), *arguments], expected=expected)

@@ -214,14 +214,14 @@ def ralph_adapters_trust_store():
 Hooks read it too: it imports the standard library only, and little of that.
 """
     # Importing pathlib alone would cost a hook a quarter of its start.
-    # ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH105, PTH108, PTH118, PTH119, PTH120, PTH208
+    # ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH108, PTH118, PTH119, PTH120, PTH208
 
     import json
     import os
     import stat
     from contextlib import suppress
 
-    _m = _module("ralph.adapters.files"); open_plain = _m["open_plain"]; read_whole = _m["read_whole"]
+    _m = _module("ralph.adapters.files"); open_plain = _m["open_plain"]; read_whole = _m["read_whole"]; write_atomic = _m["write_atomic"]
     _m = _module("ralph.domain.trust.seal"); RECORDS = _m["RECORDS"]; seal_of = _m["seal_of"]
 
     TYPE_CHECKING = False
@@ -291,7 +291,7 @@ Hooks read it too: it imports the standard library only, and little of that.
             store["key"] = made[0].hex()
 
         _change(environ, ensure_key)
-        _write(os.path.join(folder, SEAL), f"{seal_of(_place(folder), made[0])}\n".encode())
+        _write(os.path.join(folder, SEAL), f"{seal_of(_place(folder), made[0])}\n")
 
     def seal_unless_used(folder: str) -> None:
         """Whatever is written to it from now on is ours. A record that is there already came from elsewhere, or has a seal."""
@@ -355,23 +355,15 @@ Hooks read it too: it imports the standard library only, and little of that.
             store = dict(before)
             change(store)
             if store != before:
-                _write(os.path.join(folder, STORE), json.dumps(store, indent=1, sort_keys=True).encode())
+                _write(os.path.join(folder, STORE), json.dumps(store, indent=1, sort_keys=True))
         finally:
             os.close(lock)
 
-    def _write(path: str, data: bytes) -> None:
-        """Whole or not at all, for its owner only."""
-        temporary = f"{path}.{os.getpid()}.tmp"
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        descriptor = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, path)
+    def _write(path: str, text: str) -> None:
+        """Whole or not at all, for its owner only: both folders are private."""
+        from pathlib import Path
+
+        write_atomic(Path(path), text)
     return locals()
 
 def ralph_config_project_search():
@@ -2725,11 +2717,6 @@ def ralph_domain_trust_demand():
     import re
     from typing import NamedTuple
 
-    try:
-        from _blake2 import blake2b  # importing all of hashlib takes longer than the whole check
-    except ImportError:
-        from hashlib import blake2b
-
     class Demand(NamedTuple):
         """``means`` says what it does with ``value``, ``key`` in ``source`` says so.
 
@@ -2746,19 +2733,27 @@ def ralph_domain_trust_demand():
 
     def digest_of(project: str, demand: Demand) -> str:
         """What is remembered of a demand that was agreed to, in this project."""
+        _m = _module("ralph.domain.trust.digest"); blake2b = _m["blake2b"]
+
         # Wherever it is in a list.
         known = [project, re.sub(r"\[[0-9]+\]", "[]", demand.key), demand.value, demand.whole]
         data = json.dumps(known, sort_keys=True, separators=(",", ":"))
         return blake2b(data.encode(), digest_size=16).hexdigest()
     return locals()
 
-def ralph_domain_trust_seal():
-    """The seal of a state folder: it tells a record that ralph wrote here from one that came with a clone."""
+def ralph_domain_trust_digest():
+    """The hash that trust is remembered by."""
 
     try:
         from _blake2 import blake2b  # importing all of hashlib takes longer than the whole check
     except ImportError:
         from hashlib import blake2b
+
+    __all__ = ["blake2b"]
+    return locals()
+
+def ralph_domain_trust_seal():
+    """The seal of a state folder: it tells a record that ralph wrote here from one that came with a clone."""
 
     RECORDS = frozenset(
         {"ralph.db", "runs", "state", "tasks", "plans", "worktrees", "forward", "PROJECT-MESSAGE-BUS.md"}
@@ -2767,6 +2762,8 @@ def ralph_domain_trust_seal():
 
     def seal_of(folder: str, key: bytes) -> str:
         """Nobody else has the key, and a folder elsewhere needs another seal."""
+        _m = _module("ralph.domain.trust.digest"); blake2b = _m["blake2b"]
+
         return blake2b(folder.encode(errors="surrogateescape"), key=key, digest_size=32).hexdigest()
     return locals()
 
@@ -8302,7 +8299,6 @@ def ralph_interfaces_hooks_guard_hook():
     _m = _module("ralph.guard.judgement"); GuardRules = _m["GuardRules"]
     _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_key = _m["project_key"]; project_of = _m["project_of"]
     _m = _module("ralph.interfaces.hooks.protocol"); deny = _m["deny"]
-    _m = _module("ralph.operations.agreement"); Demand = _m["Demand"]; is_agreed = _m["is_agreed"]
     _m = _module("ralph.operations.atomic_files"); read_whole = _m["read_whole"]
 
     SETTINGS = ("settings.json", "settings.local.json")
@@ -8343,10 +8339,12 @@ def ralph_interfaces_hooks_guard_hook():
     ) -> list[str]:
         if key not in wanted:
             return own
-        demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
-        if is_free or is_agreed(project_key(project), demand, event.environ):
+        if is_free:
             return wanted[key]
-        return own
+        _m = _module("ralph.operations.agreement"); Demand = _m["Demand"]; is_agreed = _m["is_agreed"]
+
+        demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
+        return wanted[key] if is_agreed(project_key(project), demand, event.environ) else own
 
     def _own_settings(environ: Mapping[str, str]) -> str:
         """As ``ralph`` finds the user's own; a relative folder would be one of the project."""
@@ -8677,7 +8675,7 @@ def ralph_interfaces_hooks_plan_stop():
         """The marker of a killed run binds no session, nor does a run that merely shares the project with one."""
         run = environ.get("RALPH_RUN_ID")
         if not run:
-            return marker.pid in ancestors()
+            return marker.pid > 1 and marker.pid in ancestors()  # anyone can guess the first process
         if marker.run_id and marker.run_id != run:  # a run that a session of that run started
             return False
         return marker.mode == "sandbox" or is_alive(marker.pid)  # a sandbox hides other processes
@@ -9113,6 +9111,7 @@ _MODULES = {
     "ralph.domain.text.reader": ralph_domain_text_reader,
     "ralph.domain.text.strict_json": ralph_domain_text_strict_json,
     "ralph.domain.trust.demand": ralph_domain_trust_demand,
+    "ralph.domain.trust.digest": ralph_domain_trust_digest,
     "ralph.domain.trust.seal": ralph_domain_trust_seal,
     "ralph.guard.families.call": ralph_guard_families_call,
     "ralph.guard.families.catalogue": ralph_guard_families_catalogue,

@@ -3,7 +3,7 @@
 Hooks read it too: it imports the standard library only, and little of that.
 """
 # Importing pathlib alone would cost a hook a quarter of its start.
-# ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH105, PTH108, PTH118, PTH119, PTH120, PTH208
+# ruff: noqa: PTH100, PTH101, PTH102, PTH103, PTH108, PTH118, PTH119, PTH120, PTH208
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import os
 import stat
 from contextlib import suppress
 
-from ralph.adapters.files import open_plain, read_whole
+from ralph.adapters.files import open_plain, read_whole, write_atomic
 from ralph.domain.trust.seal import RECORDS, seal_of
 
 TYPE_CHECKING = False
@@ -94,7 +94,7 @@ def seal(folder: str, environ: Mapping[str, str]) -> None:
         store["key"] = made[0].hex()
 
     _change(environ, ensure_key)
-    _write(os.path.join(folder, SEAL), f"{seal_of(_place(folder), made[0])}\n".encode())
+    _write(os.path.join(folder, SEAL), f"{seal_of(_place(folder), made[0])}\n")
 
 
 def seal_unless_used(folder: str) -> None:
@@ -166,21 +166,13 @@ def _change(environ: Mapping[str, str], change: Callable[[dict[str, Any]], None]
         store = dict(before)
         change(store)
         if store != before:
-            _write(os.path.join(folder, STORE), json.dumps(store, indent=1, sort_keys=True).encode())
+            _write(os.path.join(folder, STORE), json.dumps(store, indent=1, sort_keys=True))
     finally:
         os.close(lock)
 
 
-def _write(path: str, data: bytes) -> None:
-    """Whole or not at all, for its owner only."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    with suppress(FileNotFoundError):
-        os.unlink(temporary)
-    descriptor = os.open(
-        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-    )
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-    os.replace(temporary, path)
+def _write(path: str, text: str) -> None:
+    """Whole or not at all, for its owner only: both folders are private."""
+    from pathlib import Path
+
+    write_atomic(Path(path), text)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.domain.text.safe_text import reveal
 from ralph.domain.trust.demand import Demand as Demand
@@ -25,8 +24,7 @@ SYNTAX = "$`;&|<>(){}'\"\\ \t\r\n"
 """Of a shell: a token has none of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(NamedTuple):
     """``asked``: all that the project asks for; ``new``: what nobody has agreed to.
 
     ``was_trusted``: some of it was agreed to before.

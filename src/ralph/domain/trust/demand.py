@@ -6,11 +6,6 @@ import json
 import re
 from typing import NamedTuple
 
-try:
-    from _blake2 import blake2b  # importing all of hashlib takes longer than the whole check
-except ImportError:
-    from hashlib import blake2b
-
 
 class Demand(NamedTuple):
     """``means`` says what it does with ``value``, ``key`` in ``source`` says so.
@@ -29,6 +24,8 @@ class Demand(NamedTuple):
 
 def digest_of(project: str, demand: Demand) -> str:
     """What is remembered of a demand that was agreed to, in this project."""
+    from ralph.domain.trust.digest import blake2b
+
     # Wherever it is in a list.
     known = [project, re.sub(r"\[[0-9]+\]", "[]", demand.key), demand.value, demand.whole]
     data = json.dumps(known, sort_keys=True, separators=(",", ":"))

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-try:
-    from _blake2 import blake2b  # importing all of hashlib takes longer than the whole check
-except ImportError:
-    from hashlib import blake2b
-
 RECORDS = frozenset(
     {"ralph.db", "runs", "state", "tasks", "plans", "worktrees", "forward", "PROJECT-MESSAGE-BUS.md"}
 )
@@ -15,4 +10,6 @@ RECORDS = frozenset(
 
 def seal_of(folder: str, key: bytes) -> str:
     """Nobody else has the key, and a folder elsewhere needs another seal."""
+    from ralph.domain.trust.digest import blake2b
+
     return blake2b(folder.encode(errors="surrogateescape"), key=key, digest_size=32).hexdigest()

@@ -9,7 +9,6 @@ from ralph.guard.guard import judge
 from ralph.guard.judgement import GuardRules
 from ralph.interfaces.hooks.places import STATE_FOLDER, project_key, project_of
 from ralph.interfaces.hooks.protocol import deny
-from ralph.operations.agreement import Demand, is_agreed
 from ralph.operations.atomic_files import read_whole
 
 if TYPE_CHECKING:
@@ -58,10 +57,12 @@ def _chosen(
 ) -> list[str]:
     if key not in wanted:
         return own
-    demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
-    if is_free or is_agreed(project_key(project), demand, event.environ):
+    if is_free:
         return wanted[key]
-    return own
+    from ralph.operations.agreement import Demand, is_agreed
+
+    demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
+    return wanted[key] if is_agreed(project_key(project), demand, event.environ) else own
 
 
 def _own_settings(environ: Mapping[str, str]) -> str:

@@ -73,7 +73,7 @@ def is_ours(marker: ActiveMarker, environ: Mapping[str, str]) -> bool:
     """The marker of a killed run binds no session, nor does a run that merely shares the project with one."""
     run = environ.get("RALPH_RUN_ID")
     if not run:
-        return marker.pid in ancestors()
+        return marker.pid > 1 and marker.pid in ancestors()  # anyone can guess the first process
     if marker.run_id and marker.run_id != run:  # a run that a session of that run started
         return False
     return marker.mode == "sandbox" or is_alive(marker.pid)  # a sandbox hides other processes

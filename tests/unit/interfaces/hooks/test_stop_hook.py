@@ -231,6 +231,8 @@ def test_a_leftover_of_a_killed_run_keeps_nobody(plan: Plan) -> None:
     plan.marker["pid"] = NOBODY
     assert plan.stop() == ""
     assert plan.stop(environ={"RALPH_RUN_ID": "another"}) == ""
+    plan.marker["pid"] = 1  # above everybody, so a marker that came with a clone would name it
+    assert plan.stop() == ""
 
 
 def test_somebody_elses_session_beside_the_run_is_not_kept(plan: Plan) -> None:
