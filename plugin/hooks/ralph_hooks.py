@@ -2237,10 +2237,19 @@ monitors, signing or diff programs. Standard library only: the hooks use this to
         "tag.gpgSign": "false",
         "log.showSignature": "false",
         "merge.verifySignatures": "false",
+        **{f"gpg.{kind}program": "false" for kind in ("", "openpgp.", "ssh.", "x509.")},
+        "core.alternateRefsCommand": "true",
+        "gc.auto": "0",  # it may run a hook of its own
+        "maintenance.auto": "false",
+        "safe.bareRepository": "explicit",  # a folder of the work may look like one
     }
     ENVIRONMENT: Mapping[str, str] = {
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_EDITOR": "true",
+        "GIT_SEQUENCE_EDITOR": "true",
+        "GIT_PAGER": "cat",
+        "GIT_ALLOW_PROTOCOL": "file",  # nothing is fetched from where a repository says
+        "GIT_NO_LAZY_FETCH": "1",
         "GIT_OPTIONAL_LOCKS": "0",  # the agent's own git may be running
         "GIT_NO_REPLACE_OBJECTS": "1",  # a commit stays what it was
         "LC_ALL": "C",
@@ -2250,6 +2259,9 @@ monitors, signing or diff programs. Standard library only: the hooks use this to
     _NOT_INTO_SUBMODULES = "--ignore-submodules=dirty"
     _ALWAYS = {
         "diff": ("--no-ext-diff", "--no-textconv", "--no-color", _NOT_INTO_SUBMODULES),
+        "fetch": ("--upload-pack=git-upload-pack",),
+        "log": ("--no-ext-diff", "--no-textconv"),
+        "show": ("--no-ext-diff", "--no-textconv"),
         "status": (_NOT_INTO_SUBMODULES,),
     }
 
@@ -8699,13 +8711,23 @@ def ralph_interfaces_hooks_plan_stop():
             found.append(int(data.rpartition(b")")[2].split()[1]))
         return found
 
+    def _path_outside(root: str, path: str) -> str:
+        """Without folders of the project: an agent could have put a git there."""
+        top = f"{os.path.realpath(root)}/"
+        return os.pathsep.join(
+            folder
+            for folder in path.split(os.pathsep)
+            if folder.startswith("/") and not f"{os.path.realpath(folder)}/".startswith(top)
+        )
+
     def uncommitted(root: str, environ: Mapping[str, str], *, before: Sequence[str] = ()) -> list[str]:
         """What was not so ``before`` the session. Nothing if there is no repository, or git cannot say."""
         # Only where it matters: a new folder that is not ignored may be large.
         new_files = ("--untracked-files=all",) if before else ()
+        environment = {**environ, **ENVIRONMENT, "PATH": _path_outside(root, environ.get("PATH", os.defpath))}
         try:
             ran = subprocess.run(
-                own_git(*STATUS, *new_files, "--", *NOT_OWN), cwd=root, env={**environ, **ENVIRONMENT}, capture_output=True, timeout=GIT_SECONDS, check=False,
+                own_git(*STATUS, *new_files, "--", *NOT_OWN), cwd=root, env=environment, capture_output=True, timeout=GIT_SECONDS, check=False,
                 stdin=subprocess.DEVNULL,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):

@@ -44,7 +44,10 @@ def standing_of(
     settings: Loaded | Sources, more: Sequence[Demand] = (), *, environ: Mapping[str, str] = os.environ
 ) -> Standing:
     """``more``: what it asks for besides its settings. Runs and writes nothing."""
-    root, asked = settings.root, list(more)
+    from ralph.adapters.git_demands import git_demands
+
+    root = settings.root
+    asked = [*more, *git_demands(root)]
     if settings.project.values:
         from ralph.config.demands import demands_of
 

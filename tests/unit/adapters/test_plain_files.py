@@ -11,7 +11,7 @@ import pytest
 
 import ralph
 from ralph.adapters.files import open_folder, read_plain, read_whole
-from ralph.adapters.isolation.git_places import entries, included
+from ralph.adapters.git_folders import entries, included
 
 SOURCES = Path(ralph.__file__).parent
 OPENED = {

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ralph.adapters.isolation.git_places import entries, git_folders, included
+from ralph.adapters.git_folders import entries, git_folders, included, without_subsection
 from ralph.domain.sandbox.own_git import RUNS_NOTHING
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError
@@ -155,7 +155,11 @@ def exposed_commands(workspace: Path, commands: Mapping[str, Iterable[str]]) -> 
     if folders is not None:
         config = folders.common / "config"
         for part in (config, *included(config)):
-            named += [(f"git's {key}", value) for key, value in entries(part) if key in _RUN_BY_GIT]
+            named += [
+                (f"git's {key}", value)
+                for key, value in entries(part)
+                if without_subsection(key) in _RUN_BY_GIT
+            ]
     for who, command in dict.fromkeys(named):
         if (path := _in_workspace(command, workspace)) is not None:
             yield f"runs outside, though the agent can change it: {path} ({who})"

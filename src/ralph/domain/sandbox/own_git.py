@@ -22,10 +22,19 @@ _CONFIGURATION: Mapping[str, str] = {
     "tag.gpgSign": "false",
     "log.showSignature": "false",
     "merge.verifySignatures": "false",
+    **{f"gpg.{kind}program": "false" for kind in ("", "openpgp.", "ssh.", "x509.")},
+    "core.alternateRefsCommand": "true",
+    "gc.auto": "0",  # it may run a hook of its own
+    "maintenance.auto": "false",
+    "safe.bareRepository": "explicit",  # a folder of the work may look like one
 }
 ENVIRONMENT: Mapping[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_ALLOW_PROTOCOL": "file",  # nothing is fetched from where a repository says
+    "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",  # the agent's own git may be running
     "GIT_NO_REPLACE_OBJECTS": "1",  # a commit stays what it was
     "LC_ALL": "C",
@@ -35,6 +44,9 @@ _OPTIONS = ("git", *(part for key, value in _CONFIGURATION.items() for part in (
 _NOT_INTO_SUBMODULES = "--ignore-submodules=dirty"
 _ALWAYS = {
     "diff": ("--no-ext-diff", "--no-textconv", "--no-color", _NOT_INTO_SUBMODULES),
+    "fetch": ("--upload-pack=git-upload-pack",),
+    "log": ("--no-ext-diff", "--no-textconv"),
+    "show": ("--no-ext-diff", "--no-textconv"),
     "status": (_NOT_INTO_SUBMODULES,),
 }
 

@@ -100,13 +100,24 @@ def ancestors() -> list[int]:
     return found
 
 
+def _path_outside(root: str, path: str) -> str:
+    """Without folders of the project: an agent could have put a git there."""
+    top = f"{os.path.realpath(root)}/"
+    return os.pathsep.join(
+        folder
+        for folder in path.split(os.pathsep)
+        if folder.startswith("/") and not f"{os.path.realpath(folder)}/".startswith(top)
+    )
+
+
 def uncommitted(root: str, environ: Mapping[str, str], *, before: Sequence[str] = ()) -> list[str]:
     """What was not so ``before`` the session. Nothing if there is no repository, or git cannot say."""
     # Only where it matters: a new folder that is not ignored may be large.
     new_files = ("--untracked-files=all",) if before else ()
+    environment = {**environ, **ENVIRONMENT, "PATH": _path_outside(root, environ.get("PATH", os.defpath))}
     try:
         ran = subprocess.run(
-            own_git(*STATUS, *new_files, "--", *NOT_OWN), cwd=root, env={**environ, **ENVIRONMENT}, capture_output=True, timeout=GIT_SECONDS, check=False,
+            own_git(*STATUS, *new_files, "--", *NOT_OWN), cwd=root, env=environment, capture_output=True, timeout=GIT_SECONDS, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):

@@ -50,5 +50,5 @@ def test_filters_of_git_are_looked_at_too(workspace: Path) -> None:
     with (workspace / ".git" / "config").open("a") as file:
         file.write(config)
     assert [sentence.rpartition("(")[2] for sentence in exposed_commands(workspace, {})] == [
-        "git's filter.clean)"
+        "git's filter.a.clean)"
     ]

@@ -56,5 +56,6 @@ def test_what_a_command_must_not_do_is_said_wherever_it_is_run() -> None:
         "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "HEAD",
     )  # fmt: skip
     assert own_git("status", "-z")[-3:] == ("status", "--ignore-submodules=dirty", "-z")
-    assert own_git("log")[-1] == "log"
+    assert own_git("log")[-3:] == ("log", "--no-ext-diff", "--no-textconv")
+    assert own_git("add")[-1] == "add"
     assert "core.fsmonitor=false" in own_git("log")

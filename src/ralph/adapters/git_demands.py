@@ -1,0 +1,53 @@
+"""Programs that a repository's own git configuration makes our git run: part of what its user is asked to trust.
+
+A clone brings none, but an unpacked archive may. The user's own configuration (global, system) needs no question. Hooks, monitors,
+signing and diff programs never run, and nothing is fetched (``domain/sandbox/own_git.py``); filters and merge drivers must run, or files
+would look changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ralph.adapters.files import is_true
+from ralph.adapters.git_folders import GitFolders, entries, expand, git_folders, included, without_subsection
+from ralph.domain.trust.demand import Demand
+
+_RUN = frozenset({
+    "filter.clean", "filter.process", "filter.smudge", "lfs.clean", "lfs.path", "lfs.smudge", "merge.driver",
+})  # fmt: skip
+# As `git lfs install --local` writes it: a program of the user's, and the same for everyone.
+_KNOWN = frozenset({
+    "git-lfs clean -- %f", "git-lfs filter-process", "git-lfs filter-process --skip", "git-lfs smudge -- %f",
+    "git-lfs smudge --skip -- %f",
+})  # fmt: skip
+
+
+def git_demands(start: Path) -> tuple[Demand, ...]:
+    """Of the repository that contains ``start``. Runs nothing."""
+    try:
+        folders = git_folders(start.absolute())
+    except OSError:
+        return ()
+    return () if folders is None else tuple(dict.fromkeys(_demands(folders)))
+
+
+def _demands(folders: GitFolders) -> Iterator[Demand]:
+    elsewhere = folders.common / "commondir"  # git writes none there, but believes any
+    if is_true(elsewhere.exists):
+        yield Demand("makes git use another repository's settings", "", "", str(elsewhere))
+    for config in dict.fromkeys(
+        folder / name for folder in (folders.common, folders.own) for name in ("config", "config.worktree")
+    ):
+        for file in (config, *included(config)):
+            for key, value in entries(file):
+                short = without_subsection(key)
+                if short in _RUN and value and value not in _KNOWN:
+                    yield Demand("runs", value, key, str(file))
+                elif key == "core.worktree" and not _is_same(config.parent / expand(value), folders.top):
+                    yield Demand("makes git work in", value, key, str(file))
+
+
+def _is_same(folder: Path, top: Path) -> bool:
+    return is_true(folder.exists) and folder.resolve() == top.resolve()

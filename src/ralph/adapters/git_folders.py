@@ -1,0 +1,99 @@
+"""Where git keeps a repository's files, and its configuration read as text: asking git would cost a process each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ralph.adapters.files import is_true, read_plain, read_whole
+from ralph.domain.text.git_config import parse_git_config
+
+MARKER = ".git"
+WORKTREES = "worktrees"
+_MARKER_BYTES = 10_000
+_MOST_BYTES = 1_000_000
+_MOST_INCLUDED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class GitFolders:
+    """``own`` is ``common`` except in a worktree, whose own folder is inside the main checkout's."""
+
+    top: Path
+    own: Path
+    common: Path
+
+
+def git_folders(start: Path) -> GitFolders | None:
+    """Of the repository that contains ``start``; None if there is none, or git could not tell either."""
+    above = (
+        folder for folder in start.parents if is_true(partial(is_marked, folder))
+    )  # others' may be private
+    top = start if is_marked(start) else next(above, None)
+    if top is None:
+        return None
+    marker = top / MARKER
+    own = marker.resolve() if marker.is_dir() else _worktree_folder(marker)
+    return None if own is None else GitFolders(top, own, _common_folder(own))
+
+
+def is_marked(folder: Path) -> bool:
+    """As git sees it: a folder without a HEAD is not a repository."""
+    marker = folder / MARKER
+    return marker.is_file() or (marker / "HEAD").exists() or (marker / "HEAD").is_symlink()
+
+
+def _worktree_folder(marker: Path) -> Path | None:
+    """What a ``.git`` file points to."""
+    text = (read_whole(marker, _MARKER_BYTES) or b"").decode(errors="replace").strip()
+    if not text.startswith("gitdir:"):
+        return None
+    folder = marker.parent / text.removeprefix("gitdir:").strip()
+    return folder.resolve() if folder.is_dir() else None
+
+
+def _common_folder(own: Path) -> Path:
+    """Only a worktree's folder has another one: git does not write ``commondir`` into a plain repository."""
+    if own.parent.name != WORKTREES:
+        return own
+    named = read_whole(own / "commondir", _MARKER_BYTES)
+    return own if named is None else (own / named.decode(errors="surrogateescape").strip()).resolve()
+
+
+def entries(config: Path) -> Iterator[tuple[str, str]]:
+    """``section.name``, or ``section.subsection.name``, and the value; nothing if unreadable."""
+    try:
+        text = read_plain(config, _MOST_BYTES).decode(errors="replace")
+    except OSError:
+        return
+    yield from parse_git_config(text)
+
+
+def without_subsection(key: str) -> str:
+    section, _, rest = key.partition(".")
+    return f"{section}.{rest.rpartition('.')[2]}"
+
+
+def included(config: Path) -> list[Path]:
+    """Files that ``config`` includes, directly or not, whatever the condition; missing ones too."""
+    found: dict[Path, None] = {}
+    waiting = [config]
+    while waiting and len(found) < _MOST_INCLUDED:
+        file = waiting.pop(0)
+        for key, value in entries(file):
+            if without_subsection(key) in ("include.path", "includeif.path") and value:
+                path = file.parent / expand(value)
+                if path not in found and path != config:
+                    found[path] = None
+                    waiting.append(path)
+    return [*found]
+
+
+def expand(path: str) -> Path:
+    """With the home folder for ``~``, as git does."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # nobody has that name
+        return Path(path)

@@ -1,0 +1,118 @@
+"""Programs that a repository's own git configuration names: our git runs none that its user did not agree to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import DONE, PROMPT, Project
+from tests.acceptance.test_sandboxed_run import needs_bwrap
+
+
+@pytest.fixture
+def unpacked(project: Project, tmp_path: Path) -> Project:
+    """As an archive with a .git in it: some commits, and attributes that ask for filters and drivers."""
+    project.agent([{"run": "echo more >> file; echo new > new"}, {"say": DONE}])
+    for arguments in (["init", "-q", "-b", "main"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run(["git", *arguments], cwd=project.root, check=True)
+    (project.root / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
+    (project.root / "file").write_text("file\n")
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "second")
+    tool = project.root / "tool"
+    tool.write_text(f'#!/bin/sh\necho "$0 $*" >> {tmp_path}/ESCAPED\ncat\n')
+    tool.chmod(0o755)
+    # Touched, so that git has to look at its content.
+    os.utime(project.root / "file")
+    return project
+
+
+def run(project: Project, *, RALPH_TRUST: str = "1") -> subprocess.CompletedProcess[str]:  # noqa: N803
+    arguments = ("--agent", "claude", "--guardrail", "test -f file", "--no-wait", "-m", "2")
+    return project.ralph("run", "-p", PROMPT, *arguments, RALPH_TRUST=RALPH_TRUST)
+
+
+ASKED = {
+    "filter": '[filter "x"]\n\tclean = {tool}\n\tsmudge = {tool}\n',
+    "process": '[filter "x"] process = {tool}\n',
+    "dotted": "[filter.x]\nclean={tool}\n",
+    "continued": '[filter "x"]\n\tclean = "{tool}" \\\n -v\n',
+    "driver": '[merge "x"] driver = {tool} %A\n',
+    "included": "[include]\n\tpath = ../more\n",
+    "condition": '[includeIf "gitdir:**"]\n\tpath = ../more\n',
+    "worktree": "[core]\n\tworktree = {elsewhere}\n",
+    "lfs": '[lfs "customtransfer.x"]\n\tpath = {tool}\n',
+}
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_what_must_run_is_part_of_the_question_of_trust(unpacked: Project, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    tool = unpacked.root / "tool"
+    (unpacked.root / "more").write_text(ASKED["filter"].format(tool=tool))
+    with (unpacked.root / ".git" / "config").open("a") as config:
+        config.write(ASKED[kind].format(tool=tool, elsewhere=tmp_path / "elsewhere"))
+    ran = run(unpacked, RALPH_TRUST="")
+    assert ran.returncode == 2, ran.stderr
+    assert "is not trusted" in ran.stderr
+    assert not (tmp_path / "ESCAPED").exists()
+    # Agreed to, it runs as any git would run it.
+    unpacked.ralph("trust", "--yes", check=0, RALPH_TRUST="")
+    assert "is not trusted" not in run(unpacked, RALPH_TRUST="").stderr
+
+
+def test_git_lfs_as_it_installs_itself_is_not_asked_about(unpacked: Project) -> None:
+    for key, value in (
+        ("clean", "git-lfs clean -- %f"),
+        ("smudge", "git-lfs smudge -- %f"),
+        ("process", "git-lfs filter-process"),
+    ):
+        unpacked.git("config", f"filter.lfs.{key}", value)
+    assert "is not trusted" not in run(unpacked, RALPH_TRUST="").stderr
+
+
+def test_a_worktrees_own_folder_is_no_question(unpacked: Project) -> None:
+    unpacked.git("config", "core.worktree", str(unpacked.root))
+    assert "is not trusted" not in run(unpacked, RALPH_TRUST="").stderr
+
+
+NEVER = (
+    "core.fsmonitor", "core.hooksPath", "core.sshCommand", "core.gitProxy", "core.askPass", "core.editor", "core.pager",
+    "core.alternateRefsCommand", "sequence.editor", "credential.helper", "gpg.program", "gpg.ssh.program",
+    "diff.external", "diff.x.command", "diff.x.textconv", "gc.recentObjectsHook", "remote...uploadpack",
+    "remote.origin.uploadpack", "trailer.x.command", "pager.status", "pager.diff", "pager.log", "interactive.diffFilter",
+)  # fmt: skip
+
+
+def test_all_others_never_run(unpacked: Project, tmp_path: Path) -> None:
+    tool = str(unpacked.root / "tool")
+    (unpacked.root / ".gitattributes").write_text("* diff=x\n")
+    unpacked.git("commit", "-qam", "attributes")
+    for key in NEVER:
+        unpacked.git("config", key, tool)
+    for key in ("commit.gpgSign", "tag.gpgSign", "log.showSignature", "merge.verifySignatures"):
+        unpacked.git("config", key, "true")
+    unpacked.git("config", "gc.auto", "1")
+    unpacked.git("config", "alias.status", f"!{tool}")
+    unpacked.git("config", "url.ext::sh -c true.insteadOf", ".")
+    hooks = unpacked.root / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("pre-commit", "post-checkout", "post-index-change", "reference-transaction", "post-merge"):
+        shutil.copy(tool, hooks / name)
+    ran = run(unpacked)
+    assert ran.returncode == 0, ran.stderr
+    assert not (tmp_path / "ESCAPED").exists(), (tmp_path / "ESCAPED").read_text()
+
+
+@needs_bwrap
+def test_a_filter_is_not_run_in_an_untrusted_project_even_in_a_sandbox(
+    unpacked: Project, tmp_path: Path
+) -> None:
+    unpacked.git("config", "filter.x.clean", str(unpacked.root / "tool"))
+    ran = unpacked.ralph("run", "-p", PROMPT, "--sandbox", "--agent", "claude", RALPH_TRUST="")
+    assert ran.returncode == 2
+    assert not (tmp_path / "ESCAPED").exists()
