@@ -202,12 +202,14 @@ def test_a_link_in_path_does_not_uncover_what_it_leads_to(sandboxed: Sandboxed) 
     assert "s3cret-value" not in sandboxed.shell("cat ~/.ssh/* ~/.aws/* .venv/*/* 2>&1")
 
 
-def test_tools_in_the_workspace_can_be_changed(sandboxed: Sandboxed) -> None:
+def test_tools_in_the_workspace_can_be_changed_unless_they_are_on_path(sandboxed: Sandboxed) -> None:
     programs = sandboxed.workspace / ".venv" / "bin"
     programs.mkdir(parents=True)
-    sandboxed.environ["PATH"] = f"{programs}{os.pathsep}{sandboxed.environ['PATH']}"
     sandboxed.shell("touch .venv/bin/new")
     assert (programs / "new").exists()
+    sandboxed.environ["PATH"] = f"{programs}{os.pathsep}{sandboxed.environ['PATH']}"
+    sandboxed.shell("touch .venv/bin/newer")
+    assert not (programs / "newer").exists()
 
 
 def _by_settings(sandboxed: Sandboxed, key: str) -> None:
