@@ -105,6 +105,20 @@ def test_a_sandbox_that_is_weaker_than_it_was_told_is_refused(
     assert expected in refusal(sandboxed, tmp_path / "programs")
 
 
+def test_what_the_project_puts_on_its_agents_path_does_not_speak_for_the_sandbox(
+    project: Project, bwrap_trouble: str
+) -> None:
+    if bwrap_trouble:
+        pytest.skip(bwrap_trouble)
+    for name in ("env", "ls", "sh", "bwrap"):
+        install(project.root / "bin", "exit 0\n").rename(project.root / "bin" / name)
+    path = f"bin:{project.env()['PATH']}"
+    project.program("agent", "echo done\n")
+    project.settings(agent={"command": "agent", "adapter": "plain", "environment": {"PATH": path}})
+    ran = project.ralph("run", "-p", "x", "--sandbox=bwrap", "--max-iterations", "1")
+    assert "home hidden" in ran.stdout + ran.stderr
+
+
 def test_variables_that_come_in_by_another_way_are_noticed(sandboxed: Sandboxed, tmp_path: Path) -> None:
     bwrap = shutil.which("bwrap")
     body = f'export RALPH_INSIDE_AWS_SECRET_ACCESS_KEY=s3cret\nexec {bwrap} "$@"\n'

@@ -102,11 +102,13 @@ class BwrapSandbox:
         hidden = {
             place.path for place in places(self._site, self._policy, self._needs) if place.how is How.HIDDEN
         }
-        variables = {*self._let_in(), *self._added(), *MARKS}
+        environ = self._site.own.environment
+        variables = {*self._let_in(environ), *self._added(), *MARKS}
         inside = self._limiter.inside
         limits = (("data size", inside.memory), ("processes", inside.pids), ("file size", inside.file_size))
         return Expected(
             workspace=str(self._site.workspace),
+            environ=environ,
             hidden=tuple(str(path) for path in (self._site.home.resolve(), Path("/tmp")) if path in hidden),  # noqa: S108
             readonly=("/", "/etc", "/usr"),
             namespaces=frozenset({"user", "pid", "ipc", "uts", "net", "mnt"}),

@@ -37,7 +37,7 @@ async def examine(sandbox: Sandbox, runner: ProcessRunner) -> None:
     said, complaint = bytearray(), bytearray()
     with _canaries(expected.hidden) as canaries:
         script = _script(expected, sum_, canaries)
-        command = sandbox.wrap(Command(("/bin/sh", "-c", script), Path(expected.workspace)))
+        command = sandbox.wrap(Command(("/bin/sh", "-c", script), Path(expected.workspace)), expected.environ)
         exit_ = await runner.run(
             command, timeouts=_PATIENCE, on_output=said.extend, on_stderr=complaint.extend
         )

@@ -19,6 +19,9 @@ class Expected:
     cannot be written. ``namespaces`` are the sandbox's own. ``variables`` are all that may be there."""
 
     workspace: str
+    environ: Mapping[str, str] = field(
+        default_factory=dict
+    )  # ours: an agent's may change what the process says
     hidden: tuple[str, ...] = ()
     readonly: tuple[str, ...] = ()
     namespaces: frozenset[str] = frozenset()
