@@ -8,7 +8,6 @@ that a plain profile leaves to root are read-only (``/proc/sys/kernel/core_patte
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import py_compile
 import shutil
@@ -49,7 +48,6 @@ _PROC_MASKED = ("kcore", "keys", "key-users", "kallsyms", "latency_stats", "sche
 # one would kill the sandbox, and the agent with it, before the agent could end in order.
 _UNINTERRUPTED = ("/bin/sh", "-c", 'trap "" INT TERM; exec "$@"', "ralph")
 _FILTERED = ("/bin/sh", "-c", 'trap "" INT TERM; filter=$1; shift; exec "$@" 9<"$filter"', "ralph")
-_numbers = itertools.count()
 
 
 async def trouble(site: Site, runner: ProcessRunner) -> str:
@@ -180,8 +178,7 @@ class BwrapSandbox:
         self._limiter.close()
 
     async def _make_limiter(self, runner: ProcessRunner) -> Limiter:
-        name = f"ralph-{self._site.run_id}-{next(_numbers)}"
-        return await limiter_for(self._policy.limits, self._usual, name, runner, self._site.own)
+        return await limiter_for(self._policy.limits, self._usual, runner, self._site.own)
 
     def _let_in(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
         return self._site.let_in(environ, (*self._needs.env, *self._policy.env))

@@ -8,6 +8,7 @@ for that, and the number of processes for every user but root, whose processes t
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ _FEWEST_PIDS, _PIDS_PER_PROCESSOR = 4096, 64
 _SMALLEST_FILE = 2**30
 _COUNTS_APART = (5, 14)  # since then processes are counted in each user namespace
 _OPTIONAL = ("memory.swap.max", "memory.memsw.limit_in_bytes")
+_numbers = itertools.count()
 _SMALL_ROOM = 64 * 2**20
 
 
@@ -113,13 +115,11 @@ def control_groups(folders: tuple[Path, ...], limiter: Limiter) -> Limiter:
     return replace(limiter, prefix=prefix, groups=folders)
 
 
-async def limiter_for(
-    asked: Limits, usual: Limits, name: str, runner: ProcessRunner, own: OwnPrograms
-) -> Limiter:
+async def limiter_for(asked: Limits, usual: Limits, runner: ProcessRunner, own: OwnPrograms) -> Limiter:
     wanted = asked.or_usual(usual)
     if (asked.memory or asked.pids) and (scope := await _systemd_scope(wanted, runner, own)):
         return scope
-    return _control_groups(asked, usual, name) or _per_process_here(asked, usual)
+    return _control_groups(asked, usual) or _per_process_here(asked, usual)
 
 
 def _per_process_here(asked: Limits, usual: Limits) -> Limiter:
@@ -144,11 +144,12 @@ def _has_systemd() -> bool:
     return Path("/run/systemd/system").is_dir()
 
 
-def _control_groups(asked: Limits, usual: Limits, name: str) -> Limiter | None:
+def _control_groups(asked: Limits, usual: Limits) -> Limiter | None:
     """One for all (version 2), or one for each kind of limit (version 1)."""
     wanted = asked.or_usual(usual)
     if not (wanted.memory or wanted.pids):
         return None
+    name = f"ralph-{os.getpid()}-{next(_numbers)}"
     folders: list[Path] = []
     covered = Limits()
     for controllers, own in _own_groups():
@@ -199,8 +200,7 @@ def _can_divide(group: Path, limits: Limits) -> bool:
 
 
 def _make(folder: Path, values: dict[str, int | None]) -> bool:
-    with contextlib.suppress(OSError):
-        folder.rmdir()  # left by the same run when it was killed
+    _remove_old(folder.parent)
     try:
         folder.mkdir()
     except OSError:
@@ -214,6 +214,15 @@ def _make(folder: Path, values: dict[str, int | None]) -> bool:
             folder.rmdir()
         return False
     return True
+
+
+def _remove_old(folder: Path) -> None:
+    """Groups that a ralph left when it was killed. Those of the living may be empty as well, between two processes."""
+    for group in folder.glob("ralph-*-*"):
+        pid = group.name.split("-")[1]
+        if not Path("/proc", pid).exists():
+            with contextlib.suppress(OSError):
+                group.rmdir()
 
 
 def _file_promise(limits: Limits) -> tuple[str, ...]:
