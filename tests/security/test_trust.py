@@ -519,3 +519,32 @@ def test_the_head_says_that_checks_run_outside(clone: Path) -> None:
     if "bwrap" in ran.stderr and ran.returncode == 4:
         pytest.skip("bubblewrap does not work here")
     assert "run outside the sandbox (sandboxChecks is false)" in ran.stderr
+
+
+# --- in a sandbox ---
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+@pytest.mark.parametrize("variable", ["XDG_CONFIG_HOME", "XDG_STATE_HOME"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_agent_whose_workspace_is_the_users_folder_changes_nothing_there(
+    clone: Path, variable: str, is_there: bool
+) -> None:
+    """A repository of dotfiles, say: what is written there would count as the user's own at the next run."""
+    own = clone / "ralph"
+    if is_there:
+        own.mkdir()
+        (own / "trust.json").write_text("{}")
+    (clone / "evil").write_text(
+        "#!/bin/sh\nmkdir -p ralph\n"
+        'echo \'{"notify": ["./evil"]}\' > ralph/settings.json && echo WROTE\n'
+        "echo '{}' > ralph/trust.json && echo WROTE\n"
+        "mv ralph elsewhere && mkdir ralph && echo WROTE\n"
+        "echo '<response>DONE</response>'\n"
+    )
+    ran = ralph(
+        clone, "run", "-p", "x", "--agent", "./evil", "-m", "1", "--sandbox=bwrap", **{variable: str(clone)}
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "WROTE" not in ran.stdout, ran.stderr
+    assert not (own / "settings.json").exists()

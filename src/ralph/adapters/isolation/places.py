@@ -14,6 +14,7 @@ from ralph.adapters.isolation.place import How, Place, as_places, is_in, is_redi
 from ralph.adapters.isolation.record import record_places
 from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.isolation.sockets import host_sockets
+from ralph.adapters.isolation.user_places import user_places
 from ralph.domain.agent.facts import AgentNeeds
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import ConfigError
@@ -58,6 +59,7 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     made = filter(Path.exists, site.writable)  # the others are, before the first session
     found += as_places(How.WRITABLE, (_target(path, writable, str(path)) for path in made))
     found += own_places(site, found)
+    found += user_places(found)
     return _in_order(found)
 
 
