@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -89,6 +90,20 @@ def included(config: Path) -> list[Path]:
                     found[path] = None
                     waiting.append(path)
     return [*found]
+
+
+def user_configs(environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """The user's own configuration and the system's, whether or not they exist."""
+    home = Path(environ.get("HOME") or "/nonexistent")
+    found = (
+        []
+        if environ.get("GIT_CONFIG_NOSYSTEM")
+        else [Path(environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")]
+    )
+    if "GIT_CONFIG_GLOBAL" in environ:
+        return [*found, Path(environ["GIT_CONFIG_GLOBAL"])]
+    xdg = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return [*found, xdg / "git" / "config", home / ".gitconfig"]
 
 
 def expand(path: str) -> Path:

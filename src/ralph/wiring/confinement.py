@@ -196,6 +196,7 @@ async def confinement_of(
             notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ()
         )
     from ralph.adapters.isolation.choice import choose_sandbox
+    from ralph.adapters.isolation.git_leftovers import GitLeftovers
     from ralph.adapters.isolation.outside import GitTraps, KeptLinks, exposed_commands
     from ralph.adapters.isolation.own_places import links_on_path, own_notes
     from ralph.adapters.isolation.places import project_places
@@ -223,10 +224,12 @@ async def confinement_of(
         return Confinement(notes=(chosen.why,))
     traps = GitTraps(launch.root.workspace, report)
     traps.require_none()
+    leftovers = GitLeftovers(launch.root.workspace, report)
     links = KeptLinks(links_on_path(own), report)
 
     def tidy() -> None:
         traps.remove()
+        leftovers.remove()
         links.restore()
 
     outside = {"notify": settings.notify, "scm": (settings.scm.command,) if settings.scm is not None else ()}

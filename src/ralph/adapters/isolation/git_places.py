@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.git_folders import MARKER, WORKTREES, entries, expand, git_folders, included, is_marked
+from ralph.adapters.git_folders import (
+    MARKER,
+    WORKTREES,
+    entries,
+    expand,
+    git_folders,
+    included,
+    is_marked,
+    user_configs,
+)
 from ralph.errors import ConfigError
 
 # Two old ways to name a remote: a push to a repository of the agent would run its hooks.
@@ -49,7 +58,9 @@ def git_places(workspace: Path) -> GitPlaces:
         readonly += [*_configuration(own, common), *([worktrees] if worktrees in own.parents else [])]
     elif worktrees.is_dir():
         readonly += sorted(worktrees.iterdir())
-    readonly += _in_the_project(common / "config", top)
+    readonly += _in_the_project(common / "config", top, common)
+    for config in user_configs():  # a relative path there leads into every project
+        readonly += (path for path in _in_the_project(config, top) if top in path.parents)
     above = top if top != workspace else None
     return GitPlaces(above, tuple(writable), tuple(dict.fromkeys(readonly)), barred)
 
@@ -92,11 +103,11 @@ def _configuration(folder: Path, common: Path) -> Iterator[Path]:
     yield from (path for path in (config, extra) if path.exists())
 
 
-def _in_the_project(config: Path, top: Path) -> Iterator[Path]:
-    """Hooks and included configuration among the project's files, where some tools keep them."""
+def _in_the_project(config: Path, top: Path, *more: Path) -> Iterator[Path]:
+    """Hooks and included configuration among the project's files, where some tools keep them, or in ``more``."""
     parts = [config, *included(config)]
     for part in parts[1:]:
-        if {top, config.parent} & {*part.resolve().parents}:
+        if {top, *more} & {*part.resolve().parents}:
             _refuse_link(part)
             if not part.exists() and part.parent.is_dir():
                 part.touch()  # or the agent could

@@ -12,14 +12,18 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ralph.adapters.git_folders import entries, git_folders, included, without_subsection
+from ralph.adapters.git_folders import entries, git_folders, included, user_configs, without_subsection
 from ralph.domain.sandbox.own_git import RUNS_NOTHING
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError
 
-_RUN_BY_GIT = frozenset(
-    {"filter.clean", "filter.smudge", "filter.process", "diff.textconv", "diff.command", "merge.driver"}
-)
+# Settings of git that name files, but none that it runs, or none that the agent can change.
+_NOT_RUN = frozenset({
+    "blame.ignorerevsfile", "commit.template", "core.attributesfile", "core.excludesfile", "core.hookspath",
+    "core.worktree", "gpg.allowedsignersfile", "include.path", "includeif.path", "init.templatedir", "mailmap.file",
+    "safe.directory",
+})  # fmt: skip
+_NO_PROGRAMS = ("branch.", "extensions.", "remote.", "submodule.", "url.", "user.")
 _MOST_REPORTED = 5
 _OBJECTS = "objects"
 # Read-only, or owned by other tools: git itself writes nothing there.
@@ -153,13 +157,13 @@ def exposed_commands(workspace: Path, commands: Mapping[str, Iterable[str]]) -> 
     named = [(who, command) for who, some in commands.items() for command in some]
     folders = git_folders(workspace)
     if folders is not None:
-        config = folders.common / "config"
-        for part in (config, *included(config)):
-            named += [
-                (f"git's {key}", value)
-                for key, value in entries(part)
-                if without_subsection(key) in _RUN_BY_GIT
-            ]
+        for config in (folders.common / "config", *user_configs()):
+            for part in (config, *included(config)):
+                named += [
+                    (f"git's {key}", value)
+                    for key, value in entries(part)
+                    if without_subsection(key) not in _NOT_RUN and not key.startswith(_NO_PROGRAMS)
+                ]
     for who, command in dict.fromkeys(named):
         if (path := _in_workspace(command, workspace)) is not None:
             yield f"runs outside, though the agent can change it: {path} ({who})"

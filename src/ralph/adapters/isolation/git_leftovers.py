@@ -1,0 +1,145 @@
+"""What an agent leaves in git's own folder that acts at the user's next git command, and is no link and no pipe.
+
+Commands in the list of a rebase run at ``git rebase --continue``; a ``config.worktree`` counts from the first
+``git sparse-checkout set`` on; replaced objects make ``git show`` and ``git push`` speak of different commits. An agent may
+rebase, but whatever of this was not there when the run began goes when its process has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ralph.adapters.files import read_plain, write_atomic
+from ralph.adapters.git_folders import WORKTREES, GitFolders, git_folders
+
+_LISTS = ("rebase-merge/git-rebase-todo", "sequencer/todo")
+_FILES = ("config.worktree", "info/grafts")
+_COMMAND = re.compile(rb"[ \t]*(?:exec|x)[ \t]")
+_NAMES = "BISECT_NAMES"  # older gits give it to a shell
+_QUOTED = re.compile(rb"(?:\s*'[^']*')*\s*")
+_REPLACED = "refs/replace"
+_PACKED = "packed-refs"
+_MOST_BYTES = 50_000_000
+
+
+class GitLeftovers:
+    """In the repository that contains ``workspace``. ``report`` gets a message for each that was removed."""
+
+    def __init__(self, workspace: Path, report: Callable[[str], None]) -> None:
+        self._workspace = workspace
+        self._report = report
+        self._known = {str(path) for folder in self._folders() for path in _loose(folder)}
+        self._commands = {line for folder in self._folders() for line in _commands(folder)}
+        found = git_folders(workspace)
+        self._examined: dict[Path, tuple[int, int, int]] = {}  # packed references may be many megabytes
+        self._packed = set() if found is None else {*_replaced_lines(found.common / _PACKED)}
+
+    def remove(self) -> None:
+        for folder in self._folders():
+            for path in _loose(folder):
+                if str(path) not in self._known:
+                    self._drop(path)
+            for name in _LISTS:
+                self._without_commands(folder / name)
+            if (names := _read(folder / _NAMES)) is not None and not _QUOTED.fullmatch(names):
+                self._drop(folder / _NAMES)
+            self._unpack(folder / _PACKED)
+
+    def _folders(self) -> Iterator[Path]:
+        found = git_folders(self._workspace)
+        return iter(()) if found is None else _all_folders(found)
+
+    def _drop(self, path: Path) -> None:
+        with contextlib.suppress(OSError):
+            path.unlink()
+            self._report(
+                f"removed {path.name} from git's folder: it would have acted at your next git command"
+            )
+
+    def _without_commands(self, file: Path) -> None:
+        text = _read(file)
+        if text is None or all(line in self._commands for line in _command_lines(text)):
+            return
+        lines = text.splitlines(keepends=True)
+        kept = [line for line in lines if line in self._commands or not _COMMAND.match(line)]
+        with contextlib.suppress(OSError):
+            write_atomic(file, b"".join(kept))
+            self._report(
+                "removed commands from the list of a rebase that the agent left: they would have run outside"
+            )
+
+    def _unpack(self, file: Path) -> None:
+        now = _version(file)
+        if now is None or self._examined.get(file) == now:
+            return
+        self._examined[file] = now
+        text = _read(file)
+        if text is None or not any(line not in self._packed for line in _replaced_lines(file)):
+            return
+        kept, is_dropped = [], False
+        for line in text.splitlines(keepends=True):
+            if not line.startswith(b"^"):
+                is_dropped = _is_replaced(line) and line not in self._packed
+            if not is_dropped:
+                kept.append(line)
+        with contextlib.suppress(OSError):
+            write_atomic(file, b"".join(kept))
+            self._report(f"removed {_REPLACED} from git's folder: what you see would not be what you push")
+
+
+def _all_folders(found: GitFolders) -> Iterator[Path]:
+    yield from dict.fromkeys((found.common, found.own))
+    with contextlib.suppress(OSError):
+        yield from (Path(entry.path) for entry in os.scandir(found.common / WORKTREES) if _is_folder(entry))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _loose(folder: Path) -> Iterator[Path]:
+    yield from (path for name in _FILES if (path := folder / name).is_file() and not path.is_symlink())
+    waiting = [folder / _REPLACED]
+    while waiting:
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(waiting.pop()):
+                if _is_folder(entry):
+                    waiting.append(Path(entry.path))
+                else:
+                    yield Path(entry.path)
+
+
+def _commands(folder: Path) -> Iterator[bytes]:
+    for name in _LISTS:
+        yield from _command_lines(_read(folder / name) or b"")
+
+
+def _command_lines(text: bytes) -> Iterator[bytes]:
+    return (line for line in text.splitlines(keepends=True) if _COMMAND.match(line))
+
+
+def _replaced_lines(file: Path) -> Iterator[bytes]:
+    return (line for line in (_read(file) or b"").splitlines(keepends=True) if _is_replaced(line))
+
+
+def _is_replaced(line: bytes) -> bool:
+    return line.partition(b" ")[2].startswith(f"{_REPLACED}/".encode())
+
+
+def _version(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_ctime_ns
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        return read_plain(file, _MOST_BYTES)
+    except OSError:
+        return None

@@ -1,0 +1,116 @@
+"""What a confined agent leaves in git's own folder does not act at the user's next git command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import DONE, PROMPT, Project
+from tests.acceptance.test_sandboxed_run import needs_bwrap
+
+pytestmark = needs_bwrap
+
+
+@pytest.fixture
+def confined(project: Project) -> Project:
+    project.settings(agent={"command": "claude"}, sandbox={"writable": [str(project.programs)]})
+    project.git("init", "-q", "-b", "main")
+    for name in ("one", "two"):
+        (project.root / name).write_text(name)
+        project.git("add", name)
+        project.git("commit", "-q", "-m", name)
+    return project
+
+
+def run(project: Project, script: str) -> subprocess.CompletedProcess[str]:
+    project.agent([{"run": script}, {"say": DONE}])
+    return project.ralph("run", "-p", PROMPT, "--sandbox", "-m", "1", check=0)
+
+
+def git(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """As the user would, with no editor."""
+    environment = {**os.environ, "GIT_EDITOR": "true"}
+    return subprocess.run(
+        ["git", *arguments], cwd=project.root, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_commands_in_the_list_of_a_rebase_do_not_run_outside(confined: Project, tmp_path: Path) -> None:
+    mark = tmp_path / "ESCAPED"
+    script = f"""
+        GIT_SEQUENCE_EDITOR='printf "break\\nexec touch {mark}\\n\\tx touch {mark}\\n" >' git rebase -q -i HEAD~1
+        test -f .git/rebase-merge/git-rebase-todo && touch was-there; true
+    """
+    ran = run(confined, script)
+    assert (confined.root / "was-there").exists()
+    assert "removed commands from the list of a rebase" in ran.stderr
+    assert git(confined, "rebase", "--continue").returncode == 0
+    assert not mark.exists()
+
+
+def test_a_rebase_of_the_users_own_keeps_its_commands(confined: Project) -> None:
+    environment = {**os.environ, "GIT_SEQUENCE_EDITOR": "printf 'break\\nexec touch mine\\n' >"}
+    rebase = ["git", "rebase", "-q", "-i", "HEAD~1"]
+    subprocess.run(rebase, cwd=confined.root, env=environment, check=True)
+    run(confined, "echo 'exec touch evil' >> .git/rebase-merge/git-rebase-todo; true")
+    git(confined, "rebase", "--continue")
+    assert not (confined.root / "evil").exists()
+    assert (confined.root / "mine").exists()
+
+
+def test_a_configuration_that_would_count_later_is_removed(confined: Project, tmp_path: Path) -> None:
+    mark = tmp_path / "ESCAPED"
+    run(confined, f"printf '[core]\\n\\tfsmonitor = touch {mark}\\n' > .git/config.worktree")
+    git(confined, "sparse-checkout", "set", "one")
+    git(confined, "status")
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_replaced_objects_do_not_outlive_the_session(confined: Project, *, packed: bool) -> None:
+    pack = "git pack-refs --all; " if packed else ""
+    ran = run(confined, f"git replace HEAD HEAD~1; {pack}git rev-parse HEAD~0; true")
+    assert "removed" in ran.stderr
+    assert git(confined, "replace", "--list").stdout == ""
+    assert git(confined, "log", "-1", "--format=%s").stdout == "two\n"
+    assert git(confined, "fsck", "--no-dangling").returncode == 0
+
+
+def test_the_users_own_replacements_stay(confined: Project) -> None:
+    git(confined, "replace", "HEAD", "HEAD~1")
+    run(confined, "true")
+    assert git(confined, "replace", "--list").stdout != ""
+
+
+def test_hooks_and_included_files_of_the_users_own_configuration_are_read_only(
+    confined: Project, own_home: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "ESCAPED"
+    (own_home / ".gitconfig").write_text(
+        f"[core]\n\thooksPath = .githooks\n[include]\n\tpath = {confined.root}/.gitmore\n"
+        f'[filter "x"]\n\tclean = ./tool\n'
+    )
+    (confined.root / "tool").write_text("#!/bin/sh\ncat\n")
+    script = f"""
+        mkdir -p .githooks; printf '#!/bin/sh\\ntouch {mark}\\n' > .githooks/pre-commit; chmod +x .githooks/pre-commit
+        printf '[core]\\n\\tfsmonitor = touch {mark}\\n' > .gitmore; true
+    """
+    ran = run(confined, script)
+    git(confined, "status")
+    git(confined, "commit", "--allow-empty", "-m", "mine")
+    assert not mark.exists()
+    assert f"runs outside, though the agent can change it: {confined.root}/tool" in ran.stderr
+
+
+def test_an_agent_can_still_commit_branch_merge_and_rebase(confined: Project) -> None:
+    script = """
+        set -e
+        git checkout -q -b side HEAD~1; echo side > side; git add side; git commit -q -m side
+        git checkout -q main; git merge -q --no-edit side; git rebase -q HEAD~1; git tag done
+    """
+    run(confined, script)
+    assert "done" in git(confined, "tag").stdout
+    assert (confined.root / "side").exists()
