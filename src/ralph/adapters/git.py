@@ -118,6 +118,7 @@ class Git:
                 self.root,
                 environment={**self._environment, **(environment or {})},
                 stdin=stdin,
+                exact=True,
             ),
             timeouts=Timeouts(total=self._seconds),
             on_output=into or take,

@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ralph.config.untrusted import NEVER, Untrusted
+from ralph.domain.text.masking import mask_values
 from ralph.domain.text.reader import KeyPath, Problem, nearest, spell
-from ralph.domain.text.secret_names import looks_secret, redact
+from ralph.domain.text.secret_names import looks_secret
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)
@@ -54,7 +55,7 @@ class Reading(NamedTuple):
 
     def shown(self, value: object, *, secret: bool = False) -> str:
         secret = secret or any(isinstance(step, str) and looks_secret(step) for step in self.path)
-        return describe(redact(value), secret=secret)
+        return describe(mask_values(value), secret=secret)
 
 
 def describe(value: object, *, secret: bool = False) -> str:

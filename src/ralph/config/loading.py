@@ -25,8 +25,9 @@ from ralph.config.sources import (
     user_file,
     user_label,
 )  # fmt: skip
+from ralph.domain.text.masking import mask_values
 from ralph.domain.text.reader import KeyPath, Problem, spell
-from ralph.domain.text.secret_names import MASK, redact
+from ralph.domain.text.secret_names import MASK
 from ralph.errors import ConfigError
 
 
@@ -231,7 +232,7 @@ def recorded(loaded: Loaded) -> dict[str, object]:
             return value
         return _without_texts(value)
 
-    values = redact(kept(effective(loaded.settings), ()))
+    values = mask_values(kept(effective(loaded.settings), ()))
     assert isinstance(values, dict)
     return values
 
@@ -263,7 +264,7 @@ class Row:
 
 def rows(loaded: Loaded) -> list[Row]:
     """Every setting with its value, including defaults, in the order of the schema. Secrets are redacted."""
-    values = redact(effective(loaded.settings))
+    values = mask_values(effective(loaded.settings))
     assert isinstance(values, dict)
     return list(_rows(loaded, values, ()))
 
@@ -275,7 +276,7 @@ def _rows(loaded: Loaded, values: Mapping[str, object], path: KeyPath) -> Iterat
             yield from _rows(loaded, value, here)
         elif here == ("guardrails",) and value:
             # As written: six lines of defaults for each would hide what matters.
-            written = redact(loaded.merged.values["guardrails"])
+            written = mask_values(loaded.merged.values["guardrails"])
             assert isinstance(written, list)
             for index, guardrail in enumerate(written):
                 yield Row(spell((*here, index)), guardrail, loaded.origin(here))

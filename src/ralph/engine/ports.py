@@ -37,6 +37,7 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=dict)  # added to the cleaned environment
     stdin: Path | None = None
     merge_stderr: bool = False  # stderr into the same stream as stdout, as a terminal would show it
+    exact: bool = False  # its output is data that we read ourselves: nothing is masked
     private_output: bool = False  # no other process can open its stdout by name and speak for it
 
 

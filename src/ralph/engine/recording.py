@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ralph.domain.agent.events import TurnEnded
 from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
+from ralph.domain.text.masking import mask_all
 from ralph.engine.ports import Clock, Journal
 from ralph.errors import RalphError
 
@@ -17,7 +18,7 @@ FLUSH_SECONDS = 0.25
 
 
 class Recorder:
-    """The ``publish`` of a run. A broken listener is dropped with a word to ``complain``; it never ends a run."""
+    """The ``publish`` of a run. What ``redact`` takes for a secret neither the record nor a screen gets. A broken listener is dropped with a word to ``complain``; it never ends a run."""
 
     def __init__(
         self,
@@ -26,12 +27,14 @@ class Recorder:
         listeners: Sequence[Listener] = (),
         *,
         complain: Callable[[str], None] = lambda _: None,
+        redact: Callable[[str], str] = str,
         flush_after: float = FLUSH_SECONDS,
     ) -> None:
         self._journal = journal
         self._clock = clock
         self._listeners = list(listeners)
         self._complain = complain
+        self._redact = redact
         self._flush_after = flush_after
         self._flush_is_due = False
         self._failure: RalphError | None = None
@@ -43,6 +46,8 @@ class Recorder:
     def __call__(self, event: LoopEvent) -> None:
         if self._failure is not None:
             raise self._failure
+        if not isinstance(event, AgentActed):  # that was taken from output without secrets
+            event = mask_all(event, self._redact)
         at = self._clock.now()
         self._journal.append(event, at=at)
         if _says_what_was_spent(event):

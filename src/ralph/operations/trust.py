@@ -161,11 +161,11 @@ def demand_lines(standing: Standing) -> list[str]:
 
 def describe(demand: Demand) -> str:
     """``runs make test``, as one line. Only what cannot be a command is masked: what is hidden could be what runs."""
-    from ralph.domain.text.secret_names import redact
+    from ralph.domain.text.masking import mask_values
 
     value = demand.value
     if isinstance(value, Mapping):
-        value = redact(dict(value))
+        value = mask_values(dict(value))
     return reveal(f"{demand.means} {_words(value)}").rstrip()
 
 
@@ -182,7 +182,7 @@ def _words(value: object) -> str:
 
 
 def _masked(text: str) -> str:
-    from ralph.domain.text.secret_shapes import mask_text
+    from ralph.domain.text.masking import mask_text
 
     masked = mask_text(text)
     is_token = sum(map(masked.count, SYNTAX)) == sum(map(text.count, SYNTAX))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ralph.adapters.clock import SystemClock
 from ralph.adapters.control.run_control import RunControl
+from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.controls import Controls
@@ -67,6 +68,7 @@ async def open_run(
     parent_id = launch.parent_id or environ.get("RALPH_RUN_ID", "")
     environment = agent_environment(launch, run_id, parent_id=parent_id, environ=environ)
     redactor = redactor_for(launch, environment)
+    complain = _discreetly(complain, redactor)
     own = own_programs_of(launch, environ)
     with open_record(
         launch,
@@ -98,6 +100,7 @@ async def open_run(
                 clock,
                 [meter, *listeners, *((notifying,) if notifying is not None else ())],
                 complain=complain,
+                redact=redactor.redact,
             )
             try:
                 runners = await stack.enter_async_context(
@@ -141,6 +144,10 @@ async def open_run(
                 listeners_for=listeners_for,
                 finished=finished,
             )
+
+
+def _discreetly(complain: Callable[[str], None], redactor: Redactor) -> Callable[[str], None]:
+    return lambda message: complain(redactor.redact(message))
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.environment import clean_environment
-from ralph.adapters.processes.redaction import Redactor, secrets_in
+from ralph.adapters.processes.redaction import SHORTEST_SECRET, Redactor, secrets_in
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import Watcher
 from ralph.adapters.processes.yielding import YieldingRunner
@@ -85,7 +85,9 @@ def agent_environment(
 
 def redactor_for(launch: Launch, environment: Mapping[str, str]) -> Redactor:
     defined = (secrets_in(own.environment) for own in launch.settings.agents.values())
-    return Redactor(secrets_in(environment).union(*defined))
+    addresses = (how.partition("://")[2].partition("/")[2] for how in launch.settings.notify)
+    paths = {path for path in addresses if len(path) >= SHORTEST_SECRET}
+    return Redactor(secrets_in(environment).union(paths, *defined))
 
 
 def own_programs_of(launch: Launch, environ: Mapping[str, str]) -> OwnPrograms:

@@ -17,9 +17,10 @@ from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted, Warned
 from ralph.domain.loop.state import LoopState
 from ralph.domain.proof.policy import ProofPolicy
+from ralph.engine.agents.discreet_agent import DiscreetAgent
 from ralph.engine.budget_meter import Meter
 from ralph.engine.deadline import TimeOver, no_deadline
-from ralph.engine.ports import Agent, Check, Clock, Control, ProcessRunner, Timeouts
+from ralph.engine.ports import Agent, AgentRequest, Check, Clock, Control, ProcessRunner, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
 from ralph.errors import RalphError
@@ -146,10 +147,19 @@ class Kit:
             # Only the first was asked whether it can.
             sessions[0] = ContinuingAgent(sessions[0])
         if len(sessions) == 1:
-            return sessions[0]
+            return DiscreetAgent(sessions[0], self._put_away)
         from ralph.engine.agents.fallback import FallbackAgent
 
-        return FallbackAgent(sessions, self.clock, is_stopping=lambda: self.control.stopping)
+        fallback = FallbackAgent(sessions, self.clock, is_stopping=lambda: self.control.stopping)
+        return DiscreetAgent(fallback, self._put_away)
+
+    def _put_away(self, request: AgentRequest) -> None:
+        """The record keeps the prompt without secrets; a session that is tried again gets its own."""
+        shown = self.runners.redactor.redact(request.prompt)
+        if shown != request.prompt:
+            from ralph.adapters.storage.run_files import keep_prompt
+
+            keep_prompt(request.prompt_file, shown)
 
     def guardrails(self) -> list[Check]:
         return [self.guardrail(guardrail) for guardrail in self.launch.guardrails]

@@ -21,10 +21,11 @@ from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.earlier_runs import interrupted_run
 from ralph.adapters.storage.elapsed import Elapsed
 from ralph.adapters.storage.journal import SqliteJournal
-from ralph.adapters.storage.run_files import save_flags, save_request
+from ralph.adapters.storage.run_files import mask_prompts, save_flags, save_request
 from ralph.domain.holder import Mode
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
+from ralph.domain.text.masking import mask_all
 from ralph.engine.ports import Clock
 from ralph.errors import RalphError
 from ralph.wiring.launch import Launch
@@ -90,7 +91,7 @@ def open_record(
         Claims(database, me=me, started_of=started_of).holding(
             str(launch.root.workspace), Mode.EXECUTING, run_id=run_id, inherited=parent_id, now=clock.now()
         ) as holds,
-        SqliteJournal(folder, database, run_id, owner=me, now=clock.now()) as journal,
+        SqliteJournal(folder, database, run_id, owner=me, now=clock.now(), redact=redactor.redact) as journal,
         start_watcher(run_id) as watcher,
         registered_child(environ, run_id, me),
     ):
@@ -105,6 +106,7 @@ def open_record(
         )
         options = _options(launch, redactor)
         if launch.resumes:
+            mask_prompts(record.folder, redactor.redact)
             record = _take_up(launch, record, options)
         else:
             record = _begin(launch, record, options, parent_id=parent_id, by_program=by_program)
@@ -162,6 +164,4 @@ def _options(launch: Launch, redactor: Redactor) -> dict[str, object]:
         "maximumIterations": launch.maximum,
         "agent": redact_argv([agent.command, *split_flags(agent.flags)]),
     }
-    return {
-        key: redactor.redact(value) if isinstance(value, str) else value for key, value in described.items()
-    }
+    return mask_all(described, redactor.redact)

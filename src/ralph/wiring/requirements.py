@@ -13,6 +13,7 @@ from ralph.adapters.files import is_true
 from ralph.config.loading import missing_for_run
 from ralph.config.root import git_top
 from ralph.config.schema import GuardrailSettings, Settings
+from ralph.domain.text.masking import mask_text
 from ralph.domain.text.safe_text import unique_slugs
 from ralph.errors import ConfigError, UsageError
 
@@ -42,7 +43,7 @@ def guardrails_of(settings: Settings) -> tuple[Guardrail, ...]:
         return ()
     from ralph.engine.guardrail import Guardrail
 
-    slugs = unique_slugs(guardrail.command for guardrail in settings.guardrails)
+    slugs = unique_slugs(mask_text(guardrail.command) for guardrail in settings.guardrails)
     return tuple(
         Guardrail(
             required_by_guardrail(guardrail, settings),

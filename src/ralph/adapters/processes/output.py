@@ -120,30 +120,31 @@ class LogFile:
 
 
 class Sink:
-    """Redacts and logs one stream, then passes it on as lines or chunks."""
+    """Redacts and logs one stream, then passes it on as lines or chunks. Without a redactor it is passed on as it is."""
 
     __slots__ = ("_framer", "_log", "_on_chunk", "_on_lines", "_redacted")
 
     def __init__(
         self,
-        redactor: Redactor,
+        redactor: Redactor | None,
         *,
         log: LogFile | None,
         on_lines: Callable[[list[bytes]], None] | None = None,
         on_chunk: Callable[[bytes], None] | None = None,
     ) -> None:
-        self._redacted = redactor.stream()
+        self._redacted = redactor.stream() if redactor is not None else None
         self._log = log
         self._on_lines = on_lines
         self._on_chunk = on_chunk
         self._framer = LineFramer()
 
     def feed(self, chunk: bytes) -> None:
-        self._deliver(self._redacted.feed(chunk))
+        self._deliver(self._redacted.feed(chunk) if self._redacted is not None else chunk)
 
     def finish(self) -> None:
         """The stream is over: pass on what was held back, and a last line without newline."""
-        self._deliver(self._redacted.finish())
+        if self._redacted is not None:
+            self._deliver(self._redacted.finish())
         rest = self._framer.finish()
         if rest and self._on_lines is not None:
             self._on_lines([rest])

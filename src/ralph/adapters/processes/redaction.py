@@ -7,23 +7,22 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from ralph.domain.text.secret_names import MASK, Secrecy, secrecy
-from ralph.domain.text.secret_shapes import mask_block, mask_text, undecided_length
+from ralph.domain.text.masking import mask_block, mask_text, undecided_length
+from ralph.domain.text.secret_names import MASK, is_secret
 
 SHORTEST_SECRET = 8
 
-_NUMBER = re.compile(r"[+-]?[\d.,:_]+(?:e[+-]?\d+)?[a-z%]?", re.IGNORECASE)
-_PATH = re.compile(
-    r"(?:(?:~|\.{1,2})(?:/[\w.@:+~ -]*)+|(?:/[\w.@:+~ -]+){2,}/?|/[\w.-]{1,20}|[A-Za-z]:[\\/].*)"
-)
-_PLAIN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^@?#\s]*", re.IGNORECASE)
+_PASSWORD = re.compile(r"://[^/?#@:\s]*:([^/?#@\s]+)@")
 _HEADER = re.compile(r"((?:proxy-)?authorization|x-api-key|cookie)(\s*:\s*).+", re.IGNORECASE | re.DOTALL)
 
 
 def secrets_in(environment: Mapping[str, str]) -> set[str]:
-    """The values of variables whose name looks secret, unless they are evidently something else."""
-    long = ((name, value) for name, value in environment.items() if len(value) >= SHORTEST_SECRET)
-    return {value for name, value in long if _is_secret(name, value)}
+    """The values of variables whose name looks secret, unless they are evidently something else; passwords in addresses."""
+    long = {name: value for name, value in environment.items() if len(value) >= SHORTEST_SECRET}
+    passwords = {found[1] for value in long.values() for found in _PASSWORD.finditer(value)}
+    return {value for name, value in long.items() if is_secret(name, value)} | {
+        password for password in passwords if len(password) >= SHORTEST_SECRET
+    }
 
 
 def redact_argv(argv: Sequence[str]) -> str:
@@ -32,16 +31,16 @@ def redact_argv(argv: Sequence[str]) -> str:
     pending = ""  # a secret-looking flag whose value is the next argument
     for argument in argv:
         name, equals, value = argument.partition("=")
-        if pending and not argument.startswith("-") and _is_secret(pending, argument):
+        if pending and not argument.startswith("-") and is_secret(pending, argument):
             shown.append(MASK)
-        elif equals and _is_secret(name, value):
+        elif equals and is_secret(name, value):
             shown.append(f"{shlex.quote(name)}={MASK}")
         elif header := _HEADER.fullmatch(argument):
             shown.append(shlex.quote(f"{header[1]}{header[2]}{MASK}"))
         else:
             shown.append(shlex.quote(argument))
         pending = argument if argument.startswith("-") and not equals else ""
-    return " ".join(shown)
+    return mask_text(" ".join(shown))
 
 
 class Redactor:
@@ -108,25 +107,6 @@ class RedactedStream:
     def finish(self) -> bytes:
         held, self._held = self._held, b""
         return self._redactor.redact_bytes(held)
-
-
-def _is_secret(name: str, value: str) -> bool:
-    promised = secrecy(name)
-    if promised is Secrecy.NONE or _is_plain(value):
-        return False
-    return promised is Secrecy.SURE or not _is_word(value)
-
-
-def _is_plain(value: str) -> bool:
-    return (
-        not value
-        or value.lower() in {"true", "false", "yes", "no", "on", "off", "none", "null"}
-        or any(pattern.fullmatch(value) for pattern in (_NUMBER, _PATH, _PLAIN_URL))
-    )
-
-
-def _is_word(value: str) -> bool:
-    return value.isalpha() and (value.islower() or value.isupper() or value.istitle())
 
 
 def _printed_forms(secret: str) -> Iterable[str]:

@@ -85,8 +85,9 @@ class PosixProcessRunner:
         stopping = asyncio.ensure_future(stop) if stop is not None else None
         log_file = LogFile(log) if log is not None else None
         stderr_log = LogFile(Path(f"{log}.stderr")) if log is not None else None
-        stdout_sink = Sink(self._redactor, log=log_file, on_lines=on_lines, on_chunk=on_output)
-        stderr_sink = Sink(self._redactor, log=stderr_log, on_chunk=on_stderr)
+        redactor = self._redactor if not command.exact else None
+        stdout_sink = Sink(redactor, log=log_file, on_lines=on_lines, on_chunk=on_output)
+        stderr_sink = Sink(redactor, log=stderr_log, on_chunk=on_stderr)
         try:
             if stopping is not None and stopping.done():
                 return Exit(Ending.STOPPED, None, 0.0, error="stopped before it was started")

@@ -31,6 +31,7 @@ from ralph.domain.loop.events import (
 )
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
+from ralph.domain.text.masking import mask_all
 from ralph.engine.ports import SessionFiles
 from ralph.errors import StoreError
 
@@ -82,10 +83,20 @@ class TakenUp:
 
 
 class SqliteJournal:
-    """One run, one writer: the run's owner. ``begin`` or ``take_up`` comes first; use as a context manager."""
+    """One run, one writer: the run's owner. ``begin`` or ``take_up`` comes first; use as a context manager.
+
+    ``redact`` takes secrets out of the state that is saved; events come without.
+    """
 
     def __init__(
-        self, folder: Path, database: sqlite3.Connection, run_id: str, *, owner: Owner, now: float
+        self,
+        folder: Path,
+        database: sqlite3.Connection,
+        run_id: str,
+        *,
+        owner: Owner,
+        now: float,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._folder = folder
         self._path = folder / "ralph.db"
@@ -102,6 +113,7 @@ class SqliteJournal:
         self._accompanying: Callable[[LoopState], Iterable[Statement]] = lambda _: ()
         self._last_at = now
         self._owner = owner
+        self._redact = redact
         self._database = database
         with store_errors(folder):
             self._file = self._path.stat().st_ino
@@ -158,7 +170,9 @@ class SqliteJournal:
             self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
             owner = astuple(self._owner)
             self._database.execute(TAKE_UP, (json.dumps(options), *owner, parent_id or None, self._run_id))
-            self._database.execute(SAVE_STATE, (encode_state(resumed), self._last_at, self._run_id))
+            self._database.execute(
+                SAVE_STATE, (encode_state(mask_all(resumed, self._redact)), self._last_at, self._run_id)
+            )
         self._iteration = resumed.iteration
         self._has_links = not (parent_id or parent)
         return TakenUp(resumed, was_cut=was_cut, uncounted=uncounted, parent_id=parent or "")
@@ -256,7 +270,7 @@ class SqliteJournal:
 
     def saving(self, state: LoopState) -> Statement:
         """What records this run's state, for the transaction of another run that is a part of it."""
-        return SAVE_STATE, (encode_state(state), self._last_at, self._run_id)
+        return SAVE_STATE, (encode_state(mask_all(state, self._redact)), self._last_at, self._run_id)
 
     def flush(self) -> None:
         if self._held is None:

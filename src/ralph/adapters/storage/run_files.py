@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -88,6 +89,21 @@ def load_request(folder: Path) -> RunRequest:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         message = f"{path} cannot be read: {error}"
         raise StoreError(message, hint=NEW_RUN) from error
+
+
+def keep_prompt(file: Path, shown: str) -> None:
+    """The session is over, and has read its prompt: the record keeps it without secrets."""
+    with suppress(OSError):  # a full disk, say: it is for the user's eyes alone
+        beneath.write_atomic(file, shown, _state_of(file.parent))
+
+
+def mask_prompts(folder: Path, redact: Callable[[str], str]) -> None:
+    """Those of sessions that were killed before they had ended."""
+    for file in folder.glob("prompt_*.txt"):
+        data = beneath.read_whole(file, MOST_BYTES, _state_of(folder))
+        text = data.decode(errors="replace") if data is not None else ""
+        if (shown := redact(text)) != text:
+            keep_prompt(file, shown)
 
 
 def _state_of(run_folder: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ralph.adapters.git import Git, Ran
 from ralph.domain.sandbox import own_git
+from ralph.domain.text.masking import mask_text
 from ralph.domain.views.changes import Changes, CommitLine, FileChange
 from ralph.domain.views.iterations import IterationView
 from ralph.engine.ports import ProcessRunner
@@ -159,7 +160,8 @@ def without_filters(names: Sequence[str]) -> dict[str, str]:
 
 
 def _shown(ran: Ran) -> str:
-    return ran.output.decode(errors="replace")
+    """A page, a report: whoever looks at them need not know a secret that somebody committed."""
+    return mask_text(ran.output.decode(errors="replace"))
 
 
 def _is_commit(text: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ralph.domain.text.masking import mask_text
 from ralph.domain.text.secret_names import looks_secret
-from ralph.domain.text.secret_shapes import mask_text
 
 _LINE = re.compile(r"(?:[^\\\n]|\\(?:.|\n|$))*(?:\n|$)")  # one that ends with a backslash continues
 _ENTRY = re.compile(r"\s*(?:\[[^\n]*\]\s*)?([A-Za-z][\w-]*)\s*=\s*(.*)", re.DOTALL)

@@ -23,15 +23,24 @@ _WORDS_OF = {
     Secrecy.POSSIBLE: "keys pwd tokens",
 }
 _SECRECY_OF = {word: secrecy for secrecy, words in _WORDS_OF.items() for word in words.split()}
-_FLAG_VALUE = re.compile(r"(?P<flag>--?(?P<name>[A-Za-z][\w-]*))(?P<gap>[= ]\s*)(?P<value>\S.*)", re.DOTALL)
-_FLAG = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)")
+_ENDINGS = ("password", "passwd", "passphrase", "apikey")
+_NUMBER = re.compile(r"[+-]?[\d.,:_]+(?:e[+-]?\d+)?[a-z%]?", re.IGNORECASE)
+_PATH = re.compile(
+    r"(?:(?:~|\.{1,2})(?:/[\w.@:+~ -]*)+|(?:/[\w.@:+~ -]+){2,}/?|/[\w.-]{1,20}|[A-Za-z]:[\\/].*)"
+)
+_PLAIN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^@?#\s]*", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
 def secrecy(name: str) -> Secrecy:
     """``GITHUB_TOKEN``, ``dbPassword`` and ``--api-key`` alike."""
     words = (word.lower() for word in _WORD.findall(name))
-    return max((_SECRECY_OF.get(word, Secrecy.NONE) for word in words), default=Secrecy.NONE)
+    return max(map(_secrecy_of_word, words), default=Secrecy.NONE)
+
+
+def _secrecy_of_word(word: str) -> Secrecy:
+    """``PGPASSWORD`` has no gap between its words."""
+    return Secrecy.SURE if word.endswith(_ENDINGS) else _SECRECY_OF.get(word, Secrecy.NONE)
 
 
 def looks_secret(name: str) -> bool:
@@ -39,31 +48,21 @@ def looks_secret(name: str) -> bool:
     return secrecy(name) >= Secrecy.LIKELY
 
 
-def redact(value: object, *, name: str = "") -> object:
-    """The same JSON value with secret-looking strings replaced."""
-    if isinstance(value, dict):
-        return {key: redact(item, name=key) for key, item in value.items()}
-    if isinstance(value, list):
-        return _redact_list(value)
-    if isinstance(value, str) and value:
-        return MASK if looks_secret(name) else _redact_flag(value)
-    return value
+def is_secret(name: str, value: str) -> bool:
+    """Whether the name says so, and the value is not evidently something else."""
+    promised = secrecy(name)
+    if promised is Secrecy.NONE or _is_plain(value):
+        return False
+    return promised is Secrecy.SURE or not _is_word(value)
 
 
-def _redact_list(items: list[object]) -> list[object]:
-    """A value may be the entry after its flag: ``["--api-key", "…"]``."""
-    shown: list[object] = []
-    after_secret_flag = False
-    for item in items:
-        is_value = after_secret_flag and isinstance(item, str) and not item.startswith("-")
-        shown.append(MASK if is_value else redact(item))
-        flag = _FLAG.fullmatch(item) if isinstance(item, str) else None
-        after_secret_flag = flag is not None and looks_secret(flag["name"])
-    return shown
+def _is_plain(value: str) -> bool:
+    return (
+        not value
+        or value.lower() in {"true", "false", "yes", "no", "on", "off", "none", "null"}
+        or any(pattern.fullmatch(value) for pattern in (_NUMBER, _PATH, _PLAIN_URL))
+    )
 
 
-def _redact_flag(text: str) -> str:
-    match = _FLAG_VALUE.fullmatch(text)
-    if match and looks_secret(match["name"]):
-        return match["flag"] + match["gap"] + MASK
-    return text
+def _is_word(value: str) -> bool:
+    return value.isalpha() and (value.islower() or value.isupper() or value.istitle())

@@ -1,14 +1,12 @@
 """Secrets recognised by their shape: the tokens of well-known services, and private keys.
 
-Streams of many megabytes are searched, so there is a quick test for blocks without any: every shape has an anchor, a
-literal that every match contains. Most letters are first removed from the block, which leaves a short remainder to
-search for what the same removal leaves of the anchors.
+Each shape has an anchor, a literal that every match contains: nearly every text has none of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cache
 
 from ralph.domain.text.secret_names import MASK
@@ -17,69 +15,67 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     # pattern: the anchors; every match contains one
     r"sk-ant-[A-Za-z0-9_-]{20,}": ("sk-ant-",),
     r"sk-proj-[A-Za-z0-9_-]{20,}": ("sk-proj-",),
+    r"sk-svcacct-[A-Za-z0-9_-]{20,}": ("sk-svcacct-",),
     r"sk-or-v1-[0-9a-f]{32,}": ("sk-or-v1-",),
     r"gh[pousr]_[A-Za-z0-9]{36,}": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     r"github_pat_[A-Za-z0-9_]{40,}": ("github_pat_",),
     r"glpat-[A-Za-z0-9_-]{20,}": ("glpat-",),
     r"xox[abprs]-[A-Za-z0-9-]{20,}": ("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"),
     r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])": ("AKIA", "ASIA"),
-    r"AIzaSy[A-Za-z0-9_-]{33}": ("AIzaSy",),
+    r"AIza[A-Za-z0-9_-]{35}": ("AIza",),
     r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}": (".eyJ",),
+    r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])": ("npm_",),
+    r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{34,}": ("hf_",),
+    r"(?<![A-Za-z0-9])[sr]k_live_[A-Za-z0-9]{16,}": ("k_live_",),
     r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:[^-]|-(?!----)){20,8000}-----END [A-Z ]{0,20}PRIVATE KEY-----": (
         "PRIVATE KEY",
     ),
 }
-# The remainders of these anchors are everywhere in a stream, so only single texts are searched for them.
-_TEXT_SHAPES = {
-    r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])": "npm_",
-    r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{34,}": "hf_",
-    r"(?<![A-Za-z0-9])[sr]k_live_[A-Za-z0-9]{16,}": "k_live_",
-}
-_BLOCK_ANCHORS = tuple(anchor for anchors in _SHAPES.values() for anchor in anchors)
-_TEXT_ANCHORS = (*_BLOCK_ANCHORS, *_TEXT_SHAPES.values())
+ANCHORS = tuple(anchor for anchors in _SHAPES.values() for anchor in anchors)
 
-_CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# Removed: what most text consists of. Kept: what most anchors contain.
-_REMOVED = bytes(sorted({*range(128)} - {*_CAPITALS, *b"ghklx_-."}))
-_SIGNS = {  # part of an anchor's remainder: the anchors
-    b"k--": (b"sk-ant-", b"sk-proj-", b"sk-or-v1-"),
-    b"gh_": (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"),
-    b"gl-": (b"glpat-",),
-    b"xx-": (b"xoxa-", b"xoxb-", b"xoxp-", b"xoxr-", b"xoxs-"),
-    b"AKIA": (b"AKIA",),
-    b"ASIA": (b"ASIA",),
-    b"AIS": (b"AIzaSy",),
-    b".J": (b".eyJ",),
-    b"PRIVATEKEY": (b"PRIVATE KEY",),
-}
-
-_OF_TOKENS = _CAPITALS + _CAPITALS.lower() + b"0123456789_-."
+_OF_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 _BEGINNINGS = tuple(
-    {b"eyJ", *(anchor.encode() for anchor in _BLOCK_ANCHORS if anchor not in (".eyJ", "PRIVATE KEY"))}
+    {
+        b"eyJ",
+        b"sk_live_",
+        b"rk_live_",
+        *(anchor.encode() for anchor in ANCHORS if anchor not in (".eyJ", "k_live_", "PRIVATE KEY")),
+    }
 )
 _LONGEST_TOKEN = 2048
+_LONGEST_BEGINNING = 16
 _LONGEST_KEY = 8192
 _KEY_BEGINS, _KEY_END = b"-----BEGIN ", re.compile(rb"-----END [^-]{0,40}-----")
 
 
-def mask_text(text: str) -> str:
-    if not any(anchor in text for anchor in _TEXT_ANCHORS):
-        return text
-    return _text_pattern().sub(MASK, text)
+def mask_shapes(text: str) -> str:
+    return _text_pattern().sub(MASK, text) if any(anchor in text for anchor in ANCHORS) else text
 
 
-def mask_block(block: bytes) -> bytes:
-    return _block_pattern().sub(MASK.encode(), block) if _has_anchor(block) else block
+def mask_shapes_in(block: bytes) -> bytes:
+    return _block_pattern().sub(MASK.encode(), block)
 
 
-def undecided_length(block: bytes) -> int:
-    """How much of a block's end may be the start of a secret that continues in the next block."""
+def undecided_shape(block: bytes) -> int:
+    """How much of a block's end may be the start of a token or key that continues in the next block."""
     return max(_undecided_token(block), _undecided_key(block))
+
+
+def beginnings_of(literals: Iterable[bytes]) -> frozenset[bytes]:
+    """Every part of them that may be the end of a block whose next one has the rest."""
+    return frozenset(literal[:size] for literal in literals for size in range(1, len(literal)))
+
+
+def ends_with_any(block: bytes, beginnings: frozenset[bytes]) -> bool:
+    return any(block[-size:] in beginnings for size in range(1, _LONGEST_BEGINNING))
+
+
+_HALF = beginnings_of(_BEGINNINGS)
 
 
 @cache  # most runs never need them, and they take longest to build
 def _text_pattern() -> re.Pattern[str]:
-    return re.compile("|".join((*_SHAPES, *_TEXT_SHAPES)))
+    return re.compile("|".join(_SHAPES))
 
 
 @cache
@@ -87,21 +83,12 @@ def _block_pattern() -> re.Pattern[bytes]:
     return re.compile("|".join(_SHAPES).encode())
 
 
-def _has_anchor(block: bytes) -> bool:
-    remainder = block.translate(None, _REMOVED)
-    return any(sign in remainder and _holds_any(block, anchors) for sign, anchors in _SIGNS.items())
-
-
-def _holds_any(block: bytes, anchors: Sequence[bytes]) -> bool:
-    return any(anchor in block for anchor in anchors)
-
-
 def _undecided_token(block: bytes) -> int:
     end = block[-_LONGEST_TOKEN:]
     token = end[len(end.rstrip(_OF_TOKENS)) :]
     if not token or len(token) == _LONGEST_TOKEN:
         return 0
-    if _holds_any(token, _BEGINNINGS) or any(_ends_like(token, beginning) for beginning in _BEGINNINGS):
+    if ends_with_any(token, _HALF) or any(beginning in token for beginning in _BEGINNINGS):
         return len(token)
     return 0
 
@@ -115,7 +102,3 @@ def _undecided_key(block: bytes) -> int:
             return len(window) - start
     sizes = range(len(_KEY_BEGINS) - 1, 0, -1)
     return next((size for size in sizes if window.endswith(_KEY_BEGINS[:size])), 0)
-
-
-def _ends_like(token: bytes, beginning: bytes) -> bool:
-    return any(token.endswith(beginning[:size]) for size in range(1, len(beginning)))

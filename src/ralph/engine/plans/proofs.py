@@ -14,6 +14,7 @@ from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.draft import draft_problems, list_problems
 from ralph.domain.plan.story import ReviewRules
 from ralph.domain.text.figures import plural
+from ralph.domain.text.masking import mask_text
 from ralph.domain.text.reader import Problem
 from ralph.domain.text.safe_text import unique_slugs
 from ralph.engine.deadline import TimeOver, no_deadline, unless_cut
@@ -120,7 +121,7 @@ class PlanProofs:
 
     def _checks(self, document: TasksDocument) -> list[Check]:
         commands = document.verify_commands
-        slugs = unique_slugs(f"verify {command}" for command in commands)
+        slugs = unique_slugs(f"verify {mask_text(command)}" for command in commands)
         made = [self._make_check(command, slug) for command, slug in zip(commands, slugs, strict=True)]
         return [*made, *self._guardrails]
 

@@ -196,13 +196,16 @@ def _discard_output() -> None:
 def _report_crash(error: Exception) -> None:
     """One line for the user, the rest in a file to attach to an issue."""
     import platform
+    import shlex
     import tempfile
     import traceback
 
-    print(f"ralph: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    from ralph.domain.text.masking import mask_text
+
+    print(mask_text(f"ralph: internal error: {type(error).__name__}: {error}"), file=sys.stderr)
     system = f"ralph {__version__}, Python {platform.python_version()}, {platform.platform()}"
     trace = "".join(traceback.format_exception(error))
-    report = f"{system}\narguments: {sys.argv[1:]}\n\n{trace}"
+    report = mask_text(f"{system}\narguments: {shlex.join(sys.argv[1:])}\n\n{trace}")
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="ralph-crash-", suffix=".log", delete=False, encoding="utf-8"
@@ -215,6 +218,8 @@ def _report_crash(error: Exception) -> None:
 
 
 def say_error(error: RalphError) -> None:
-    print(f"ralph: {error.message}", file=sys.stderr)
+    from ralph.domain.text.masking import mask_text
+
+    print(mask_text(f"ralph: {error.message}"), file=sys.stderr)
     if error.hint:
-        print(f"  {error.hint}", file=sys.stderr)
+        print(mask_text(f"  {error.hint}"), file=sys.stderr)

@@ -149,7 +149,7 @@ class PromptComposition:
         return LoopStateListener(
             file,
             kit.record.run_id,
-            task=self.prompt.read(),
+            task=kit.runners.redactor.redact(self.prompt.read()),
             promise=self.completion,
             started_at=kit.clock.now(),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ralph.domain.text.secret_names import MASK, looks_secret, redact
+from ralph.domain.text.masking import mask_values
+from ralph.domain.text.secret_names import MASK, looks_secret
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_a_secret_is_known_by_its_name(name: str, secret: bool) -> None:
 
 
 def test_secrets_are_replaced_wherever_they_stand() -> None:
-    assert redact(
+    assert mask_values(
         {
             "agent": {
                 "environment": {"API_KEY": "s3cret", "EMPTY_TOKEN": "", "LEVEL": "high"},

@@ -22,8 +22,8 @@ from ralph.config.loading import InvalidSettings, inspect
 from ralph.config.root import Root, find_root
 from ralph.config.schema import SETTINGS, GuardrailSettings, Settings
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
+from ralph.domain.text.masking import mask_values
 from ralph.domain.text.reader import Problem
-from ralph.domain.text.secret_names import redact
 from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.errors import UsageError
 from ralph.interfaces.cli.options import project_dir_option
@@ -166,7 +166,7 @@ def _may_write(root: Root) -> bool:
     # Show what is in the files, without the environment.
     found = inspect(root.state, environ={})
     if SETTINGS_FILE in found.files:
-        click.echo(json.dumps(redact(found.merged.values), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(mask_values(found.merged.values), indent=2, ensure_ascii=False))
     for problem in (*found.problems, *found.warnings):
         click.echo(str(problem))
     if SETTINGS_FILE in found.files:

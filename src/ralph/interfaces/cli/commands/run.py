@@ -196,11 +196,11 @@ def command(
 def _say_settings(loaded: Loaded) -> None:
     import json
 
-    from ralph.domain.text.secret_names import redact
+    from ralph.domain.text.masking import mask_values
 
     for file in loaded.files:
         print(f"[ralph] Loading settings from {file}", file=sys.stderr)
-    print(f"[ralph] Settings: {json.dumps(redact(loaded.merged.values))}", file=sys.stderr)
+    print(f"[ralph] Settings: {json.dumps(mask_values(loaded.merged.values))}", file=sys.stderr)
 
 
 def _show(preview: Preview) -> None:
